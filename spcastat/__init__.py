@@ -1,0 +1,49 @@
+"""Sparse principal component analysis for statisticians.
+
+>>> import spcastat as sp
+>>> fit = sp.spca(df, k=3, card=[7, 4, 4])     # doctest: +SKIP
+>>> print(fit)                                 # doctest: +SKIP
+
+This module is a face only: each public name is imported from where it lives when it is first asked
+for, so that ``import spcastat`` costs next to nothing. ``_HOME`` lists the names; a new one is a line
+there, one in ``__all__`` and one under ``TYPE_CHECKING``, which is what type checkers and editors read.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spcastat import datasets, errors, measures
+    from spcastat.api import methods, spca, spca_cov
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "datasets", "errors", "measures", "methods", "spca", "spca_cov"]
+
+_HOME = {
+    # name: the module that it is taken from, or is
+    "datasets": "spcastat.datasets",
+    "errors": "spcastat.errors",
+    "measures": "spcastat.measures",
+    "methods": "spcastat.api",
+    "spca": "spcastat.api",
+    "spca_cov": "spcastat.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, and keep it."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(home)
+    value = module if home == f"{__name__}.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return every public name, imported or not."""
+    return sorted({*globals(), *__all__})

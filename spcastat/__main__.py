@@ -1,0 +1,10 @@
+"""``python -m spcastat`` is the command ``spcastat``."""
+
+from __future__ import annotations
+
+import sys
+
+from spcastat.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""Normal data whose covariance has two sparse leading eigenvectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import whole_number
+from spcastat.datasets.known import generator, labelled
+
+# As printed, to three decimals: orthogonal, of unit length to 1e-3.
+_TOY = (
+    (250.0, 240.0, 50.0, 50.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0),
+    (0.422, 0.422, 0.422, 0.422, 0, 0, 0, 0, 0.380, 0.380),
+    (0, 0, 0, 0, 0.489, 0.489, 0.489, 0.489, -0.147, 0.147),
+)
+_TOY_NONNEG = (
+    (210.0, 190.0, 50.0, 50.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0),
+    (0.474, 0, 0.158, 0, 0.316, 0, 0.791, 0, 0.158, 0),
+    (0, 0.140, 0, 0.840, 0, 0.280, 0, 0.140, 0, 0.420),
+)
+_HIGHDIM = (400.0, 300.0, 100.0, 100.0, 50.0, 50.0, 50.0, 50.0, 30.0, 30.0)
+
+
+def _completed(V: np.ndarray, k: int, draw: np.random.Generator) -> np.ndarray:
+    """Return `V` (p, 2), orthonormal, with random columns orthonormalised after it: (p, k)."""
+    p, given = V.shape
+    Q = np.linalg.qr(np.column_stack([V, draw.standard_normal((p, k - given))]))[0]
+    Q[:, :given] = V  # Q has them up to sign and rounding
+    return Q
+
+
+def _normal(n: int, U: np.ndarray, variances: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    """Return n rows of N(0, I + U (D - I) U'), for orthonormal `U` (p, k) and D = diag(variances).
+
+    The symmetric square root of the covariance is I + U (D^(1/2) - I) U': nothing of size p x p.
+    """
+    Z = draw.standard_normal((n, U.shape[0]))
+    return Z + ((Z @ U) * (np.sqrt(variances) - 1.0)) @ U.T
+
+
+def make_toy(n: int, rng: Any = 0, nonneg: bool = False) -> pd.DataFrame:
+    """Ten normal variables whose covariance has two sparse, or sparse nonnegative, leading eigenvectors.
+
+    The eigenvalues are 250, 240, 50, 50, 6, 5, 4, 3, 2, 1 (210, 190, 50, ... with `nonneg`); the first
+    two eigenvectors are those printed in [1]_, brought to unit length, and the other eight are random
+    vectors orthonormalised after them, drawn from `rng` before the rows.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, at least 2.
+    rng : None, int or numpy.random.Generator, default 0
+        Source of the draws; None is the seed 0.
+    nonneg : bool, default False
+        The data of section 3.3.1, with nonnegative eigenvectors of 5 nonzeros each, instead of those of
+        section 3.1.2, with 6.
+
+    Returns
+    -------
+    DataFrame (n, 10)
+        Columns X1..X10, mean 0. ``attrs["loadings"]`` holds the two eigenvectors as 10 rows of 2 numbers
+        (see `true_loadings`), ``attrs["eigenvalues"]`` the ten eigenvalues of the covariance.
+
+    Raises
+    ------
+    OptionError
+        If `n` is below 2 or `rng` is of another kind.
+
+    References
+    ----------
+    .. [1] Q. Zhao, D. Meng, Z. Xu, C. Gao (2015), A block coordinate descent approach for sparse
+       principal component analysis, Neurocomputing, sections 3.1.2 and 3.3.1.
+    """
+    n = whole_number("n", n, 2)
+    draw = generator(rng)
+    variances, *printed = _TOY_NONNEG if nonneg else _TOY
+    V = np.array(printed, dtype=float).T
+    V /= np.linalg.norm(V, axis=0)
+    X = _normal(n, _completed(V, 10, draw), np.array(variances), draw)
+    section = "3.3.1" if nonneg else "3.1.2"
+    source = f"Zhao, Meng, Xu and Gao (2015), section {section}"
+    return labelled(X, V, source=source, eigenvalues=list(variances))
+
+
+def make_highdim(n: int, p: int = 500, rng: Any = 0) -> pd.DataFrame:
+    """Many normal variables, few rows, and two leading eigenvectors of 50 nonzeros each.
+
+    The eigenvalues are 400, 300, 100, 100, 50, 50, 50, 50, 30, 30 and 1 for the rest. The first
+    eigenvector is 1/sqrt(50) on X1..X50; the second is -1/sqrt(50) on X31..X40 and 1/sqrt(50) on
+    X41..X80; the next eight are random, orthonormalised after them, drawn from `rng` before the rows [1]_.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, at least 2 (50 and 200 in [1]_).
+    p : int, default 500
+        Number of variables, at least 80.
+    rng : None, int or numpy.random.Generator, default 0
+        Source of the draws; None is the seed 0.
+
+    Returns
+    -------
+    DataFrame (n, p)
+        Columns X1..Xp, mean 0. ``attrs["loadings"]`` holds the two eigenvectors as p rows of 2 numbers
+        (see `true_loadings`), ``attrs["eigenvalues"]`` the first ten eigenvalues.
+
+    Raises
+    ------
+    OptionError
+        If `n` is below 2, `p` below 80, or `rng` of another kind.
+
+    References
+    ----------
+    .. [1] Y. He, R. D. C. Monteiro, H. Park (2010), A fast algorithm for sparse PCA and a new sparsity
+       control criteria, section 5.1, after Shen and Huang (2008).
+    """
+    n = whole_number("n", n, 2)
+    p = whole_number("p", p, 80)
+    draw = generator(rng)
+    V = np.zeros((p, 2))
+    V[:50, 0] = V[40:80, 1] = 1 / np.sqrt(50)
+    V[30:40, 1] = -1 / np.sqrt(50)
+    X = _normal(n, _completed(V, len(_HIGHDIM), draw), np.array(_HIGHDIM), draw)
+    return labelled(X, V, source="He, Monteiro and Park (2010), section 5.1", eigenvalues=list(_HIGHDIM))

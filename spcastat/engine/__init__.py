@@ -1,0 +1,6 @@
+"""(operator, solver, options) -> fit: what all methods share."""
+
+from spcastat.engine.plan import Plan, make_plan
+from spcastat.engine.run import Fit, run
+
+__all__ = ["Fit", "Plan", "make_plan", "run"]

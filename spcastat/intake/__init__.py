@@ -1,0 +1,20 @@
+"""Intake: data frames, arrays, formulas and covariance matrices become frozen, checked tables."""
+
+from __future__ import annotations
+
+from spcastat.intake.covariance import looks_like_covariance, read_covariance
+from spcastat.intake.design import Covariance, Design, Spec
+from spcastat.intake.frames import COPY_LIMIT
+from spcastat.intake.read import read_data
+from spcastat.intake.replay import replay
+
+__all__ = [
+    "COPY_LIMIT",
+    "Covariance",
+    "Design",
+    "Spec",
+    "looks_like_covariance",
+    "read_covariance",
+    "read_data",
+    "replay",
+]

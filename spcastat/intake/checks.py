@@ -1,0 +1,214 @@
+"""Missing values, infinite values and row weights."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sps
+
+from spcastat.config import listed
+from spcastat.errors import (
+    DataWarning,
+    InfiniteValuesError,
+    MissingValuesError,
+    TooFewRowsError,
+    WeightsError,
+)
+
+
+def warn(message: str) -> None:
+    """Issue a DataWarning that points at the first line outside the package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "spcastat":
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, DataWarning, stacklevel=level)
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether `data` are a scipy.sparse matrix or array."""
+    return bool(sps.issparse(data))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``"1 row"`` or ``"2 rows"``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def require_rows(n: int, dropped: int = 0) -> None:
+    """Raise TooFewRowsError for fewer than two rows, `dropped` of them having been left out."""
+    if n < 2:
+        after = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
+        raise TooFewRowsError(
+            f"The data have {plural(n, 'row')}{after}; at least two are needed. "
+            + (
+                "Impute the missing values, or leave out the columns that have most of them."
+                if dropped
+                else ""
+            )
+        )
+
+
+def require_finite(matrix: Any, columns: pd.Index) -> None:
+    """Raise InfiniteValuesError if `matrix`, dense (n, p) or CSC, holds infinite values."""
+    if not _suspicious(matrix):
+        return
+    rows, where = _entries(matrix, np.isinf)
+    if len(rows):
+        raise InfiniteValuesError(
+            f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
+            f"{listed(columns[np.unique(where)])}. Only finite numbers are allowed: replace them, or mark "
+            "them as missing with df.replace([np.inf, -np.inf], np.nan)."
+        )
+
+
+def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
+    """Return a mask of the rows without missing values, or None if all are complete.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, p) or scipy.sparse CSC array
+    columns : pandas.Index of length p
+    na : {"raise", "drop"}
+
+    Raises
+    ------
+    MissingValuesError
+        If there are missing values and `na` is ``"raise"``.
+    """
+    if not _suspicious(matrix):
+        return None
+    rows, where = _entries(matrix, np.isnan)
+    if not len(rows):
+        return None
+    if na == "raise":
+        raise_missing(len(rows), len(np.unique(rows)), matrix.shape[0], columns[np.unique(where)])
+    keep = np.ones(matrix.shape[0], dtype=bool)
+    keep[rows] = False
+    return keep
+
+
+def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
+    """Raise MissingValuesError with its counts."""
+    raise MissingValuesError(
+        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use "
+        "na='drop' to leave these rows out, or impute the values first, e.g. df.fillna(df.median())."
+    )
+
+
+def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
+    """Check row weights and put them in the order of the rows.
+
+    A weight of 2 counts a row twice: variances are divided by ``sum(weights) - 1``.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n,)
+        A Series is aligned by label if the rows are `labelled`; anything else goes by position.
+    index : pandas.Index of length n
+
+    Raises
+    ------
+    WeightsError
+        If the weights do not fit the rows, or are not finite, nonnegative real numbers.
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+    """
+    if isinstance(weights, str):
+        raise WeightsError(
+            f"weights={weights!r} was given; weights must be n numbers: pass the column itself, e.g. "
+            f"weights=df[{weights!r}], and leave it out of the data with df.drop(columns=[{weights!r}])."
+        )
+    if isinstance(weights, pd.Series) and labelled:
+        weights = aligned(weights, index, "weights", "rows")
+    w = vector(weights, len(index), "weights", "rows")
+    if (w < 0).any():
+        first = int(np.flatnonzero(w < 0)[0])
+        raise WeightsError(
+            f"weights hold {plural(int((w < 0).sum()), 'negative value')}, the first of them {w[first]:g} "
+            f"for row {index[first]!r}; weights must be 0 or more."
+        )
+    return w
+
+
+def require_weight(w: np.ndarray) -> None:
+    """Raise WeightsError unless two of the weights are positive and their sum exceeds 1."""
+    total = float(w.sum())
+    if (w > 0).sum() < 2:
+        raise WeightsError(
+            f"{plural(int((w > 0).sum()), 'row')} with a positive weight; at least two are needed."
+        )
+    if total <= 1:
+        raise WeightsError(
+            f"The weights sum to {total:g}; they count rows (a weight of 2 is that row twice) and variances "
+            "are divided by sum(w) - 1, so the sum must exceed 1. For weights that are shares, pass "
+            "w * len(w) / w.sum()."
+        )
+
+
+def aligned(series: pd.Series, labels: pd.Index, option: str, what: str) -> pd.Series:
+    """Return `series` in the order of `labels`; raise WeightsError if the labels are not the same."""
+    if series.index.equals(labels):
+        return series
+    if len(series) != len(labels):
+        raise WeightsError(f"{option} has {len(series)} values for {len(labels)} {what}; one each is needed.")
+    if series.index.is_unique and labels.is_unique:
+        order = series.index.get_indexer(labels)
+        if (order >= 0).all():
+            return series.iloc[order]
+        strange = f"there is none for {listed(labels[order < 0], 3)}"
+    else:
+        strange = "repeated labels are in another order"
+    raise WeightsError(
+        f"{option} is a Series whose labels are not those of the {what}: {strange}. Give it the same labels, "
+        f"or pass {option}.to_numpy() to go by position."
+    )
+
+
+def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
+    """Return `length` finite real numbers as a new float64 array, or raise WeightsError.
+
+    `what` names in the plural the things that there is one number for.
+    """
+    try:
+        v = np.asarray(values)
+        if v.dtype == object and v.ndim == 1 and not any(isinstance(x, str) for x in v):
+            v = pd.array(v.tolist()).to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        v = np.empty(0, dtype=object)
+    if v.dtype.kind not in "biuf":
+        raise WeightsError(
+            f"{option} of type {type(values).__name__} ({v.dtype}) was given; it must hold real numbers, one "
+            f"for each of the {length} {what}."
+        )
+    if v.shape != (length,):
+        raise WeightsError(
+            f"{option} has shape {v.shape}; it must be ({length},), one number for each of the {what}."
+        )
+    v = np.array(v, dtype=np.float64)
+    bad = int((~np.isfinite(v)).sum())
+    if bad:
+        raise WeightsError(f"{option} holds {plural(bad, 'missing or infinite value')}; all must be finite.")
+    return v
+
+
+def _suspicious(matrix: Any) -> bool:
+    """Whether the sum is not finite: cheap, without a mask as large as the data."""
+    values = matrix.data if is_sparse(matrix) else matrix
+    with np.errstate(all="ignore"):
+        return not np.isfinite(np.add.reduce(values, axis=None))
+
+
+def _entries(matrix: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the stored entries that pass `test`."""
+    if is_sparse(matrix):
+        found = np.flatnonzero(test(matrix.data))
+        return matrix.indices[found], np.searchsorted(matrix.indptr, found, side="right") - 1
+    rows, where = np.nonzero(test(matrix))
+    return rows, where

@@ -1,0 +1,209 @@
+"""From the user's covariance or correlation matrix to a Covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.linalg as la
+
+from spcastat.config import listed, whole_number
+from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
+from spcastat.intake.checks import aligned, is_sparse, vector
+from spcastat.intake.columntypes import require_numbers
+from spcastat.intake.design import Covariance
+from spcastat.intake.frames import array_labels, require_unique
+
+#: How far from symmetric, and below zero an eigenvalue, may be, relative to the largest.
+TOLERANCE = 1e-8
+#: The same for matrices computed in single precision.
+TOLERANCE_SINGLE = 1e-5
+#: Up to this many variables the eigenvalues decide; above it a Cholesky factorisation does.
+EIGEN_LIMIT = 3000
+
+
+def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any = None) -> Covariance:
+    """Check a covariance or correlation matrix.
+
+    Parameters
+    ----------
+    S : DataFrame or ndarray of shape (p, p)
+        Symmetric up to 1e-8 of its largest absolute entry (1e-5 in single precision), and positive
+        semidefinite: no eigenvalue below -1e-8 times the largest. The rows of a DataFrame are labelled as
+        its columns are, in the same order. The columns of an array are called x1, ..., xp.
+    n_obs : int, optional
+        How many rows the matrix was computed from, 2 or more.
+    mean, scale : array-like of shape (p,), optional
+        What to subtract from new rows, and what to divide them by; a Series is aligned by label. The
+        scale is positive.
+
+    Returns
+    -------
+    Covariance
+        Its matrix is a symmetric read-only copy, float64.
+
+    Raises
+    ------
+    CovarianceError
+        If `S` is no covariance matrix.
+    ColumnTypeError, DuplicateNamesError
+        If `S` does not hold real numbers, or labels are repeated.
+    OptionError
+        If `n_obs` is not a whole number of 2 or more.
+    WeightsError
+        If `mean` or `scale` do not fit.
+    """
+    raw, columns, named, tolerance = _open(S)
+    matrix = _symmetric(raw, columns, tolerance)
+    if not matrix.any():
+        raise CovarianceError("All entries of the matrix are zero; there is no variance to explain.")
+    _require_semidefinite(matrix, columns, tolerance)
+    matrix.flags.writeable = False
+    rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
+    centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
+    spread = None if scale is None else _labelled_vector(scale, columns, named, "scale")
+    if spread is not None and (spread <= 0).any():
+        where = columns[spread <= 0]
+        raise WeightsError(
+            f"scale is zero or negative for {listed(where)}; it must hold positive standard deviations."
+        )
+    return Covariance(matrix, columns, centre, spread, rows)
+
+
+def looks_like_covariance(data: Any) -> bool:
+    """Whether `data` are a square DataFrame with equal row and column labels, symmetric in its numbers."""
+    try:
+        if not isinstance(data, pd.DataFrame) or data.shape[0] != data.shape[1] or data.empty:
+            return False
+        if not data.index.equals(data.columns):
+            return False
+        require_numbers(data)
+        values = data.to_numpy(dtype=np.float64, na_value=np.nan)
+        largest = np.abs(values).max()
+        # NaN and infinity make the comparison false.
+        return bool(np.isfinite(largest) and np.abs(values - values.T).max() <= TOLERANCE * largest)
+    except Exception:
+        return False
+
+
+def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
+    """Return the entries, the labels, whether these are the user's, and the tolerance."""
+    if isinstance(S, pd.DataFrame):
+        _require_square(S.shape)
+        require_unique(S.columns)
+        _require_labels(S)
+        require_numbers(S)
+        single = any(str(dtype).lower() in ("float32", "float16") for dtype in S.dtypes)
+        raw = S.to_numpy(dtype=np.float64, na_value=np.nan)
+        return raw, S.columns.copy(), True, TOLERANCE_SINGLE if single else TOLERANCE
+    if is_sparse(S):
+        raise CovarianceError("A sparse covariance matrix was given; it must be dense: use S.toarray().")
+    if not isinstance(S, np.ndarray):
+        raise CovarianceError(
+            f"A covariance matrix of type {type(S).__name__} was given; allowed are a pandas DataFrame and a "
+            "square NumPy array. Use np.asarray(S) if it is a list of rows."
+        )
+    _require_square(S.shape)
+    if S.dtype.kind not in "biuf":
+        raise ColumnTypeError(f"A matrix of dtype {S.dtype} was given; it must hold real numbers.")
+    single = S.dtype.kind == "f" and S.dtype.itemsize <= 4
+    masked = isinstance(S, np.ma.MaskedArray)
+    raw = np.ma.filled(S.astype(np.float64), np.nan) if masked else np.asarray(S, dtype=np.float64)
+    return raw, array_labels(len(raw)), False, TOLERANCE_SINGLE if single else TOLERANCE
+
+
+def _require_square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 1:
+        raise CovarianceError(
+            f"A matrix of shape {shape} was given; a covariance matrix is square, with one row and one "
+            "column for each variable. Rows of data go to spca, not to spca_cov."
+        )
+
+
+def _require_labels(S: pd.DataFrame) -> None:
+    if S.index.equals(S.columns):
+        return
+    if S.index.is_unique and len(S.index.difference(S.columns, sort=False)) == 0:
+        raise CovarianceError(
+            "The rows of the matrix are labelled as its columns are, but in another order. Put them in the "
+            "same order with S.loc[S.columns, S.columns]."
+        )
+    raise CovarianceError(
+        f"The rows of the matrix are labelled {listed(S.index, 3)}, its columns {listed(S.columns, 3)}; both "
+        "must have the same labels. If the rows are in the order of the columns, set S.index = S.columns."
+    )
+
+
+def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float) -> np.ndarray:
+    """Return the symmetric part of `raw` as a new array, after checking that little is lost."""
+    if not np.isfinite(raw).all():
+        i, j = np.argwhere(~np.isfinite(raw))[0]
+        raise CovarianceError(
+            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row {columns[i]!r}, "
+            f"column {columns[j]!r}. All must be finite: leave out variables without variance or data."
+        )
+    gap = np.abs(raw - raw.T)
+    worst = float(gap.max())
+    if worst > tolerance * float(np.abs(raw).max()):
+        i, j = divmod(int(gap.argmax()), len(raw))
+        raise CovarianceError(
+            f"The matrix is not symmetric: the entries for {columns[i]!r} and {columns[j]!r} are "
+            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
+            "triangle is filled, copy it to the other."
+        )
+    return (raw + raw.T) / 2
+
+
+def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float) -> None:
+    largest = float(np.abs(S).max())
+    if np.diag(S).min() < -tolerance * largest:
+        j = int(np.diag(S).argmin())
+        raise CovarianceError(f"The variance of {columns[j]!r} is {S[j, j]:g}; variances cannot be negative.")
+    # The largest diagonal entry is at most the largest eigenvalue: success here settles the question.
+    shifted = S.copy()
+    shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= EIGEN_LIMIT else largest)
+    try:
+        la.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        return
+    except la.LinAlgError:
+        pass
+    found = ""
+    if len(S) <= EIGEN_LIMIT:
+        values = la.eigvalsh(S, check_finite=False)
+        if values[0] >= -tolerance * values[-1]:
+            return
+        found = f": its smallest eigenvalue is {values[0]:.4g} (the largest is {values[-1]:.4g})"
+    raise CovarianceError(
+        f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance)}. Matrices "
+        "from pairwise deletion of missing values are often like that, as are rounded ones: compute the "
+        "matrix from complete or imputed rows, or replace it by the nearest semidefinite one."
+    )
+
+
+def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float) -> str:
+    """Name a covariance that is larger than the two variances allow, if there is one."""
+    spread = np.sqrt(np.clip(np.diag(S), 0, None))
+    excess = np.abs(S) - np.outer(spread, spread)
+    if excess.max() <= tolerance * np.abs(S).max():
+        return ""
+    i, j = divmod(int(excess.argmax()), len(S))
+    return (
+        f"; the covariance {S[i, j]:.4g} of {columns[i]!r} and {columns[j]!r} exceeds what their variances "
+        f"{S[i, i]:.4g} and {S[j, j]:.4g} allow"
+    )
+
+
+def _labelled_vector(values: Any, columns: pd.Index, named: bool, option: str) -> np.ndarray:
+    """Return mean or scale in the order of the columns."""
+    if isinstance(values, bool | np.bool_):
+        what = {"scale": "the standard deviations", "mean": "the means"}[option]
+        raise WeightsError(
+            f"{option}={values} was given; pass {what} that were used for the matrix, one for each of the "
+            f"{len(columns)} variables, or None."
+        )
+    if isinstance(values, pd.Series) and named:
+        values = aligned(values, columns, option, "variables")
+    out = vector(values, len(columns), option, "variables")
+    out.flags.writeable = False
+    return out

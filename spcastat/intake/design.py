@@ -1,0 +1,98 @@
+"""The frozen table of numbers that intake hands to the rest of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """How raw data become the columns of a design, so that new data can go the same way.
+
+    Attributes
+    ----------
+    kind : {"array", "frame", "formula"}
+        Whether columns are taken by position, by name, or made by a formula.
+    columns : pandas.Index
+        The p labels of the design's columns, the user's own where there are any.
+    formula : str or None
+        The formula as it was given.
+    model_spec : formulaic.ModelSpec or None
+        The state of a formula's transforms and factors, replayed on new data. None where there is no
+        formula, or one that only picks columns.
+    context : Mapping or None
+        The names besides the columns that the formula uses.
+    inputs : Mapping or None
+        The frame's columns that `model_spec` reads; each maps to the levels it had if it holds text or
+        categories, and to None otherwise.
+    """
+
+    kind: str
+    columns: pd.Index
+    formula: str | None = None
+    model_spec: Any = None
+    context: Mapping[str, Any] | None = None
+    inputs: Mapping[Hashable, tuple[Any, ...] | None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A table of finite real numbers with the labels that it came with.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n, p), or scipy.sparse CSC array
+        Raw values, float64 or float32, neither centred nor scaled. Never written to.
+    index : pandas.Index
+        The n labels of the rows kept.
+    spec : Spec
+        How the columns were made.
+    weights : ndarray of shape (n,) or None
+        Nonnegative row weights of the rows kept.
+    dropped : int
+        How many rows were left out because of missing values.
+    """
+
+    matrix: Any
+    index: pd.Index
+    spec: Spec
+    weights: np.ndarray | None = None
+    dropped: int = 0
+
+    @property
+    def columns(self) -> pd.Index:
+        """The p labels of the columns."""
+        return self.spec.columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows kept and columns."""
+        return self.matrix.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """A checked covariance or correlation matrix with its labels.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (p, p)
+        Symmetric, positive semidefinite up to rounding.
+    columns : pandas.Index
+        The p labels of the variables.
+    mean, scale : ndarray of shape (p,) or None
+        What `transform` subtracts from new rows and divides them by.
+    n_obs : int or None
+        How many rows the matrix was computed from, where that is known.
+    """
+
+    matrix: np.ndarray
+    columns: pd.Index
+    mean: np.ndarray | None = None
+    scale: np.ndarray | None = None
+    n_obs: int | None = None

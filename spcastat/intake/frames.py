@@ -1,0 +1,264 @@
+"""Containers of data: what is taken, and how each becomes one matrix of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sps
+
+from spcastat.config import listed
+from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
+from spcastat.intake.checks import is_sparse
+from spcastat.intake.columntypes import require_numbers
+
+#: Bytes (64 MB) up to which the numbers are copied, so that a fit does not change when the caller later
+#: changes the data in place. Larger arrays may be looked at without a copy: leave them unchanged.
+COPY_LIMIT = 64 * 1024 * 1024
+
+_ALLOWED = (
+    "a pandas DataFrame, a two-dimensional NumPy array, a scipy.sparse matrix or array, or an eager table "
+    "that narwhals knows (polars.DataFrame, pyarrow.Table)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Two-dimensional data of any container, not yet checked for types or missing values.
+
+    Attributes
+    ----------
+    values : DataFrame, ndarray of shape (n, p), or scipy.sparse CSC array of shape (n, p)
+    columns, index : pandas.Index
+        p and n labels; copies, so that renaming the caller's does not reach them.
+    named, labelled : bool
+        Whether the columns, and the rows, came with labels of the user's own.
+    shared : bool
+        Whether `values` use the caller's memory.
+    """
+
+    values: Any
+    columns: pd.Index
+    index: pd.Index
+    named: bool
+    labelled: bool
+    shared: bool = True
+
+
+def array_labels(p: int) -> pd.Index:
+    """Return the labels x1, ..., xp of columns without names."""
+    return pd.Index([f"x{j}" for j in range(1, p + 1)])
+
+
+def open_table(data: Any) -> Table:
+    """Take data out of their container.
+
+    Parameters
+    ----------
+    data : DataFrame, ndarray, scipy.sparse matrix or array, polars or pyarrow table
+
+    Raises
+    ------
+    DataError
+        For another type.
+    ShapeError
+        If the data are not two-dimensional or have no columns.
+    ColumnTypeError
+        For an array that does not hold real numbers (the columns of frames are not looked at here).
+    """
+    if isinstance(data, pd.DataFrame):
+        table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
+    elif is_sparse(data):
+        values = _open_sparse(data)
+        table = _unnamed(values, data.format == "csc" and _overlap(values, data))
+    elif isinstance(data, np.ndarray):
+        values = _open_array(data)
+        table = _unnamed(values, bool(np.may_share_memory(values, data)))
+    else:
+        frame = _open_other(data)
+        table = Table(frame, frame.columns, frame.index, named=True, labelled=False)
+    if not len(table.columns):
+        raise ShapeError(f"The data have {len(table.index)} rows and no columns; at least one is needed.")
+    return table
+
+
+def require_unique(columns: pd.Index) -> None:
+    """Raise DuplicateNamesError if two columns share a name."""
+    twice = columns[columns.duplicated()].unique()
+    if len(twice):
+        raise DuplicateNamesError(
+            f"More than one column is called {listed(twice)}; names must differ. Rename them, or drop the "
+            "repeated ones with df.loc[:, ~df.columns.duplicated()]."
+        )
+
+
+def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -> tuple[np.ndarray, bool]:
+    """Return the columns of `frame` at `positions` (all by default) as one array.
+
+    Raises
+    ------
+    ColumnTypeError
+        If one of them does not hold real numbers.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, p)
+        float32 if every column is, float64 otherwise; missing values are NaN.
+    shared : bool
+        Whether the array uses the memory of `frame`.
+    """
+    chosen = frame
+    if positions is not None and list(positions) != list(range(frame.shape[1])):
+        chosen = frame.iloc[:, list(positions)]
+    require_numbers(chosen)
+    dtypes = set(chosen.dtypes)
+    dtype = np.float32 if {str(d).lower() for d in dtypes} == {"float32"} else np.float64
+    if all(isinstance(d, np.dtype) for d in dtypes):
+        matrix = chosen.to_numpy(dtype=dtype)
+    else:
+        matrix = chosen.to_numpy(dtype=dtype, na_value=np.nan)
+    first = frame.iloc[:, positions[0] if positions else 0]
+    # Conversions give new memory; a view overlaps the column that it starts with.
+    shared = np.may_share_memory(matrix, first.to_numpy()) or not matrix.flags.writeable
+    return matrix, bool(shared)
+
+
+def numbers(table: Table) -> tuple[Any, bool]:
+    """Return the matrix of a table and whether it shares the caller's memory.
+
+    Raises
+    ------
+    ColumnTypeError
+        If a column of a frame does not hold real numbers.
+    """
+    if not isinstance(table.values, pd.DataFrame):
+        return table.values, table.shared
+    frame: Any = table.values
+    if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in frame.dtypes):
+        require_numbers(frame)
+        return _open_sparse(frame.sparse.to_coo()), False
+    return frame_numbers(frame)
+
+
+def own(matrix: Any, shared: bool) -> Any:
+    """Return `matrix` as the package's own: a copy if it is `shared` and not above COPY_LIMIT.
+
+    A dense matrix comes back read-only.
+    """
+    if is_sparse(matrix):
+        size = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+        return matrix.copy() if shared and size <= COPY_LIMIT else matrix
+    if shared and matrix.nbytes <= COPY_LIMIT:
+        matrix = np.array(matrix, order="K", copy=True)
+    view = matrix.view()
+    view.flags.writeable = False
+    return view
+
+
+def _unnamed(values: Any, shared: bool) -> Table:
+    n, p = values.shape
+    return Table(values, array_labels(p), pd.RangeIndex(n), named=False, labelled=False, shared=shared)
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Whether two CSC matrices share any of their arrays."""
+    pairs = ((a.data, b.data), (a.indices, b.indices), (a.indptr, b.indptr))
+    return any(np.may_share_memory(x, y) for x, y in pairs)
+
+
+def _refuse_dtype(dtype: np.dtype, what: str) -> None:
+    if dtype.kind in "biuf":
+        return
+    if dtype.names is not None:
+        raise ColumnTypeError(f"A structured array was given ({dtype}); use pd.DataFrame(data) instead.")
+    hint = {
+        "c": "take its real or imaginary part",
+        "O": "if it holds numbers, convert it with data.astype(float); otherwise use a DataFrame",
+    }.get(dtype.kind, "leave out the columns without numbers, or use a DataFrame")
+    raise ColumnTypeError(f"{what} of dtype {dtype} was given; it must hold real numbers: {hint}.")
+
+
+def _open_array(data: np.ndarray) -> np.ndarray:
+    if data.ndim != 2:
+        hint = {
+            0: "a single number is no table",
+            1: "use data.reshape(-1, 1) for one column or data.reshape(1, -1) for one row",
+        }.get(data.ndim, "use data.reshape(len(data), -1) to put the further axes side by side")
+        raise ShapeError(
+            f"An array of shape {data.shape} was given; it must be two-dimensional, rows by columns: {hint}."
+        )
+    _refuse_dtype(data.dtype, "An array")
+    dtype = np.float32 if data.dtype == np.float32 else np.float64
+    if isinstance(data, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(data.astype(dtype), np.nan))
+    return np.asarray(data, dtype=dtype)
+
+
+def _open_sparse(data: Any) -> Any:
+    if data.ndim != 2:
+        raise ShapeError(
+            f"A sparse array of shape {data.shape} was given; it must be two-dimensional, rows by columns: "
+            "use data.reshape(1, -1) for one row."
+        )
+    _refuse_dtype(data.dtype, "A sparse matrix")
+    dtype = np.float32 if data.dtype == np.float32 else np.float64
+    matrix = sps.csc_array(data, dtype=dtype)
+    if not matrix.has_canonical_format:
+        # Adding up repeated entries works in place: not on the caller's arrays.
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _open_other(data: Any) -> pd.DataFrame:
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    given = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
+    if isinstance(data, pd.Series):
+        raise ShapeError(
+            "A pandas Series was given; the data must be two-dimensional: use series.to_frame() for one "
+            "column or series.to_frame().T for one row."
+        )
+    try:
+        table = nw.from_native(data, eager_only=True)
+    except DuplicateError as error:
+        raise DuplicateNamesError(f"Columns share a name: {error}. Names must differ; rename them.") from None
+    except TypeError:
+        hint = ""
+        if isinstance(data, list | tuple):
+            hint = " Use np.asarray(data) if it is a list of rows."
+        elif isinstance(data, dict):
+            hint = " Use pd.DataFrame(data)."
+        elif isinstance(data, str):
+            hint = " Read the file first, e.g. with pd.read_csv."
+        elif hasattr(data, "collect"):
+            hint = " Use data.collect() to turn a lazy table into an eager one."
+        elif hasattr(data, "__array__"):
+            hint = " Use np.asarray(data), two-dimensional."
+        raise DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
+    try:
+        columns = {name: _column(table[name]) for name in table.columns}
+    except DuplicateError as error:
+        raise DuplicateNamesError(f"Columns share a name: {error}. Names must differ; rename them.") from None
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(table)), columns=pd.Index(table.columns), copy=False)
+
+
+def _column(series: Any) -> Any:
+    """Turn a narwhals series into what a pandas column is made of, without pyarrow."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        plain = series.null_count() == 0 and not dtype.is_decimal()
+        return (series if plain else series.cast(nw.Float64)).to_numpy()
+    if dtype == nw.Categorical or dtype == nw.Enum:
+        return pd.Categorical(series.to_list(), categories=getattr(dtype, "categories", None))
+    if dtype == nw.String:
+        return pd.array(series.to_list(), dtype="string" if pd.__version__ < "3" else "str")
+    if dtype.is_temporal():
+        return series.to_numpy()
+    return pd.Series(series.to_list(), dtype=object).array

@@ -1,0 +1,150 @@
+"""The names in a formula: columns, context, functions, and those that nobody knows."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from spcastat.config import listed, nearest
+from spcastat.errors import DuplicateNamesError, FormulaError
+
+_BACKTICKS = re.compile(r"`([^`]*)`")
+_NUMERAL = re.compile(r"[0-9.]+")
+_QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names that an expression reads, and those that it only calls as functions."""
+
+    values: frozenset[str]
+    calls: frozenset[str]
+
+
+def formula_name(label: Any) -> str:
+    """Return the name of a column inside a formula: its label as text.
+
+    formulaic cannot tell a column called 1 from the intercept, nor one called "." from all columns, so
+    numerals get a word in front.
+    """
+    name = str(label)
+    return f"column {name}" if _NUMERAL.fullmatch(name) else name
+
+
+def with_words(formula: str) -> str:
+    """Put the word of :func:`formula_name` before the numerals in backticks."""
+    return _QUOTED_NUMERAL.sub(r"`column \1`", formula)
+
+
+def without_words(name: str) -> str:
+    """Undo :func:`with_words`."""
+    return re.sub(r"`column ([0-9.]+)`", r"`\1`", name)
+
+
+def formula_names(columns: pd.Index) -> dict[str, int]:
+    """Return the position of each column under the name that it has in a formula.
+
+    Raises
+    ------
+    DuplicateNamesError
+        If two labels look alike as text, such as 1 and "1".
+    """
+    names = {formula_name(label): position for position, label in enumerate(columns)}
+    if len(names) < len(columns):
+        texts = pd.Index([formula_name(label) for label in columns])
+        raise DuplicateNamesError(
+            f"Columns look alike in a formula: {listed(columns[texts.duplicated(keep=False)])}. Rename them."
+        )
+    return names
+
+
+def names_in(expression: str) -> Names:
+    """Find the names in a Python expression, in which any text in backticks is a name.
+
+    Raises
+    ------
+    SyntaxError
+        If the expression is not valid.
+    """
+    quoted: list[str] = []
+
+    def hold(match: re.Match[str]) -> str:
+        quoted.append(match[1])
+        return f" _quoted_{len(quoted) - 1}_ "
+
+    tree = ast.parse(_BACKTICKS.sub(hold, expression).strip(), mode="eval")
+    real = {f"_quoted_{i}_": name for i, name in enumerate(quoted)}
+    bound: set[str] = set()
+    functions: list[ast.Name] = []
+    values: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            functions.append(node.func)
+            first = node.args[0] if node.args else None
+            if node.func.id == "Q" and isinstance(first, ast.Constant) and isinstance(first.value, str):
+                values.add(first.value)
+    called = {id(node) for node in functions}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) not in called and node.id not in bound:
+            values.add(real.get(node.id, node.id))
+    calls = {real.get(node.id, node.id) for node in functions} - bound - values
+    return Names(frozenset(values), frozenset(calls))
+
+
+def require_known(
+    tokens: list[tuple[str, Names]], columns: Collection[str], context: Mapping[str, Any]
+) -> None:
+    """Raise FormulaError if a formula uses a name that is no column, context name or function.
+
+    Parameters
+    ----------
+    tokens : list of (text, Names)
+        Every part of the formula that has names, those taken away by a minus included.
+    columns : collection of str
+        The columns' names in a formula.
+    context : Mapping
+        Further names.
+    """
+    from formulaic.transforms import TRANSFORMS
+
+    for text, names in tokens:
+        plain = names.values == {text}
+        if text in columns and not plain:
+            raise DuplicateNamesError(
+                f"{text!r} is both a column of the data and an expression of the formula. Write `{text}` in "
+                "backticks for the column, or rename it."
+            )
+        for name in sorted(names.values):
+            if name in columns or name in context:
+                continue
+            if not plain and (name in TRANSFORMS or hasattr(builtins, name)):
+                continue
+            inside = "" if plain else f" in {text!r}"
+            dotted = next((c for c in columns if c.startswith(name + ".") and c in text), None)
+            hint = (
+                f" Write the name in backticks: `{dotted}`."
+                if dotted
+                else nearest(name, [*columns, *context])
+                + " Names go in backticks if they hold spaces or signs."
+            )
+            raise FormulaError(
+                f"The formula uses {name!r}{inside}, which is not a column of the data. The columns are "
+                f"{listed(columns, 12)}.{hint}"
+            )
+        for name in sorted(names.calls):
+            if not (name in context or name in TRANSFORMS or hasattr(builtins, name)):
+                known = [*TRANSFORMS, *context]
+                raise FormulaError(
+                    f"The formula calls {name!r}, which is not a known function.{nearest(name, known)} "
+                    f"Known are {listed(TRANSFORMS, 40)}, and what context={{...}} holds."
+                )

@@ -1,0 +1,168 @@
+"""From the user's data to a Design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import one_of
+from spcastat.errors import FormulaError, OptionError
+from spcastat.intake import formula as formulas
+from spcastat.intake.checks import (
+    read_weights,
+    require_finite,
+    require_rows,
+    require_weight,
+    rows_to_keep,
+)
+from spcastat.intake.design import Design, Spec
+from spcastat.intake.frames import Table, frame_numbers, numbers, open_table, own, require_unique
+
+
+def read_data(
+    data: Any,
+    *,
+    formula: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    weights: Any = None,
+    na: str = "raise",
+    categorical: str = "refuse",
+) -> Design:
+    """Turn data into a checked table of numbers.
+
+    Every column is used, in its order, with its label; rows keep their labels. Booleans count as 0 and 1.
+    The caller's data are never written to. Their numbers are copied up to
+    :data:`spcastat.intake.COPY_LIMIT` bytes; larger arrays may be looked at in place, so leave them
+    unchanged as long as the fit is in use.
+
+    Parameters
+    ----------
+    data : DataFrame, ndarray, scipy.sparse matrix or array, polars or pyarrow table, of shape (n, p)
+        Sparse data stay sparse. Arrays get the columns x1, ..., xp. The mask of a masked array marks
+        missing values.
+    formula : str, optional
+        One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
+        intercept is left out and factors are coded in full. **Formulas run code**: do not take them from
+        strangers. Transforms such as ``scale`` learn from the kept rows and do not use the weights.
+    context : Mapping, optional
+        Names besides the columns that the formula may use.
+    weights : array-like of shape (n,), optional
+        Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. A
+        Series is aligned by label. Rows of weight 0 stay in the table.
+    na : {"raise", "drop"}
+        What to do with rows that have missing values in the columns used.
+    categorical : {"refuse", "dummy"}
+        Whether a formula may use text and categories, as one 0/1 column for each level.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    OptionError
+        For an option that is not known, or that needs a formula.
+    DataError
+        Among others ShapeError, TooFewRowsError, ColumnTypeError, DuplicateNamesError,
+        MissingValuesError, InfiniteValuesError and WeightsError.
+    FormulaError
+        For a formula that cannot be read or evaluated.
+    """
+    one_of("na", na, ("raise", "drop"))
+    one_of("categorical", categorical, ("refuse", "dummy"))
+    _check_options(formula, context, categorical)
+    table = open_table(data)
+    require_unique(table.columns)
+    require_rows(len(table.index))
+    w = None if weights is None else read_weights(weights, table.index, table.labelled)
+    if formula is None:
+        return _read_columns(table, None, w, na)
+    if not isinstance(table.values, pd.DataFrame):
+        kind = "a NumPy array" if isinstance(table.values, np.ndarray) else "sparse data"
+        hint = "pd.DataFrame(data, columns=[...])"
+        if kind != "a NumPy array":
+            hint = "pd.DataFrame.sparse.from_spmatrix(data, columns=[...]), or leave the formula out"
+        raise FormulaError(
+            f"formula={formula!r} was given with {kind}, whose columns have no names; give the columns names "
+            f"with {hint}."
+        )
+    parsed = formulas.parse(formula, table.columns, context or {})
+    kinds = formulas.inputs(table.values, parsed, categorical)
+    if parsed.plain and all(kind == "number" for kind in kinds.values()):
+        return _read_columns(table, parsed, w, na)
+    return _read_formula(table, parsed, kinds, w, na)
+
+
+def _check_options(formula: Any, context: Any, categorical: str) -> None:
+    if context is not None and not isinstance(context, Mapping):
+        raise OptionError(
+            f"context of type {type(context).__name__} was given; it must be a mapping from names to values, "
+            "such as {'f': f}."
+        )
+    if formula is None and categorical == "dummy":
+        raise OptionError(
+            "categorical='dummy' was given without a formula; it works with one: formula='~ .' takes all "
+            "columns."
+        )
+    if formula is None and context:
+        raise OptionError("context was given without a formula; leave it out, or give a formula.")
+
+
+def _read_columns(table: Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str) -> Design:
+    """Read columns as they are: all of them, or those that a plain formula picks."""
+    if parsed is None:
+        columns = table.columns
+        spec = Spec("frame" if table.named else "array", columns)
+        matrix, shared = numbers(table)
+    else:
+        positions = [parsed.lookups[term.factors[0].expr] for term in parsed.terms]
+        columns = table.columns[positions]
+        spec = Spec("formula", columns, formula=parsed.text)
+        matrix, shared = frame_numbers(table.values, positions)
+    require_finite(matrix, columns)
+    keep = rows_to_keep(matrix, columns, na)
+    if keep is not None:
+        matrix, shared = matrix[np.flatnonzero(keep)], False
+    index, w, dropped = _rows(table.index, w, keep)
+    return Design(own(matrix, shared), index, spec, w, dropped)
+
+
+def _read_formula(
+    table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
+) -> Design:
+    """Read the columns that formulaic makes."""
+    keep = formulas.complete_rows(table.values, parsed.used, kinds, na)
+    index, w, dropped = _rows(table.index, w, keep)
+    frame = table.values if keep is None else table.values.iloc[np.flatnonzero(keep)]
+    data = formulas.plain_frame(frame, parsed.used, kinds)
+    matrix, names, model = formulas.evaluate(formulas.build(parsed), data, index, parsed.context, parsed.text)
+    if not names:
+        raise FormulaError(f"formula={parsed.text!r} makes no column.")
+    # A column that stands in the formula as it is keeps its own label, text or not.
+    own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
+    labels = [own_labels.get(name, name) for name in names]
+    columns = pd.Index(labels, tupleize_cols=False)
+    require_unique(columns)
+    levels = formulas.levels_of(data, kinds)
+    inputs = {table.columns[position]: levels[name] for name, position in parsed.used.items()}
+    spec = Spec("formula", columns, parsed.text, model, parsed.context, inputs)
+    return Design(own(matrix, False), index, spec, w, dropped)
+
+
+def _rows(
+    index: pd.Index, w: np.ndarray | None, keep: np.ndarray | None
+) -> tuple[pd.Index, np.ndarray | None, int]:
+    """Return index and weights of the rows kept, and how many were not."""
+    dropped = 0
+    if keep is not None:
+        dropped = int((~keep).sum())
+        index = index[keep]
+        w = None if w is None else w[keep]
+    require_rows(len(index), dropped)
+    if w is not None:
+        require_weight(w)
+        w.flags.writeable = False
+    return index, w, dropped

@@ -1,0 +1,176 @@
+"""New data, made into the columns of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, nearest, one_of
+from spcastat.errors import DuplicateNamesError, FormulaError, NewDataError, TooFewRowsError
+from spcastat.intake import formula as formulas
+from spcastat.intake.checks import is_sparse, require_finite, rows_to_keep, warn
+from spcastat.intake.columntypes import kind_of, refuse
+from spcastat.intake.design import Spec
+from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
+from spcastat.intake.names import formula_name
+
+
+def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
+    """Make new data into the columns that `spec` describes.
+
+    A fit to named columns takes them by name, in any order, and ignores others. A NumPy array or sparse
+    matrix with as many columns is taken by position, with a warning if the fit had names; a fit to an
+    array takes a frame by position, with a warning unless its names are x1, ..., xp. A formula needs names.
+
+    Parameters
+    ----------
+    spec : Spec
+    new : any container that :func:`read_data` takes, of shape (m, q); one row is enough
+    na : {"raise", "drop"}
+        What to do with rows that have missing values.
+
+    Returns
+    -------
+    matrix : ndarray of shape (m', p), or scipy.sparse CSC array
+        Raw values, float64 or float32. It may share the memory of `new`: do not write to it.
+    index : pandas.Index
+        The m' labels of the rows kept.
+
+    Raises
+    ------
+    NewDataError
+        For missing columns, another number of columns, or levels that the fit has not seen.
+    DataError
+        ShapeError, ColumnTypeError, DuplicateNamesError, MissingValuesError and InfiniteValuesError as in
+        :func:`read_data`; TooFewRowsError if no row is left.
+    FormulaError
+        If the formula makes missing or infinite values.
+
+    Warns
+    -----
+    DataWarning
+        If columns are taken by position although there are names.
+    """
+    one_of("na", na, ("raise", "drop"))
+    table = open_table(new)
+    if spec.kind == "formula" and spec.model_spec is not None:
+        matrix, keep = _formula(spec, table, na)
+    else:
+        matrix, columns = _columns(spec, table)
+        require_finite(matrix, columns)
+        keep = rows_to_keep(matrix, columns, na)
+        if keep is not None:
+            matrix = matrix[np.flatnonzero(keep)]
+    index = table.index if keep is None else table.index[keep]
+    return matrix, index
+
+
+def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
+    """Take columns by name or by position; return them with the labels that the new data give them."""
+    p = len(spec.columns)
+    framed = isinstance(table.values, pd.DataFrame)
+    if spec.kind == "formula" and not framed:
+        _refuse_array(spec)
+    if framed and spec.kind in ("frame", "formula"):
+        positions = _find(spec.columns, table.columns)
+        _require_rows(table)
+        if positions == list(range(len(table.columns))):
+            return numbers(table)[0], spec.columns
+        return frame_numbers(table.values, positions)[0], spec.columns
+    if len(table.columns) != p:
+        names = f" ({listed(spec.columns, 4)})" if spec.kind == "frame" else ""
+        raise NewDataError(
+            f"The new data have {len(table.columns)} columns; the fit has {p}{names}. Give the same columns "
+            "in the same order."
+        )
+    _require_rows(table)
+    if spec.kind == "frame":
+        kind = "sparse matrix" if is_sparse(table.values) else "array"
+        warn(
+            f"The new data are a {kind} without names: its {p} columns are taken in the order of the fit, "
+            f"{listed(spec.columns, 4)}. Pass a DataFrame with these columns to be sure."
+        )
+    elif framed and not table.columns.equals(spec.columns):
+        warn(
+            f"The fit had no names: the {p} columns {listed(table.columns, 4)} are taken by position. Pass "
+            "df.to_numpy() if that is what you mean."
+        )
+    return numbers(table)[0], table.columns
+
+
+def _formula(spec: Spec, table: Table, na: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Replay a formula; return the matrix and the mask of the rows kept (None: all)."""
+    if not isinstance(table.values, pd.DataFrame):
+        _refuse_array(spec)
+    frame = table.values
+    labels = list(spec.inputs or {})
+    positions = _find(labels, table.columns)
+    _require_rows(table)
+    inputs = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    used = dict(zip(inputs, positions, strict=True))
+    kinds = {}
+    for name, position in used.items():
+        kind = kind_of(frame.iloc[:, position])
+        # Levels may be numbers, and a column of missing values only has no type of its own.
+        kinds[name] = "levels" if inputs[name] is not None else kind
+        if inputs[name] is None and kind not in ("number", "other"):
+            refuse([(frame.columns[position], frame.iloc[:, position], kind)])
+    keep = formulas.complete_rows(frame, used, kinds, na)
+    index = table.index
+    if keep is not None:
+        frame, index = frame.iloc[np.flatnonzero(keep)], index[keep]
+        if not len(frame):
+            return np.empty((0, len(spec.columns))), keep
+    data = formulas.plain_frame(frame, used, kinds)
+    for name, levels in inputs.items():
+        if levels is not None:
+            data[name] = _known(data[name].astype(object), name, levels)
+    matrix, _, _ = formulas.evaluate(
+        spec.model_spec, data, index, spec.context or {}, str(spec.formula), NewDataError
+    )
+    return matrix, keep
+
+
+def _known(column: pd.Series, name: str, levels: tuple[Any, ...]) -> pd.Series:
+    unseen = [level for level in column.unique() if level not in levels]
+    if unseen:
+        raise NewDataError(
+            f"Column {name!r} of the new data has levels that the fit has not seen: {listed(unseen)}. Known "
+            f"are {listed(levels, 12)}. Leave these rows out, or fit to data that have these levels."
+        )
+    return column
+
+
+def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
+    """Return the positions of the wanted labels in `columns`."""
+    wanted = list(wanted)
+    needed = columns[columns.isin(wanted)]
+    twice = needed[needed.duplicated()].unique()
+    if len(twice):
+        raise DuplicateNamesError(
+            f"The new data have more than one column called {listed(twice)}; names must differ."
+        )
+    place = {label: position for position, label in enumerate(columns)}
+    missing = [label for label in wanted if label not in place]
+    if missing:
+        hint = nearest(missing[0], columns)
+        raise NewDataError(
+            f"The new data lack {len(missing)} of the {len(wanted)} columns of the fit: {listed(missing)}. "
+            f"They have {listed(columns)}.{hint}"
+        )
+    return [place[label] for label in wanted]
+
+
+def _refuse_array(spec: Spec) -> None:
+    raise FormulaError(
+        f"The fit used formula={spec.formula!r}, which needs column names; the new data have none. Pass a "
+        "DataFrame with the columns that the formula uses."
+    )
+
+
+def _require_rows(table: Table) -> None:
+    if not len(table.index):
+        raise TooFewRowsError("The new data have no rows; at least one is needed.")

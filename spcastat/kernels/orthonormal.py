@@ -1,0 +1,39 @@
+"""Orthonormal bases that show where a column adds nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: A column whose remainder is shorter than this share of its length is a combination of those before.
+DEPENDENT = 1e-12
+
+
+def orthonormalise(T: np.ndarray, dependent: float = DEPENDENT) -> tuple[np.ndarray, np.ndarray]:
+    """Gram-Schmidt with reorthogonalisation, in the given order of the columns.
+
+    Parameters
+    ----------
+    T : ndarray of shape (r, k)
+    dependent : float
+        A column of which no larger share than this remains is treated as dependent.
+
+    Returns
+    -------
+    Q : ndarray of shape (r, k)
+        Orthonormal columns; column j is zero where column j of `T` depends on those before it.
+    remainder : ndarray of shape (k,)
+        Length of what is left of each column after those before it: the diagonal of R in T = QR.
+    """
+    k = T.shape[1]
+    Q = np.zeros(T.shape)
+    remainder = np.zeros(k)
+    for j in range(k):
+        q = T[:, j].astype(float)
+        length = np.linalg.norm(q)
+        for _ in range(2):
+            q = q - Q[:, :j] @ (Q[:, :j].T @ q)
+        left = np.linalg.norm(q)
+        if left > dependent * length:
+            Q[:, j] = q / left
+            remainder[j] = left
+    return Q, remainder

@@ -1,0 +1,57 @@
+"""Selection with one rule for ties: values that differ by rounding are equal, the lowest index wins.
+
+All diagonal entries of a correlation matrix tie, so without such a rule the last bit of a product
+would choose the start, the support and the sign of a fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: Values within this share of one another are equal.
+RELATIVE = 1e-10
+#: Rounding in a value is at most about this share of the largest value beside it.
+ROUNDING = 1e-14
+
+
+def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """Return how far a value may lie from `reference` and still tie with it."""
+    return RELATIVE * np.abs(reference) + ROUNDING * np.abs(largest)
+
+
+def first_max(values: np.ndarray) -> int:
+    """Return the lowest index of `values`, shape (p,), that ties with the largest."""
+    largest = values.max()
+    return int(np.argmax(values >= largest - tie_width(largest, np.abs(values).max())))
+
+
+def top(values: np.ndarray, count: int) -> np.ndarray:
+    """Mark the `count` largest values of every column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (p,) or (p, m)
+    count : int
+        From 1 to p.
+
+    Returns
+    -------
+    ndarray of bool, shape of `values`
+        Exactly `count` marks in every column; of tied values the lowest indices are marked.
+    """
+    p = values.shape[0]
+    if count >= p:
+        return np.ones(values.shape, dtype=bool)
+    lowest = np.partition(values, p - count, axis=0)[p - count]
+    width = tie_width(lowest, np.abs(values).max(axis=0))
+    above = values > lowest + width
+    tied = (values >= lowest - width) & ~above
+    return above | (tied & (np.cumsum(tied, axis=0) <= count - above.sum(axis=0)))
+
+
+def flip_signs(V: np.ndarray) -> np.ndarray:
+    """Return the signs, shape (m,), that make the largest absolute entry of every column positive.
+
+    A column of zeros keeps its sign.
+    """
+    return np.array([-1.0 if column[first_max(np.abs(column))] < 0 else 1.0 for column in V.T])

@@ -1,0 +1,25 @@
+"""Least-squares share: how well the scores predict the variables.
+
+The projection of X on the column space of the scores XV, as in Merola's least-squares sparse PCA: the
+share of the total variance that regressions of all variables on the k scores explain. Never less than PEV.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spcastat.measures.base import answer
+from spcastat.operators import Operator
+
+
+def cumulative_least_squares(V: np.ndarray, op: Operator) -> np.ndarray:
+    """Return the least-squares share, shape (k,), of the first 1, ..., k columns of V."""
+    coupling = op.score_basis(V)[1]
+    return np.cumsum(np.einsum("ij,ij->j", coupling, coupling)) / op.total
+
+
+def least_squares(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
+    """Share of the total variance that regressions on the scores explain; parameters as for `pev`."""
+    return answer(cumulative_least_squares, V, X, S, cumulative)

@@ -1,0 +1,100 @@
+"""Centre and scale of the columns, found without changing the data and replayed on new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+#: Rows are worked through in blocks of about this many numbers (16 MB of float64).
+BLOCK = 2_000_000
+#: A standard deviation below this share of the mean is rounding, not variation.
+CONSTANT = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Standardisation:
+    """x becomes (x - mean) / scale.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (p,)
+        Zeros where nothing is subtracted, ones where nothing is divided by.
+    centring : {"mean", "given", "none"}
+        Where `mean` comes from.
+    scaling : {"sd", "given", "none"}
+        Where `scale` comes from.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    centring: str
+    scaling: str
+
+    def project(self, X: Any, V: np.ndarray) -> np.ndarray:
+        """Return the scores (X - mean) / scale V, shape (n, k), of raw rows.
+
+        Parameters
+        ----------
+        X : ndarray or scipy.sparse array of shape (n, p)
+        V : ndarray of shape (p, k)
+            Only the columns of `X` with a nonzero loading are read.
+        """
+        used = np.flatnonzero(V.any(axis=1))
+        weights = V[used] / self.scale[used, None]
+        if is_sparse(X):
+            return np.asarray(X[:, used] @ weights) - self.mean[used] @ weights
+        scores = np.empty((X.shape[0], V.shape[1]))
+        for rows in row_blocks(X.shape[0], max(used.size, 1)):
+            scores[rows] = (X[rows][:, used] - self.mean[used]) @ weights
+        return scores
+
+    def restore(self, fitted: np.ndarray) -> np.ndarray:
+        """Return standardised rows, shape (n, p), in the units of the data."""
+        return fitted * self.scale + self.mean
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether `X` is a scipy.sparse matrix or array."""
+    return bool(scipy.sparse.issparse(X))
+
+
+def row_blocks(n: int, p: int) -> Iterator[slice]:
+    """Cut n rows of p numbers into slices of about BLOCK numbers."""
+    step = max(1, BLOCK // p)
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def column_means(X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted means, shape (p,), accurate at any ratio of mean to standard deviation."""
+    total = weights.sum()
+    mean = np.asarray(X.T @ weights, dtype=float) / total
+    if is_sparse(X):
+        return mean
+    correction = np.zeros_like(mean)
+    for rows in row_blocks(*X.shape):
+        correction += weights[rows] @ (X[rows] - mean)
+    return mean + correction / total
+
+
+def column_squares(X: Any, weights: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return the weighted sums of squares about `mean`, shape (p,)."""
+    if is_sparse(X):
+        held = X.tocsc(copy=True)
+        column = np.repeat(np.arange(X.shape[1]), np.diff(held.indptr))
+        weight = weights[held.indices]
+        squares = np.bincount(column, weight * (held.data - mean[column]) ** 2, X.shape[1])
+        zeros = weights.sum() - np.bincount(column, weight, X.shape[1])
+        return squares + zeros.clip(min=0.0) * mean**2
+    squares = np.zeros(X.shape[1])
+    for rows in row_blocks(*X.shape):
+        squares += weights[rows] @ (X[rows] - mean) ** 2
+    return squares
+
+
+def is_constant(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Mark the columns whose variance is nothing but rounding."""
+    return np.sqrt(variance) <= CONSTANT * np.abs(mean)

@@ -1,0 +1,102 @@
+"""Groups of rows: matched to the scores, coloured and marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import OptionError, ShapeError
+from spcastat.plots._shared import BLUE, MARKERS, PALETTE, name_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+
+#: More groups than this cannot be told apart.
+MOST = 20
+
+#: The group of rows without one.
+MISSING = "(missing)"
+
+
+def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
+    """Return the group of every row; the categories keep their order and none is empty.
+
+    A Series is matched by its labels if they contain all of `index`; anything else must have one value
+    for each row, in the order of the rows.
+
+    Raises
+    ------
+    ShapeError
+        Another number of values than rows, or labels of which only some fit.
+    OptionError
+        More than 20 groups.
+    """
+    if isinstance(groups, pd.Series) and not groups.index.equals(index):
+        by_label = groups.index.is_unique and index.isin(groups.index)
+        if np.all(by_label):
+            groups = groups.reindex(index)
+        elif np.any(by_label):
+            raise ShapeError(
+                f"groups has labels for {int(np.sum(by_label))} of the {len(index)} rows; give a Series with "
+                "all labels of the scores, or an array in the order of the rows."
+            )
+    if isinstance(groups, str):
+        raise OptionError(f"groups={groups!r} was given; give the values themselves, one for each row.")
+    values = groups.array if isinstance(groups, pd.Series) else groups
+    if not isinstance(values, pd.Categorical):
+        values = pd.Categorical(list(values))
+    if len(values) != len(index):
+        raise ShapeError(f"groups has {len(values)} values; the scores have {len(index)} rows.")
+    values = values.remove_unused_categories()
+    if len(values.categories) > MOST:
+        raise OptionError(
+            f"groups has {len(values.categories)} different values; at most {MOST} can be told apart: merge "
+            "some, or cut numbers into classes with pandas.cut."
+        )
+    return values
+
+
+def scatter_groups(
+    ax: Axes, xy: np.ndarray, groups: pd.Categorical | None, **style: Any
+) -> tuple[list[PathCollection], list[str]]:
+    """Draw the points, each group in a colour and a marker; return the artists and their names."""
+    if groups is None:
+        return [ax.scatter(xy[:, 0], xy[:, 1], c=BLUE, linewidths=0, **style)], []
+    artists, names = [], []
+    for code in [*range(len(groups.categories)), -1]:
+        rows = groups.codes == code
+        if not rows.any():
+            continue
+        colour = "0.6" if code < 0 else PALETTE[code % len(PALETTE)]
+        marker = "." if code < 0 else MARKERS[code % len(MARKERS)]
+        artists.append(ax.scatter(xy[rows, 0], xy[rows, 1], c=colour, marker=marker, linewidths=0, **style))
+        names.append(MISSING if code < 0 else name_text(groups.categories[code]))
+    return artists, names
+
+
+def legend_of(
+    ax: Axes, artists: list[PathCollection], names: list[str], title: str, *, outside: bool, xy: np.ndarray
+) -> None:
+    """Add the legend, to the right of the axes or in the corner that has the fewest points."""
+    options: dict[str, Any] = {"title": title or None, "fontsize": "small", "title_fontsize": "small"}
+    if outside:
+        options |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0, "frameon": False}
+    else:
+        options |= {"loc": _emptiest_corner(ax, xy), "framealpha": 0.8}
+    # Names go in afterwards: a legend leaves out a name that begins with "_".
+    legend = ax.legend(artists, [str(i) for i in range(len(names))], **options)
+    for text, handle, name in zip(legend.get_texts(), legend.legend_handles, names, strict=True):
+        text.set_parse_math(False)
+        text.set_text(name)
+        if handle is not None:
+            handle.set_alpha(1)
+            handle.set_sizes([28])  # type: ignore[attr-defined]
+
+
+def _emptiest_corner(ax: Axes, xy: np.ndarray) -> str:
+    inside = ax.transAxes.inverted().transform(ax.transData.transform(xy))
+    corners = {"upper right": (1, 1), "upper left": (0, 1), "lower right": (1, 0), "lower left": (0, 0)}
+    return min(corners, key=lambda name: int((np.abs(inside - corners[name]) < 0.35).all(axis=1).sum()))

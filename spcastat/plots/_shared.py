@@ -1,0 +1,111 @@
+"""What every plot needs: axes to draw on, components by number or name, names that fit, colours."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spcastat.config import listed
+from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The colours of Okabe and Ito, told apart with any colour vision; yellow is left out, black comes last.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000")
+
+#: Their number has no divisor in common with that of the colours: 56 pairs before one comes again.
+MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
+
+BLUE, ORANGE, INK = PALETTE[0], PALETTE[3], "#222222"
+
+
+def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return `ax`, or the axes of a new figure of pyplot with that size in inches."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise OptionError(
+            f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
+            "value of plt.subplots(), or None for a new figure."
+        )
+    return ax
+
+
+def settle(ax: Axes) -> None:
+    """Give `ax` the place on its figure that it will be drawn in, so that extents can be measured."""
+    figure = ax.get_figure(root=True)
+    if figure is not None and figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+    ax.apply_aspect()
+
+
+def frame_of(loadings: pd.DataFrame, what: str = "loadings") -> NDArray[np.float64]:
+    """Return the values of a frame, or say that it is none."""
+    if not isinstance(loadings, pd.DataFrame) or 0 in loadings.shape:
+        raise ShapeError(
+            f"{what} of type {type(loadings).__name__} and shape {np.shape(loadings)} were given; a data "
+            "frame with one column a component is needed."
+        )
+    values = loadings.to_numpy(dtype=float)
+    if what == "loadings" and not np.isfinite(values).all():
+        raise DataError(f"{int((~np.isfinite(values)).sum())} loadings are missing or infinite.")
+    return values
+
+
+def positions(components: Sequence[Any], names: Sequence[Hashable]) -> list[int]:
+    """Return the places of components given by number, counted from one, or by name."""
+    if isinstance(components, str) or not np.iterable(components):
+        components = [components]
+    found = []
+    for component in components:
+        if isinstance(component, numbers.Integral) and 1 <= int(component) <= len(names):
+            found.append(int(component) - 1)
+        elif isinstance(component, str) and component in names:
+            found.append(list(names).index(component))
+        else:
+            raise ComponentsError(
+                f"The component {component!r} was asked for; there are {len(names)}: give numbers from 1 to "
+                f"{len(names)} or the names {listed(names)}."
+            )
+    if not found or len(set(found)) < len(found):
+        raise ComponentsError(f"components={components!r} was given; name one or more, each once.")
+    return found
+
+
+def name_text(name: Hashable, limit: int = 24) -> str:
+    """Return a name of any type on one line, its middle cut out if it is longer than `limit`."""
+    text = "(" + ", ".join(str(part) for part in name) + ")" if isinstance(name, tuple) else str(name)
+    text = "".join(char if char.isprintable() else " " for char in text)
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return text[: limit - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+def value_text(value: float, digits: int = 2) -> str:
+    """Return a loading with a true minus; a nonzero that rounds to zero as "<.01"."""
+    text = f"{value:.{digits}f}"
+    if value != 0 and not text.strip("-0."):
+        text = ("-" if value < 0 else "") + "<." + "0" * (digits - 1) + "1"
+    return text.replace("-", "−")
+
+
+def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Return the rows with a nonzero, in order; at most `count`, those that lead on any component."""
+    rows = np.flatnonzero((values != 0).any(axis=1))
+    if len(rows) <= count:
+        return rows
+    size = np.abs(values[rows])
+    place = np.argsort(np.argsort(-size, axis=0, kind="stable"), axis=0)
+    place[size == 0] = len(rows)
+    return rows[np.sort(np.argsort(place.min(axis=1), kind="stable")[:count])]

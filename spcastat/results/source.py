@@ -1,0 +1,50 @@
+"""What a fit was computed from: labels, operator, and the way back to the user's units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from spcastat.intake import Spec
+from spcastat.operators import Operator, Standardisation
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The input of a fit.
+
+    Attributes
+    ----------
+    op : Operator
+        The covariance matrix, by its products.
+    spec : Spec
+        How raw data become columns; its `columns` label the loadings.
+    n : int or None
+        Number of rows; for a covariance matrix the number it was computed from, where known.
+    standard : Standardisation or None
+        Centre and scale; None for a covariance matrix that came without them.
+    matrix : ndarray or scipy.sparse array of shape (n, p), or None
+        Raw rows; None for a covariance matrix.
+    index : pandas.Index or None
+        Labels of the rows.
+    dropped : int
+        Rows left out because of missing values.
+    weighted : bool
+        Whether rows had weights.
+    """
+
+    op: Operator
+    spec: Spec
+    n: int | None
+    standard: Standardisation | None = None
+    matrix: Any = None
+    index: pd.Index | None = None
+    dropped: int = 0
+    weighted: bool = False
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the fit has rows, and so scores."""
+        return self.matrix is not None

@@ -1,0 +1,116 @@
+"""The contract of a solver: a frozen record whose fields are its options, and one method that solves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from spcastat.operators import Operator
+
+#: status -> what to tell the user.
+ADVICE = {
+    "converged": "converged",
+    "exact": "solved without iteration",
+    "max_iter": "stopped at max_iter before it converged; raise max_iter or tol",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found, in arrays.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Unit-length loadings, one column a component.
+    status : str
+        A key of ADVICE.
+    n_iter : int
+        Sweeps or steps of the reported solution.
+    objective : float
+        The value of the solver's own criterion (``Solver.criterion``).
+    objectives : ndarray of shape (n_starts,)
+        The criterion's value from every start.
+    extras : dict
+        What a method reports besides, by name.
+    """
+
+    V: np.ndarray
+    status: str
+    n_iter: int
+    objective: float
+    objectives: np.ndarray
+    extras: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What a solver of single components may know of those before.
+
+    Attributes
+    ----------
+    done : int
+        How many components precede this one.
+    explained : float
+        Their adjusted variance (exact under Schur complement deflation).
+    pca : ndarray of shape (k,)
+        The leading eigenvalues of the whole covariance matrix.
+    """
+
+    done: int
+    explained: float
+    pca: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One component: its unit loading vector, shape (p,), and how it was reached."""
+
+    v: np.ndarray
+    status: str
+    n_iter: int
+
+
+class Solver(ABC):
+    """A method of sparse PCA with its options.
+
+    Concrete solvers are frozen dataclasses. They see an operator, never data frames or labels, and
+    derive from `JointSolver` or `ComponentSolver`.
+    """
+
+    #: What is asked of the operator: "gram" (products with the covariance matrix) or "rows".
+    needs: ClassVar[Literal["gram", "rows"]] = "gram"
+    #: Whether the result depends on starting values, so that ``n_init`` makes sense.
+    uses_starts: ClassVar[bool] = False
+    #: In words, the quantity that ``Solution.objective`` holds.
+    criterion: ClassVar[str]
+
+
+class JointSolver(Solver):
+    """A solver of all components together."""
+
+    @abstractmethod
+    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+        """Fit k components from every start.
+
+        Parameters
+        ----------
+        op : Operator
+        k : int
+        starts : ndarray of shape (n_starts, k, p)
+            Starting loadings, one row a component. The first start is PCA's own loadings.
+        """
+
+
+class ComponentSolver(Solver):
+    """A solver of one component at a time; the engine deflates between components."""
+
+    #: How a component is removed before the next is sought, by default.
+    deflation: ClassVar[str] = "schur"
+
+    @abstractmethod
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        """Fit the next component to the deflated `view`; `start`, shape (p,), is PCA's own there."""

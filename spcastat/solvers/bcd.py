@@ -1,0 +1,155 @@
+"""Block coordinate descent for sparse and nonnegative PCA.
+
+Zhao, Meng, Xu and Gao (2015), "A block coordinate descent approach for sparse principal component
+analysis", Neurocomputing: Algorithms 1 and 2, Theorems 1 to 3 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from spcastat.kernels.thresholds import hard, l1_bounded, positive_part, soft
+from spcastat.operators import Operator
+from spcastat.solvers.base import JointSolver, Solution
+
+Update = Callable[[np.ndarray], np.ndarray]
+
+#: Below this share of the largest variance what is left of the data is rounding.
+NOTHING_LEFT = 1e-14
+#: So many sweeps in a row must change nothing.
+QUIET_SWEEPS = 3
+
+
+@dataclass(frozen=True)
+class BCD(JointSolver):
+    """min ||X - U V'||_F^2 over sparse unit columns of V, one column of V and of U at a time.
+
+    Attributes
+    ----------
+    penalty : {"l0", "l1"}
+        Whether the number of nonzeros or the l1 norm of each column of V is bounded.
+    card : tuple of int or None
+        Nonzeros of each component, at most. Under "l1" the norm bound is chosen anew in every update so
+        that the cardinality holds; the criterion may then rise now and then.
+    t : tuple of float or None
+        Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only).
+    nonneg : bool
+        Whether loadings must be nonnegative (Algorithm 2).
+    tol : float
+        Converged when each of three sweeps running changes the criterion by at most this share of the
+        total variance. (One quiet sweep may be a turning point where the criterion is not monotone.)
+    max_iter : int
+        Sweeps over all components, at most.
+    """
+
+    penalty: Literal["l0", "l1"] = "l0"
+    card: tuple[int, ...] | None = None
+    t: tuple[float, ...] | None = None
+    nonneg: bool = False
+    tol: float = 1e-7
+    max_iter: int = 5000
+
+    criterion = "residual variance |X - UV'|^2 / (n - 1)"
+    uses_starts = True
+
+    def updates(self) -> list[Update]:
+        """Return one closed-form update of a loading vector for each component."""
+        if self.t is not None:
+            rules: list[Update] = [partial(l1_bounded, bound=bound) for bound in self.t]
+        else:
+            rule = hard if self.penalty == "l0" else soft
+            rules = [partial(rule, card=card) for card in self.card or ()]
+        if self.nonneg:
+            return [lambda W, rule=rule: rule(positive_part(W)) for rule in rules]  # type: ignore[misc]
+        return rules
+
+    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+        updates = self.updates()
+        floor = NOTHING_LEFT * float(op.diagonal().max())
+        V = np.array(starts)
+        if self.nonneg:
+            V *= _better_sign(V)
+        state = _State(op, V)
+        n_starts = len(V)
+        running = np.arange(n_starts)
+        found = np.empty_like(V)
+        value = np.full(n_starts, np.inf)
+        sweeps = np.zeros(n_starts, dtype=int)
+        quiet = np.zeros(n_starts, dtype=int)
+        for sweep in range(1, self.max_iter + 1):
+            for i in range(k):
+                state.update(i, updates[i], floor)
+            new = state.criterion()
+            change = np.abs(value[running] - new)
+            quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)
+            value[running] = new
+            sweeps[running] = sweep
+            still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
+            found[running[~still]] = state.V[~still]
+            state.keep(still)
+            running = running[still]
+            if running.size == 0:
+                break
+        best = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
+        status = "converged" if quiet[best] >= QUIET_SWEEPS else "max_iter"
+        return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value)
+
+
+class _State:
+    """V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p)."""
+
+    def __init__(self, op: Operator, V: np.ndarray):
+        self.op = op
+        self.V = V
+        self.A = V.copy()
+        m, k, p = V.shape
+        self.G = np.ascontiguousarray(op.dot(V.reshape(m * k, p).T).T).reshape(m, k, p)
+
+    def update(self, i: int, rule: Update, floor: float) -> None:
+        """Replace column i of V, then of U, in every start: equations (5) and (6) of the paper."""
+        V, A, G = self.V, self.A, self.G
+        u_products = _dots(A, G[:, i])  # u_j'u_i
+        u_products[:, i] = 0.0
+        w = (G[:, i] - _combine(u_products, V)).T
+        empty = np.abs(w).max(axis=0) <= floor
+        if empty.any():  # nothing is left of the data: any direction does, so keep the present one
+            w[:, empty] = V[empty, i].T
+        v = rule(w)
+        v_products = _dots(V, v.T)  # v_j'v_i
+        v_products[:, i] = 0.0
+        A_i = v.T - _combine(v_products, A)
+        G_i = self.op.dot(v).T - _combine(v_products, G)
+        V[:, i], A[:, i], G[:, i] = v.T, A_i, G_i
+
+    def criterion(self) -> np.ndarray:
+        """Return ||X - U V'||_F^2 / (n - 1) of every start."""
+        fitted = np.einsum("bkp,bkp->b", self.G, self.V)
+        crossed = (self.A @ self.G.transpose(0, 2, 1)) * (self.V @ self.V.transpose(0, 2, 1))
+        return self.op.total - 2.0 * fitted + crossed.sum(axis=(1, 2))
+
+    def keep(self, mask: np.ndarray) -> None:
+        """Drop the starts that are done."""
+        if not mask.all():
+            self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
+
+
+def _dots(M: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the k inner products of every start: (m, k, p) with (m, p) gives (m, k)."""
+    return np.matmul(M, w[:, :, None])[:, :, 0]
+
+
+def _combine(c: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Return the combinations sum_j c_j M_j of every start: (m, k) with (m, k, p) gives (m, p)."""
+    return np.matmul(c[:, None, :], M)[:, 0]
+
+
+def _better_sign(V: np.ndarray) -> np.ndarray:
+    """Return the signs, shape (m, k, 1), that give the positive parts the larger norms."""
+    up = (np.maximum(V, 0.0) ** 2).sum(axis=2)
+    down = (np.minimum(V, 0.0) ** 2).sum(axis=2)
+    return np.where(down > up * (1.0 + 1e-10), -1.0, 1.0)[:, :, None]

@@ -1,0 +1,81 @@
+"""Greedy supports and sparsity control.
+
+He, Monteiro and Park (2010), "A fast algorithm for sparse PCA and a new sparsity control criteria":
+S_c-SPCA and M_c-SPCA (Algorithm 1, section 3) and SC_c-PCA (Algorithm 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.operators import Operator
+from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.growth import Growth
+
+#: The promised ratio may fall short by this much, from rounding, and counts as reached.
+REACHED = 1e-10
+
+
+@dataclass(frozen=True)
+class Greedy(ComponentSolver):
+    """Supports of preset size, each grown greedily.
+
+    Attributes
+    ----------
+    card : tuple of int
+        Nonzeros of each component.
+    c : int
+        How many indices enter at a time: faster, a little worse.
+    exact : bool
+        Choose each index by the leading eigenvalue it gives, not by the paper's surrogate.
+    """
+
+    card: tuple[int, ...]
+    c: int = 1
+    exact: bool = False
+
+    criterion = "adjusted variance"
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        card = self.card[progress.done]
+        growth = Growth(view, self.exact)
+        steps = 0
+        while growth.support.size < card:
+            growth.add(min(self.c, card - growth.support.size))
+            steps += 1
+        return Component(growth.leading()[1], "exact", steps)
+
+
+@dataclass(frozen=True)
+class Controlled(ComponentSolver):
+    """The fewest nonzeros, found greedily, that keep a share of the variance that PCA explains.
+
+    Attributes
+    ----------
+    variance : float
+        After every component i, the adjusted variance of the components so far is at least this share of
+        the sum of the i largest eigenvalues (to 1e-10). Every component has at least one nonzero.
+    c : int
+        How many indices enter at a time.
+    exact : bool
+        Choose each index by the leading eigenvalue it gives, not by the paper's surrogate.
+    """
+
+    variance: float = 0.9
+    c: int = 1
+    exact: bool = False
+
+    criterion = "adjusted variance"
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        goal = (self.variance - REACHED) * float(progress.pca[: progress.done + 1].sum()) - progress.explained
+        growth = Growth(view, self.exact)
+        steps = 0
+        while True:
+            growth.add(self.c)
+            steps += 1
+            value, v = growth.leading()
+            if value >= goal or growth.full:
+                return Component(v, "exact", steps)

@@ -1,0 +1,66 @@
+"""Growing a support index by index: the first phase of He, Monteiro and Park (2010), Algorithms 1 and 2."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.kernels.eig import bordered_top, top_eigh
+from spcastat.kernels.ties import top
+from spcastat.operators import Operator
+
+
+class Growth:
+    """A support that grows by the indices that raise the variance most.
+
+    Parameters
+    ----------
+    view : Operator
+        The deflated covariance matrix.
+    exact : bool
+        Rank an index by the leading eigenvalue of the support with it, instead of the paper's surrogate:
+        the gain S_jj + 2 |S_j. x| of entering x, a vector of +1 and -1 on the support.
+    """
+
+    def __init__(self, view: Operator, exact: bool):
+        self.view = view
+        self.exact = exact
+        self.support = np.empty(0, dtype=int)
+        self.variances = view.diagonal()
+        self._free = np.ones(view.p, dtype=bool)
+        self._signed = np.zeros(view.p)  # S x (surrogate)
+        self._columns = np.empty((view.p, 0))  # S[:, support] (exact)
+
+    @property
+    def full(self) -> bool:
+        """Whether every variable is in the support."""
+        return self.support.size == self.view.p
+
+    def add(self, count: int) -> None:
+        """Add the `count` best indices at once, or as many as are left."""
+        free = np.flatnonzero(self._free)
+        chosen = free[top(self._gains(free), min(count, free.size))]
+        columns = self.view.columns(chosen)
+        if self.exact:
+            self._columns = np.hstack([self._columns, columns])
+        else:
+            signs = np.where(self._signed[chosen] < 0, -1.0, 1.0)
+            self._signed = self._signed + columns @ signs
+        self._free[chosen] = False
+        self.support = np.concatenate([self.support, chosen])
+
+    def _gains(self, free: np.ndarray) -> np.ndarray:
+        if not self.exact:
+            return self.variances[free] + 2.0 * np.abs(self._signed[free])
+        if self.support.size == 0:
+            return self.variances[free]
+        block = self._columns[self.support]
+        values, vectors = top_eigh(0.5 * (block + block.T), self.support.size)
+        return bordered_top(values, vectors.T @ self._columns[free].T, self.variances[free])
+
+    def leading(self) -> tuple[float, np.ndarray]:
+        """Return the largest variance on the support and the unit loadings, shape (p,), that have it."""
+        support = np.sort(self.support)
+        value, vector = self.view.take(support).leading(1)
+        v = np.zeros(self.view.p)
+        v[support] = vector[:, 0]
+        return float(value[0]), v

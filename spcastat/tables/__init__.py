@@ -1,0 +1,49 @@
+"""Tables of strings and their renderers; frames in, text out.
+
+>>> import pandas as pd
+>>> frame = pd.DataFrame({"PC1": [0.8, 0.6, 0.0]}, index=["a", "b", "c"])
+>>> print(render(Document("Sparse PCA", tables=(loadings_table(frame),))))
+Sparse PCA
+<BLANKLINE>
+Loadings    PC1
+...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spcastat.config import one_of, whole_number
+from spcastat.tables import html, latex, markdown, text
+from spcastat.tables.loadings import loadings_table
+from spcastat.tables.table import Document, Row, Table
+from spcastat.tables.variance import variance_table
+
+__all__ = ["RENDERERS", "Document", "Row", "Table", "loadings_table", "render", "variance_table"]
+
+#: Name of a format to the function that writes it.
+RENDERERS: dict[str, Callable[[Document, int], str]] = {
+    "text": text.render,
+    "html": html.render,
+    "latex": latex.render,
+    "markdown": markdown.render,
+}
+
+
+def render(document: Document, kind: str = "text", width: int = 80) -> str:
+    """Return the document in one of the formats of :data:`RENDERERS`.
+
+    Parameters
+    ----------
+    document : Document
+    kind : {"text", "html", "latex", "markdown"}
+    width : int
+        Characters in a line, 40 or more. Text and LaTeX split tables that are wider into panels.
+
+    Raises
+    ------
+    OptionError
+        A format that does not exist, or a width below 40.
+    """
+    kind = one_of("kind", kind, RENDERERS)
+    return RENDERERS[kind](document, whole_number("width", width, 40))

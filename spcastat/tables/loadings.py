@@ -1,0 +1,147 @@
+"""The table of sparse loadings: a blank is exactly zero, and nothing else is blank."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spcastat.config import real_number, whole_number
+from spcastat.errors import ShapeError
+from spcastat.tables.cells import HEADING_WIDTH, fixed, short_names
+from spcastat.tables.table import Row, Table
+
+#: What stands for a nonzero loading below the cutoff.
+HIDDEN = "."
+
+
+def loadings_table(
+    loadings: pd.DataFrame,
+    *,
+    digits: int = 3,
+    cutoff: float = 0.0,
+    sort: bool = False,
+    max_rows: int = 40,
+    contributions: bool = False,
+) -> Table:
+    """Return the loadings as a table of one row a variable and one column a component.
+
+    A loading that is exactly zero is blank. A nonzero that rounds to zero prints as "<.001" or
+    "-<.001". Variables without any loading are left out and counted in a note.
+
+    Parameters
+    ----------
+    loadings : DataFrame, p x k
+        Variables in the rows, components in the columns, names of any type.
+    digits : int
+        Decimals of a loading, 1 to 10. Contributions in percent have two fewer.
+    cutoff : float
+        Loadings below it in absolute value print as "." and are counted in a note.
+    sort : bool
+        Order the variables by the component on which their absolute loading is largest, then by its
+        size. Otherwise they keep the order of the data.
+    max_rows : int
+        The most variables to show. If there are more, those kept have the largest loadings of every
+        component, and a note counts the others.
+    contributions : bool
+        Show squared loadings in percent instead.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ShapeError
+        `loadings` is not a data frame with a column.
+    OptionError
+        An option out of its range.
+    """
+    if not isinstance(loadings, pd.DataFrame) or loadings.shape[1] == 0:
+        raise ShapeError(
+            f"loadings of type {type(loadings).__name__} and shape {np.shape(loadings)} were given; "
+            "a data frame of variables by components is needed."
+        )
+    digits = whole_number("digits", digits, 1, 10)
+    cutoff = real_number("cutoff", cutoff, 0.0, np.inf)
+    max_rows = whole_number("max_rows", max_rows, 1)
+    values = loadings.to_numpy(dtype=float)
+    loaded = np.flatnonzero((values != 0).any(axis=1))
+    kept = leading(values, loaded, max_rows)
+    if sort:
+        kept = _by_component(values, kept)
+    shown = values[kept]
+    hidden = (shown != 0) & (np.abs(shown) < cutoff)
+    labels = short_names([loadings.index[i] for i in kept], positions=kept.tolist())
+    rows = tuple(
+        Row(label, tuple(_cell(value, digits, cutoff, contributions) for value in line))
+        for label, line in zip(labels, shown.tolist(), strict=True)
+    )
+    return Table(
+        title="Contributions, %" if contributions else "Loadings",
+        headings=tuple(short_names(list(loadings.columns), HEADING_WIDTH)),
+        rows=rows,
+        notes=_notes(len(values), len(loaded), shown, int(hidden.sum()), cutoff, contributions),
+    )
+
+
+def leading(values: NDArray[np.float64], rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return at most `count` of the `rows`, in their order: those that lead on any component.
+
+    The components take turns, each giving its largest absolute loading that is left, so that no
+    component looks empty because its loadings are many and small.
+    """
+    if len(rows) <= count:
+        return rows
+    size = np.abs(np.nan_to_num(values[rows], nan=np.inf))
+    order = np.argsort(-size, axis=0, kind="stable")
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.arange(len(rows))[:, None], axis=0)
+    place[size == 0] = len(rows)
+    best = np.argsort(place.min(axis=1), kind="stable")[:count]
+    return rows[np.sort(best)]
+
+
+def _by_component(values: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    size = np.abs(np.nan_to_num(values[rows], nan=np.inf))
+    return rows[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
+
+
+def _cell(value: float, digits: int, cutoff: float, contributions: bool) -> str:
+    if value == 0:
+        return ""
+    if abs(value) < cutoff:
+        return HIDDEN
+    if not contributions:
+        return fixed(value, digits)
+    decimals = max(digits - 2, 0)
+    # The square of a loading below 1e-162 is zero in floating point; the loading is not.
+    return fixed(max(100 * value**2, 5e-324), decimals)
+
+
+def _notes(
+    n_variables: int,
+    n_loaded: int,
+    shown: NDArray[np.float64],
+    n_hidden: int,
+    cutoff: float,
+    contributions: bool,
+) -> tuple[str, ...]:
+    notes = []
+    if contributions:
+        notes.append("Contributions are squared loadings in percent.")
+    if len(shown) and (shown == 0).any():
+        notes.append(f"A blank is {'a loading of ' if contributions else ''}exactly zero.")
+    if n_hidden:
+        noun = "nonzero loading" if n_hidden == 1 else "nonzero loadings"
+        notes.append(f'"{HIDDEN}" stands for {n_hidden} {noun} below {cutoff:g} in absolute value.')
+    if len(shown) < n_loaded:
+        notes.append(
+            f"{len(shown)} of {n_loaded} variables with a loading are shown, "
+            f"those with the largest of every component; max_rows={n_loaded} shows all."
+        )
+    unloaded = n_variables - n_loaded
+    if unloaded:
+        verb = "has" if unloaded == 1 else "have"
+        notes.append(f"{unloaded} of {n_variables} variables {verb} no loading.")
+    return tuple(notes)

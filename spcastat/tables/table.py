@@ -1,0 +1,111 @@
+"""The neutral grid that every renderer reads: rows, tables and a document of strings.
+
+Nothing here knows a number: cells are already formatted, and a blank cell means what its builder says
+it means (in a table of loadings: exactly zero).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from spcastat.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One labelled row of cells.
+
+    Attributes
+    ----------
+    label : str
+        What stands in the label column.
+    cells : tuple of str
+        One formatted cell a column; an empty string is a blank.
+    group : str
+        Rows that follow one another with the same `group` stand under that heading; "" is no group.
+    rule : bool
+        Draw a rule above the row.
+    """
+
+    label: str
+    cells: tuple[str, ...]
+    group: str = ""
+    rule: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A grid of formatted strings with a label column.
+
+    Attributes
+    ----------
+    title : str
+        What the table shows; it stands above the label column.
+    headings : tuple of str
+        One heading for each column of cells. Tables of a document with equal headings that follow one
+        another share their columns.
+    rows : tuple of Row
+    align : str
+        One letter for each column of cells, "l", "c" or "r"; "" is right for all.
+    notes : tuple of str
+        Sentences below the table.
+
+    Raises
+    ------
+    ShapeError
+        A row or `align` with another number of columns than `headings`.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[Row, ...]
+    align: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        width = len(self.headings)
+        for row in self.rows:
+            if len(row.cells) != width:
+                raise ShapeError(
+                    f"The row {row.label!r} of the table {self.title!r} has {len(row.cells)} cells; "
+                    f"it must have {width}, one for each heading."
+                )
+        if not self.align:
+            object.__setattr__(self, "align", "r" * width)
+        if len(self.align) != width or set(self.align) - set("lcr"):
+            raise ShapeError(
+                f"align={self.align!r} was given; it must have {width} letters, each of 'l', 'c', 'r'."
+            )
+
+    def columns(self, start: int, stop: int) -> Table:
+        """Return the table with only the columns from `start` up to, not including, `stop`."""
+        rows = tuple(dataclasses.replace(row, cells=row.cells[start:stop]) for row in self.rows)
+        return dataclasses.replace(
+            self, headings=self.headings[start:stop], rows=rows, align=self.align[start:stop]
+        )
+
+
+@dataclass(frozen=True)
+class Document:
+    """A titled sequence of tables.
+
+    Attributes
+    ----------
+    title : str
+    facts : tuple of (str, str)
+        Label and text of each fact of the header: what was fitted, on what, how.
+    tables : tuple of Table
+    notes : tuple of str
+        Sentences at the end, after those of the tables.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes of every table, then those of the document."""
+        return tuple(note for table in self.tables for note in table.notes) + self.notes

@@ -1,0 +1,232 @@
+"""The bundled data and the generators: published figures, exact correlations, planted structure."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spcastat import datasets
+from spcastat.errors import OptionError
+
+GENERATORS = {
+    "pitprops_sample": lambda rng: datasets.pitprops_sample(30, rng=rng),
+    "make_hastie": lambda rng: datasets.make_hastie(30, rng=rng, outliers=3),
+    "make_toy": lambda rng: datasets.make_toy(30, rng=rng),
+    "make_toy, nonneg": lambda rng: datasets.make_toy(30, rng=rng, nonneg=True),
+    "make_highdim": lambda rng: datasets.make_highdim(30, p=90, rng=rng),
+}
+with_truth = pytest.mark.parametrize("name", [name for name in GENERATORS if name != "pitprops_sample"])
+
+
+# --- pitprops -----------------------------------------------------------------------------------
+
+
+def test_pitprops_is_a_labelled_correlation_matrix():
+    R = datasets.load_pitprops()
+    assert R.shape == (13, 13)
+    assert list(R.index) == list(R.columns)
+    assert R.columns[0] == "topdiam"
+    assert R.columns[-1] == "diaknot"
+    assert set(R.dtypes.astype(str)) == {"float64"}
+    np.testing.assert_array_equal(R, R.T)
+    np.testing.assert_array_equal(np.diag(R), 1.0)
+    assert R.loc["testsg", "moist"] == 0.882
+    assert R.loc["whorls", "clear"] == -0.319
+    assert R.attrs["n_obs"] == 180
+    assert R.attrs["kind"] == "correlation"
+    assert "Jeffers" in R.attrs["source"]
+
+
+def test_pitprops_has_the_published_eigenvalues():
+    eigenvalues = np.linalg.eigvalsh(datasets.load_pitprops())[::-1]
+    published = [4.2186, 2.3781, 1.8782, 1.1094, 0.9100, 0.8154, 0.5763, 0.4396, 0.3527, 0.1908]
+    published += [0.0506, 0.0415, 0.0387]
+    np.testing.assert_allclose(eigenvalues, published, atol=5e-5)  # half a unit of the last printed digit
+    assert eigenvalues[:6].sum() / 13 == pytest.approx(0.869985, abs=5e-7)
+
+
+def test_every_call_gives_a_frame_of_its_own():
+    changed = datasets.load_pitprops()
+    changed.iloc[0, 0] = 7.0
+    assert datasets.load_pitprops().iloc[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("n", [14, 15, 50, 180, 3000])
+def test_pitprops_sample_has_exactly_that_correlation(n):
+    X = datasets.pitprops_sample(n, rng=3)
+    R = datasets.load_pitprops()
+    assert X.shape == (n, 13)
+    assert list(X.columns) == list(R.columns)
+    # rounding only: some 1e-15 an entry, with room for n = 14, where the whitening is ill-conditioned
+    np.testing.assert_allclose(np.corrcoef(X.to_numpy().T), R, atol=1e-12)
+    np.testing.assert_allclose(X.cov(), R, atol=1e-12)
+    np.testing.assert_allclose(X.mean(), 0.0, atol=1e-12)
+    np.testing.assert_allclose(X.std(ddof=1), 1.0, atol=1e-12)
+    assert X.attrs["kind"] == "synthetic"
+
+
+# --- Hastie -------------------------------------------------------------------------------------
+
+
+def hastie_covariance(noise: float) -> np.ndarray:
+    """The covariance in closed form: X = A (V1, V2, e) + noise."""
+    A = np.zeros((10, 3))
+    A[0:4, 0] = A[4:8, 1] = 1.0
+    A[8:, :] = [-0.3, 0.925, 1.0]
+    return A @ np.diag([290.0, 300.0, 1.0]) @ A.T + noise * np.eye(10)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 400.0])
+def test_hastie_has_the_covariance_of_its_factors(noise):
+    n = 200_000
+    X = datasets.make_hastie(n, rng=1, noise=noise)
+    S = hastie_covariance(noise)
+    # The standard error of a sample covariance of normal data is sqrt((s_ii s_jj + s_ij^2) / n);
+    # five of them leave 55 entries a chance of some 3e-5 to stray.
+    error = np.sqrt((np.outer(np.diag(S), np.diag(S)) + S**2) / n)
+    assert (np.abs(X.cov().to_numpy() - S) <= 5 * error).all()
+    # the sign of V1 in V3, which one of the papers prints without its minus
+    assert S[0, 8] == pytest.approx(-87.0)
+
+
+def test_hastie_outliers_are_the_last_rows():
+    clean = datasets.make_hastie(10_000, rng=2)
+    X = datasets.make_hastie(10_000, rng=2, outliers=500, outlier_variance=900.0)
+    planted = (X.loc[:, "X1":"X8"] == 0).all(axis=1)
+    assert planted.sum() == 500
+    assert planted.iloc[-500:].all()
+    assert X.attrs["outliers"] == 500
+    np.testing.assert_array_equal(X.iloc[:9500], clean.iloc[:9500])
+    tail = X.iloc[-500:, 8:]
+    # chi-square: the variance of 500 draws has a relative standard error of sqrt(2 / 499) = 0.063
+    np.testing.assert_allclose(tail.var(), 900.0, rtol=0.25)
+    assert abs(tail.corr().iloc[0, 1]) < 0.2  # independent: the standard error is 0.045
+
+
+def test_hastie_default_outliers_have_the_variance_of_the_papers_table():
+    X = datasets.make_hastie(4000, outliers=4000)
+    np.testing.assert_allclose(X[["X9", "X10"]].var(), 6000.0, rtol=0.12)  # five standard errors of 0.022
+
+
+def test_hastie_true_components():
+    V = datasets.true_loadings(datasets.make_hastie(5))
+    assert list(V.columns) == ["PC1", "PC2"]
+    assert list(V.index[V["PC1"] != 0]) == ["X5", "X6", "X7", "X8"]
+    assert list(V.index[V["PC2"] != 0]) == ["X1", "X2", "X3", "X4"]
+
+
+# --- toy and high-dimensional -------------------------------------------------------------------
+
+
+def assert_leading_pairs(X: pd.DataFrame) -> None:
+    """S v = c v for the planted pairs, within five standard errors of every entry.
+
+    The entry i of S v has the variance (s_ii c + (c v_i)^2) / n for normal data. This is sharper than
+    to compare eigenvectors, which turn towards one another where two eigenvalues are near.
+    """
+    S = X.cov().to_numpy()
+    for v, c in zip(datasets.true_loadings(X).to_numpy().T, X.attrs["eigenvalues"], strict=False):
+        error = np.sqrt((np.diag(S) * c + (c * v) ** 2) / len(X))
+        assert (np.abs(S @ v - c * v) <= 5 * error).all()
+
+
+@pytest.mark.parametrize("nonneg", [False, True])
+def test_toy_has_the_eigenvalues_and_eigenvectors_that_were_planted(nonneg):
+    n = 100_000
+    X = datasets.make_toy(n, rng=5, nonneg=nonneg)
+    planted = X.attrs["eigenvalues"]
+    assert planted == [*((210, 190) if nonneg else (250, 240)), 50, 50, 6, 5, 4, 3, 2, 1]
+    # relative standard error of an eigenvalue: sqrt(2 / n) = 0.0045; equal ones repel a little more
+    np.testing.assert_allclose(np.linalg.eigvalsh(X.cov())[::-1], planted, rtol=0.025)
+    assert_leading_pairs(X)
+
+
+def test_toy_loadings_are_those_printed_brought_to_unit_length():
+    V = datasets.true_loadings(datasets.make_toy(5))
+    np.testing.assert_allclose(V["PC1"], [0.422] * 4 + [0] * 4 + [0.380] * 2, atol=5e-4)
+    np.testing.assert_allclose(V["PC2"], [0] * 4 + [0.489] * 4 + [-0.147, 0.147], atol=5e-4)
+    V = datasets.true_loadings(datasets.make_toy(5, nonneg=True))
+    np.testing.assert_allclose(V["PC1"], [0.474, 0, 0.158, 0, 0.316, 0, 0.791, 0, 0.158, 0], atol=5e-4)
+    np.testing.assert_allclose(V["PC2"], [0, 0.14, 0, 0.84, 0, 0.28, 0, 0.14, 0, 0.42], atol=5e-4)
+    assert (V >= 0).all(axis=None)
+
+
+def test_highdim_has_the_two_planted_eigenvectors():
+    X = datasets.make_highdim(40_000, p=100, rng=4)
+    assert_leading_pairs(X)
+    eigenvalues = np.linalg.eigvalsh(X.cov())
+    np.testing.assert_allclose(eigenvalues[::-1][:10], X.attrs["eigenvalues"], rtol=0.06)
+    np.testing.assert_allclose(eigenvalues[:90], 1.0, atol=0.12)  # (1 + sqrt(p / n))^2 - 1 = 0.10 at the edge
+    V = datasets.true_loadings(X)
+    assert list(np.flatnonzero(V["PC1"])) == list(range(50))
+    assert list(np.flatnonzero(V["PC2"] < 0)) == list(range(30, 40))
+    assert list(np.flatnonzero(V["PC2"] > 0)) == list(range(40, 80))
+
+
+def test_highdim_takes_thousands_of_variables():
+    assert datasets.make_highdim(20, p=4000).shape == (20, 4000)
+
+
+# --- what all of them keep ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_one_seed_one_data_set(name):
+    make = GENERATORS[name]
+    pd.testing.assert_frame_equal(make(0), make(None))
+    pd.testing.assert_frame_equal(make(7), make(np.int64(7)))
+    pd.testing.assert_frame_equal(make(7), make(np.random.default_rng(7)))
+    assert not np.allclose(make(7), make(8))
+
+
+def test_a_generator_goes_on():
+    rng = np.random.default_rng(0)
+    assert not np.allclose(datasets.make_toy(9, rng=rng), datasets.make_toy(9, rng=rng))
+
+
+@with_truth
+def test_true_loadings_are_orthonormal_and_labelled(name):
+    X = GENERATORS[name](0)
+    V = datasets.true_loadings(X)
+    assert list(V.index) == list(X.columns)
+    assert np.asarray(X.attrs["loadings"]).shape == (X.shape[1], 2)
+    np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-15)
+
+
+@with_truth
+def test_what_is_known_of_a_frame_does_not_hinder_pandas(name):
+    X = GENERATORS[name](0)
+    assert pd.concat([X, GENERATORS[name](1)]).shape == (60, X.shape[1])
+    assert "X1" in repr(X)
+    assert (X.copy() + 1).attrs == X.attrs
+    pytest.importorskip("pyarrow")
+    file = io.BytesIO()
+    X.to_parquet(file)
+    pd.testing.assert_frame_equal(datasets.true_loadings(pd.read_parquet(file)), datasets.true_loadings(X))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: datasets.pitprops_sample(13), "n=13 was given; it must be a whole number of 14 or more"),
+        (lambda: datasets.pitprops_sample(50.0), "n=50.0"),
+        (lambda: datasets.make_hastie(1), "n=1"),
+        (lambda: datasets.make_hastie(10, noise=-1), "noise=-1"),
+        (lambda: datasets.make_hastie(10, noise=float("inf")), "noise=inf"),
+        (lambda: datasets.make_hastie(10, outliers=11), "outliers=11 .* from 0 to 10"),
+        (lambda: datasets.make_hastie(10, outlier_variance=float("nan")), "outlier_variance=nan"),
+        (lambda: datasets.make_toy(0), "n=0"),
+        (lambda: datasets.make_highdim(10, p=79), "p=79 .* of 80 or more"),
+        (lambda: datasets.make_toy(10, rng="x"), "rng='x'"),
+        (lambda: datasets.make_toy(10, rng=-1), "rng=-1"),
+        (lambda: datasets.make_toy(10, rng=True), "rng=True"),
+        (lambda: datasets.true_loadings(pd.DataFrame({"a": [1]})), "DataFrame given has none"),
+        (lambda: datasets.true_loadings(datasets.make_toy(5)[["X1"]]), "has 1 columns, its loadings 10"),
+    ],
+)
+def test_refusals_say_what_was_given_and_what_is_allowed(call, words):
+    with pytest.raises(OptionError, match=words):
+        call()

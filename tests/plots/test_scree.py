@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from spcastat.errors import ShapeError
+from spcastat.plots import screeplot, screeplot_data
+
+
+@pytest.fixture
+def variance() -> pd.DataFrame:
+    adjusted = np.array([3.0, 2.0, 0.0])
+    return pd.DataFrame(
+        {
+            "adjusted variance": adjusted,
+            "share of total": adjusted / 8,
+            "cumulative PCA": np.array([4.0, 6.0, 7.0]) / 8,
+        },
+        index=["PC1", "PC2", "PC3"],
+    )
+
+
+def test_data(variance):
+    data = screeplot_data(variance)
+    np.testing.assert_allclose(data["sparse"], [3, 2, 0])
+    np.testing.assert_allclose(data["dense"], [4, 2, 1])
+    assert list(data.index) == ["PC1", "PC2", "PC3"]
+
+
+def test_artists_are_the_data(variance):
+    ax = screeplot(variance)
+    assert [bar.get_height() for bar in ax.patches] == [3, 2, 0]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [4, 2, 1])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["PC1", "PC2", "PC3"]
+
+
+def test_no_variance_at_all(variance):
+    nothing = variance.assign(**{"adjusted variance": 0.0, "share of total": 0.0})
+    assert screeplot_data(nothing)["dense"].isna().all()
+    assert not screeplot(nothing).lines
+
+
+def test_the_legend_covers_no_bar(variance):
+    flat = pd.concat([variance.iloc[:1]] * 8).set_axis([f"PC{i}" for i in range(8)])
+    flat["cumulative PCA"] = 0.5 * np.arange(1, 9)
+    ax = screeplot(flat)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not any(legend.overlaps(bar.get_window_extent()) for bar in ax.patches)
+
+
+def test_given_axes_are_used_without_pyplot(variance):
+    ax = Figure().subplots()
+    before = plt.get_fignums()
+    assert screeplot(variance, ax=ax) is ax
+    assert plt.get_fignums() == before
+
+
+def test_missing_column_is_named(variance):
+    with pytest.raises(ShapeError, match="lacks the columns 'cumulative PCA'"):
+        screeplot(variance.drop(columns="cumulative PCA"))

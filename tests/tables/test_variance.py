@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from spcastat.errors import ShapeError
+from spcastat.tables import variance_table
+from spcastat.tables.cells import alike
+
+
+def test_rows(make_variance):
+    table = variance_table(make_variance(2))
+    assert table.headings == ("PC1", "PC2")
+    assert [(row.label, row.cells) for row in table.rows] == [
+        ("Nonzeros", ("2", "1")),
+        ("Variance of scores", ("4.400", "2.200")),
+        ("Adjusted variance", ("4.000", "2.000")),
+        ("Adjusted, % of total", ("40.00", "20.00")),
+        ("adjusted", ("40.00", "60.00")),
+        ("PEV", ("41.00", "61.00")),
+        ("least squares", ("42.00", "62.00")),
+        ("PCA (dense)", ("43.00", "63.00")),
+    ]
+    assert [row.group for row in table.rows] == [""] * 4 + ["Cumulative % of total variance"] * 4
+
+
+@pytest.mark.parametrize(
+    ("unit", "cells"),
+    [(1e-9, ("4.400e-09", "2.200e-09")), (1e3, ("4400", "2200")), (1e9, ("4.400e+09", "2.200e+09"))],
+)
+def test_any_unit(unit, cells, make_variance):
+    assert variance_table(make_variance(2, unit)).rows[1].cells == cells
+
+
+def test_alike():
+    assert alike([12.345, 0.0001, 0.0, float("nan")]) == ("12.35", "<.01", "0.00", "NA")
+    assert alike([0.0, 0.0]) == ("0.000", "0.000")
+
+
+def test_missing_column_is_named(make_variance):
+    with pytest.raises(ShapeError, match="lacks the columns 'cumulative PEV'"):
+        variance_table(make_variance(2).drop(columns="cumulative PEV"))

@@ -1,0 +1,147 @@
+"""The house: imports point down only, every module is installed and explained, the face stays light."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spcastat
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "spcastat"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# A module may import from the rows above its own, and from its own package; never from a neighbour.
+ROWS = [
+    ["errors"],
+    ["config"],
+    ["kernels"],
+    ["intake", "operators"],
+    ["solvers", "measures"],
+    ["engine"],
+    ["select", "tables", "plots"],
+    ["results"],
+    ["api", "datasets"],
+    ["cli"],
+    ["__main__", "__init__"],
+]
+HEIGHT = {unit: row for row, units in enumerate(ROWS) for unit in units}
+
+
+def unit_of(path: Path) -> str:
+    """The name in ROWS that a file belongs to."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported_units(source: str, package: list[str]) -> set[str]:
+    """Every unit of the package that `source` imports anywhere, also inside a function.
+
+    ``from spcastat import __version__`` counts for nothing: the face is loaded before any part of it.
+    """
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name + ("" if "." in alias.name else ".__init__") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = [*base, *(node.module.split(".") if node.module else [])]
+            if base == ["spcastat"]:
+                names += [f"spcastat.{alias.name}" for alias in node.names if alias.name != "__version__"]
+            else:
+                names.append(".".join(base))
+    return {name.split(".")[1] for name in names if name.startswith("spcastat.")}
+
+
+def test_the_reader_of_imports_sees_every_form():
+    source = (
+        "import spcastat.api as x\nfrom spcastat import cli\nfrom spcastat.kernels.eig import top\n"
+        "from spcastat import __version__\nimport numpy\nfrom ..measures import pev\nfrom .bcd import BCD\n"
+        "def f():\n    from .. import engine\n"
+    )
+    units = imported_units(source, ["spcastat", "solvers"])
+    assert units == {"api", "cli", "kernels", "measures", "solvers", "engine"}
+    assert imported_units("import spcastat", ["spcastat"]) == {"__init__"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path):
+    unit = unit_of(path)
+    assert unit in HEIGHT, f"{unit} has no row yet: give it one in ROWS and in CONTRIBUTING.md"
+    package = ["spcastat", *path.relative_to(PACKAGE).parts[:-1]]
+    for other in imported_units(path.read_text(encoding="utf-8"), package) - {unit}:
+        assert other in HEIGHT, f"{path.name} imports spcastat.{other}, which has no row"
+        assert HEIGHT[other] < HEIGHT[unit], f"{unit} must not import {other}: only rows above it in {ROWS}"
+
+
+def test_every_folder_with_code_is_a_package():
+    folders = {path.parent for path in MODULES}
+    assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
+
+
+def test_setup_cfg_installs_every_package():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    listed = config["options"]["packages"].split()
+    folders = {".".join(path.parent.relative_to(ROOT).parts) for path in MODULES}
+    assert listed == sorted({*folders, "spcastat.data"}), "list every package in setup.cfg, in this order"
+
+
+def modules_after(code: str) -> set[str]:
+    """The names of the modules loaded after `code` has run in a new interpreter."""
+    run = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def test_the_bare_import_is_light():
+    loaded = modules_after("import spcastat; spcastat.__version__; dir(spcastat)")
+    assert not loaded & {"numpy", "scipy", "pandas", "matplotlib", "formulaic", "statsmodels", "narwhals"}
+
+
+def test_errors_are_light():
+    assert "numpy" not in modules_after("import spcastat; spcastat.errors.SpcaError")
+
+
+def test_the_face_offers_what_it_lists():
+    source = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    typed = {
+        alias.name
+        for node in ast.walk(source)
+        if isinstance(node, ast.If)
+        for line in node.body
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+    assert set(spcastat.__all__) == {*spcastat._HOME, "__version__"}
+    assert typed == set(spcastat._HOME)
+    assert set(spcastat.__all__) <= set(dir(spcastat))
+    with pytest.raises(AttributeError, match="no attribute 'sppca'"):
+        spcastat.sppca  # noqa: B018
+
+
+@pytest.mark.parametrize("name", spcastat._HOME)
+def test_every_public_name_is_there_and_explained(name):
+    value = getattr(spcastat, name)
+    assert (value.__doc__ or "").strip(), f"spcastat.{name} has no docstring"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_have_docstrings(path):
+    source = path.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(source)), f"{path.relative_to(ROOT)} says nothing of what it is for"
+
+
+@pytest.mark.parametrize("package", ["datasets", "measures"])
+def test_public_functions_have_docstrings(package):
+    module = importlib.import_module(f"spcastat.{package}")
+    assert module.__all__
+    for name in module.__all__:
+        value = getattr(module, name)
+        assert not callable(value) or (value.__doc__ or "").strip(), f"{package}.{name} has no docstring"
