@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sps
 
 from spcastat.config import listed
 from spcastat.errors import (
-    DataWarning,
     InfiniteValuesError,
     MissingValuesError,
     TooFewRowsError,
     WeightsError,
 )
-
-
-def warn(message: str) -> None:
-    """Issue a DataWarning that points at the first line outside the package."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "spcastat":
-        frame = frame.f_back
-        level += 1
-    warnings.warn(message, DataWarning, stacklevel=level)
-
-
-def is_sparse(data: Any) -> bool:
-    """Whether `data` are a scipy.sparse matrix or array."""
-    return bool(sps.issparse(data))
+from spcastat.kernels.sparsity import is_sparse
 
 
 def plural(count: int, noun: str) -> str:

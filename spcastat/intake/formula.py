@@ -200,9 +200,8 @@ def plain_frame(frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any
     for name, position in used.items():
         series = frame.iloc[:, position].reset_index(drop=True)
         if kinds[name] == "number":
-            whole = getattr(series.dtype, "kind", "f") in "bi" and not isinstance(
-                series.dtype, pd.SparseDtype
-            )
+            # Whole numbers stay whole, so that C(year) makes year[2020] and not year[2020.0].
+            whole = str(series.dtype).lower().startswith(("bool", "int", "uint8", "uint16", "uint32"))
             columns[name] = series.to_numpy(dtype=np.int64 if whole else np.float64)
         elif kinds[name] == "levels" and isinstance(series.dtype, pd.CategoricalDtype):
             columns[name] = series.cat.remove_unused_categories()

@@ -12,8 +12,8 @@ import scipy.sparse as sps
 
 from spcastat.config import listed
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
-from spcastat.intake.checks import is_sparse
 from spcastat.intake.columntypes import require_numbers
+from spcastat.kernels.sparsity import is_sparse
 
 #: Bytes (64 MB) up to which the numbers are copied, so that a fit does not change when the caller later
 #: changes the data in place. Larger arrays may be looked at without a copy: leave them unchanged.

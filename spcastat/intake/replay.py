@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, nearest, one_of
-from spcastat.errors import DuplicateNamesError, FormulaError, NewDataError, TooFewRowsError
+from spcastat.config import listed, nearest, one_of, warn
+from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, TooFewRowsError
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import is_sparse, require_finite, rows_to_keep, warn
+from spcastat.intake.checks import require_finite, rows_to_keep
 from spcastat.intake.columntypes import kind_of, refuse
 from spcastat.intake.design import Spec
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
 from spcastat.intake.names import formula_name
+from spcastat.kernels.sparsity import is_sparse
 
 
 def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
@@ -30,7 +31,7 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     spec : Spec
     new : any container that :func:`read_data` takes, of shape (m, q); one row is enough
     na : {"raise", "drop"}
-        What to do with rows that have missing values.
+        What to do with rows that have missing values; dropping may leave none.
 
     Returns
     -------
@@ -42,10 +43,11 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     Raises
     ------
     NewDataError
-        For missing columns, another number of columns, or levels that the fit has not seen.
+        For missing columns, another number of columns, an array where a formula needs names, levels that
+        the fit has not seen, or values that a transform cannot take.
     DataError
         ShapeError, ColumnTypeError, DuplicateNamesError, MissingValuesError and InfiniteValuesError as in
-        :func:`read_data`; TooFewRowsError if no row is left.
+        :func:`read_data`; TooFewRowsError if `new` has no rows.
     FormulaError
         If the formula makes missing or infinite values.
 
@@ -91,12 +93,14 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
         kind = "sparse matrix" if is_sparse(table.values) else "array"
         warn(
             f"The new data are a {kind} without names: its {p} columns are taken in the order of the fit, "
-            f"{listed(spec.columns, 4)}. Pass a DataFrame with these columns to be sure."
+            f"{listed(spec.columns, 4)}. Pass a DataFrame with these columns to be sure.",
+            DataWarning,
         )
     elif framed and not table.columns.equals(spec.columns):
         warn(
             f"The fit had no names: the {p} columns {listed(table.columns, 4)} are taken by position. Pass "
-            "df.to_numpy() if that is what you mean."
+            "df.to_numpy() if that is what you mean.",
+            DataWarning,
         )
     return numbers(table)[0], table.columns
 
@@ -165,7 +169,7 @@ def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
 
 
 def _refuse_array(spec: Spec) -> None:
-    raise FormulaError(
+    raise NewDataError(
         f"The fit used formula={spec.formula!r}, which needs column names; the new data have none. Pass a "
         "DataFrame with the columns that the formula uses."
     )

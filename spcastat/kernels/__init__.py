@@ -1,0 +1,1 @@
+"""The numerical pieces, NumPy in and out: no labels, no classes, no knowledge of methods."""

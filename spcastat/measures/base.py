@@ -10,8 +10,9 @@ import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import MissingValuesError, ShapeError
+from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.thresholds import unit
-from spcastat.operators import Gram, Operator, build, is_sparse, standardise
+from spcastat.operators import Gram, Operator, build, standardise
 
 #: (V of shape (p, k) with unit columns, operator) -> the measure of the first 1, ..., k columns.
 Core = Callable[[np.ndarray, Operator], np.ndarray]

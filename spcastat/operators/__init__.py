@@ -9,7 +9,7 @@ from spcastat.operators.build import build, standardise
 from spcastat.operators.deflated import DEFLATIONS, Deflated, deflate
 from spcastat.operators.gram import Gram
 from spcastat.operators.rows import DenseRows, Rows, SparseRows
-from spcastat.operators.standardise import Standardisation, is_sparse
+from spcastat.operators.standardise import Standardisation
 
 __all__ = [
     "DEFLATIONS",
@@ -22,6 +22,5 @@ __all__ = [
     "Standardisation",
     "build",
     "deflate",
-    "is_sparse",
     "standardise",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
+from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.base import Operator
 from spcastat.operators.gram import Gram
 from spcastat.operators.rows import DenseRows, SparseRows
@@ -17,7 +18,6 @@ from spcastat.operators.standardise import (
     column_means,
     column_squares,
     is_constant,
-    is_sparse,
     row_blocks,
 )
 
@@ -65,8 +65,8 @@ def standardise(
         constant = np.flatnonzero(is_constant(mean, variance))
         if constant.size:
             raise ConstantColumnError(
-                f"{constant.size} of {p} columns do not vary: {listed([names[int(j)] for j in constant])}. "
-                "With scale=True every column is divided by its standard deviation; drop these columns or use "
+                f"{constant.size} of {p} columns do not vary: "
+                f"{listed([names[int(j)] for j in constant])}; with scale=True every column is divided by its standard deviation; drop these columns or use "
                 "scale=False."
             )
         divisor = np.sqrt(variance)

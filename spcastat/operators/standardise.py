@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+
+from spcastat.kernels.sparsity import is_sparse
 
 #: Rows are worked through in blocks of about this many numbers (16 MB of float64).
 BLOCK = 2_000_000
@@ -55,11 +56,6 @@ class Standardisation:
     def restore(self, fitted: np.ndarray) -> np.ndarray:
         """Return standardised rows, shape (n, p), in the units of the data."""
         return fitted * self.scale + self.mean
-
-
-def is_sparse(X: Any) -> bool:
-    """Return whether `X` is a scipy.sparse matrix or array."""
-    return bool(scipy.sparse.issparse(X))
 
 
 def row_blocks(n: int, p: int) -> Iterator[slice]:

@@ -56,7 +56,7 @@ def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
             ha="center",
             va="center_baseline",
             fontsize="small",
-            color="black" if light[row, column] > 0.5 else "white",
+            color="black" if light[row, column] > 0.53 else "white",
         )
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
     ]

@@ -168,8 +168,8 @@ def biplot(
         ax,
         xy,
         data.points["group"].array if grouped else None,
-        s=float(np.clip(22 * (200 / n) ** 0.5, 2, 22)),
-        alpha=float(np.clip(0.7 * (200 / n) ** 0.3, 0.2, 0.7)),
+        s=float(np.clip(22 * (200 / n) ** 0.4, 4, 22)),
+        alpha=float(np.clip(0.7 * (200 / n) ** 0.25, 0.3, 0.7)),
         rasterized=n > RASTER,
         zorder=2,
     )

@@ -6,7 +6,11 @@
 Sparse PCA
 <BLANKLINE>
 Loadings    PC1
-...
+---------------
+a         0.800
+b         0.600
+<BLANKLINE>
+1 of 3 variables has no loading.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
+from spcastat.tables.cells import NAME_WIDTH
 from spcastat.tables.table import Table
 
 #: Spaces between two columns.
@@ -18,8 +19,9 @@ def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
 
 
 def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
-    """Return the width of the label column of a block, rows of a group being indented by two."""
+    """Return the width of the label column: rows of a group are indented, short titles stand in it."""
     widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
+    widths += [measure(table.title) for table in block if measure(table.title) <= NAME_WIDTH]
     return max(widths, default=0)
 
 

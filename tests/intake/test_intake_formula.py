@@ -339,6 +339,12 @@ def test_levels_that_the_formula_leaves_out():
         read_data(frame(), formula="~ C(g, levels=['x', 'y'])", categorical="dummy")
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint16", "Int8", "UInt32"])
+def test_whole_numbers_stay_whole(dtype):
+    design = read_data(frame().astype({"b": dtype}), formula="~ C(b)")
+    assert list(design.columns) == ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]
+
+
 def test_nullable_columns_in_functions():
     df = frame().astype({"b": "Int64", "flag": "boolean", "a": "Float64"})
     design = read_data(df, formula="~ log(a) + b:flag + C(b)")

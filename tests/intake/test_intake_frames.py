@@ -387,7 +387,13 @@ def test_copies_are_not_made_twice(monkeypatch):
     Y = X.copy()
     Y[0, 0] = np.nan
     read_data(Y, na="drop")
-    assert made == [False, False]
+    read_data(np.array([[1, 2], [3, 4]]))
+    read_data(sps.csr_array(X))
+    read_data(sps.coo_array(X))
+    assert made == [False] * 5
+    made.clear()
+    read_data(sps.csc_array(X))
+    assert made == [True]
 
 
 # --- sparse -------------------------------------------------------------------------------------
@@ -453,6 +459,15 @@ def test_frame_of_sparse_columns():
     assert list(design.index) == ["u", "v", "w"]
     mixed = read_data(df.assign(c=[1, 2, 3]))
     np.testing.assert_array_equal(mixed.matrix, np.column_stack([X, [1, 2, 3]]))
+
+
+def test_later_changes_of_an_integer_csc_matrix_do_not_reach_the_design():
+    S = sps.csc_matrix(np.array([[1, 0], [0, 2], [3, 0]]))
+    design = read_data(S)
+    before = design.matrix.toarray()
+    S.indices[:] = S.indices[::-1].copy()
+    S.data[:] = 7
+    np.testing.assert_array_equal(design.matrix.toarray(), before)
 
 
 # --- polars and pyarrow -------------------------------------------------------------------------

@@ -203,9 +203,9 @@ def test_formula_replay_needs_the_columns(formula):
     spec = read_data(frame(), formula=formula).spec
     with pytest.raises(NewDataError, match="lack 1 of the 2 columns of the fit: 'b'"):
         replay(spec, frame()[["a", "g"]])
-    with pytest.raises(FormulaError, match="needs column names"):
+    with pytest.raises(NewDataError, match="needs column names"):
         replay(spec, np.ones((2, 2)))
-    with pytest.raises(FormulaError, match="needs column names"):
+    with pytest.raises(NewDataError, match="needs column names"):
         replay(spec, sps.csr_array(np.ones((2, 2))))
     with pytest.raises(ColumnTypeError, match="'a'"):
         replay(spec, frame().assign(a="x"))

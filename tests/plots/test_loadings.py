@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -81,7 +83,7 @@ def test_nothing_is_clipped_or_overlaps(make_loadings, kind, p, k):
     page = figure.bbox
     for ticks in (ax.get_yticklabels(), ax.get_xticklabels(), ax.get_xticklabels(minor=True)):
         boxes = [text.get_window_extent() for text in ticks]
-        assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
+        assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
         assert all(page.x0 <= box.x0 and box.x1 <= page.x1 for box in boxes)
     label = ax.xaxis.label.get_window_extent()
     assert page.x0 <= label.x0
