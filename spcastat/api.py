@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.config import user_frame, warn, whole_number
 from spcastat.engine import make_plan, run
-from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, OptionError
+from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
 from spcastat.intake import Spec, looks_like_covariance, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
 from spcastat.operators import Gram, Standardisation, build, standardise
@@ -127,7 +127,7 @@ def spca(
         _column_values("scale", scale, design.columns),
         list(design.columns),
     )
-    op = build(design.matrix, design.weights, standard)
+    op = build(design.matrix, design.weights, standard, keep_rows=plan.solver.needs == "rows")
     fit = run(op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort)
     source = Source(
         op=op,
@@ -190,6 +190,11 @@ def spca_cov(
     covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
     p = len(covariance.columns)
     plan = make_plan(k, p, method, order, _given(card, variance, nonneg, n_init, tol, max_iter, options))
+    if plan.solver.needs == "rows":
+        raise NoRowsError(
+            f"method={plan.method.name!r} depends on more than second moments, so a covariance matrix is not "
+            "enough for it; give the rows to spca(data, ...)."
+        )
     op = Gram(covariance.matrix)
     fit = run(op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort)
     standard = None

@@ -43,7 +43,7 @@ examples:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
-_HINTS = {
+_HINTS: dict[type[SpcaError], str] = {
     # the package advises on its own options; here the options of the command that do the same
     ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels.)",
     MissingValuesError: " (Here: --na drop.)",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spcastat.config import listed, nearest, one_of, real_number, whole_number
-from spcastat.errors import CardinalityError, MethodError, OptionError, UnknownOptionError, VarianceError
+from spcastat.config import listed, nearest, one_of
+from spcastat.engine.options import CHECKS
+from spcastat.errors import MethodError, OptionError, UnknownOptionError
 from spcastat.solvers import CONTROLS, SOLVERS, JointSolver, Method, Solver
 
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
@@ -100,78 +101,6 @@ def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapp
     else:
         sort = one_of("order", order, ("variance", "given")) == "variance"
     return Plan(chosen, solver, n_init, sort)
-
-
-def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
-    """Return the number of nonzeros of each of k components.
-
-    Parameters
-    ----------
-    card : int, sequence of k ints, or mapping
-        A mapping names components by "PC1", "PC2", ... or by number from 1.
-    k, p : int
-    """
-    if isinstance(card, Mapping):
-        values = _from_mapping(card, k)
-    elif isinstance(card, str) or not isinstance(card, Iterable):
-        values = [card] * k
-    else:
-        values = list(card)
-    if len(values) != k:
-        raise CardinalityError(
-            f"card has {len(values)} values, but k={k}; give one number for all components, or {k} numbers."
-        )
-    return tuple(whole_number("card", value, 1, p, CardinalityError) for value in values)
-
-
-def _from_mapping(card: Mapping[Any, Any], k: int) -> list[Any]:
-    names = [f"PC{i + 1}" for i in range(k)]
-    by_name: dict[str, Any] = {}
-    for key, value in card.items():
-        by_name[key if isinstance(key, str) else f"PC{key}"] = value
-    if set(by_name) != set(names) or len(by_name) != len(card):
-        raise CardinalityError(
-            f"card names the components {listed(card)}; with k={k} it must name each of {listed(names, 20)} "
-            "(or their numbers, from 1) once."
-        )
-    return [by_name[name] for name in names]
-
-
-def _bounds(t: Any, k: int, p: int) -> tuple[float, ...]:
-    values = list(t) if isinstance(t, Iterable) and not isinstance(t, str) else [t] * k
-    if len(values) != k:
-        raise OptionError(f"t has {len(values)} values, but k={k}; give one bound, or {k}.")
-    largest = float(np.sqrt(p))
-    return tuple(min(real_number("t", value, 1.0, largest * (1 + 1e-12)), largest) for value in values)
-
-
-def _flag(name: str) -> Callable[[Any, int, int], bool]:
-    def check(value: Any, k: int, p: int) -> bool:
-        if not isinstance(value, (bool, np.bool_)):
-            raise OptionError(f"{name}={value!r} was given; it must be True or False.")
-        return bool(value)
-
-    return check
-
-
-def _count(name: str) -> Callable[[Any, int, int], int]:
-    return lambda value, k, p: whole_number(name, value, 1)
-
-
-#: option -> function (value, k, p) -> the checked value that the solver gets.
-CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
-    "card": cardinalities,
-    "t": _bounds,
-    "variance": lambda value, k, p: real_number(
-        "variance", value, 0.0, 1.0, open_low=True, error=VarianceError
-    ),
-    "nonneg": _flag("nonneg"),
-    "exact": _flag("exact"),
-    "c": _count("c"),
-    "n_init": _count("n_init"),
-    "max_iter": _count("max_iter"),
-    "tol": lambda value, k, p: real_number("tol", value, 0.0, 1.0),
-}
 
 
 def _no_such_option(name: str, method: Method) -> str:

@@ -9,9 +9,10 @@ import numpy as np
 from spcastat.engine.order import settle
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import ComponentsError
-from spcastat.operators import Operator, deflate
-from spcastat.solvers import ComponentSolver, JointSolver, Solution, Solver
-from spcastat.solvers.base import Progress
+from spcastat.measures import adjusted_variances
+from spcastat.operators import Operator, Removed, deflate
+from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
+from spcastat.solvers.base import Component, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,23 +65,29 @@ def run(op: Operator, solver: Solver, k: int, *, n_init: int, rng: np.random.Gen
         assert isinstance(solver, ComponentSolver)
         solution = _one_by_one(op, solver, values)
     V, order = settle(op, solution.V, sort)
-    return Fit(replace(solution, V=V), order, values)
+    details = {name: [column[j] for j in order] for name, column in solution.details.items()}
+    return Fit(replace(solution, V=V, details=details), order, values)
 
 
 def _one_by_one(op: Operator, solver: ComponentSolver, pca: np.ndarray) -> Solution:
     k = len(pca)
     V = np.zeros((op.p, k))
-    view, explained, steps, status = op, 0.0, 0, "exact"
+    view, explained = op, 0.0
+    parts: list[Component] = []
     for i in range(k):
         start = view.leading(1)[1][:, 0] if solver.uses_starts else np.zeros(op.p)
         part = solver.component(view, Progress(i, explained, pca), start)
+        parts.append(part)
         V[:, i] = part.v
         explained += float(part.v @ view.dot(part.v))
-        steps += part.n_iter
-        status = part.status if status in ("exact", "converged") else status
         if i < k - 1:
-            view = deflate(view, part.v, V[:, :i], solver.deflation)
-    return Solution(V, status, steps, explained, np.array([explained]))
+            raw = part.v if part.raw is None else part.raw
+            view = deflate(view, Removed(part.v, raw, V[:, :i]), solver.deflation)
+    worst = max((part.status for part in parts), key=list(ADVICE).index)
+    names = dict.fromkeys(name for part in parts for name in part.details)
+    details = {name: [part.details.get(name) for part in parts] for name in names}
+    value = float(adjusted_variances(V, op).sum())
+    return Solution(V, worst, sum(part.n_iter for part in parts), value, np.array([value]), details)
 
 
 def _too_many(k: int, rank: int) -> str:

@@ -10,10 +10,11 @@ import scipy.linalg as la
 
 from spcastat.config import listed, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
-from spcastat.intake.checks import aligned, is_sparse, vector
+from spcastat.intake.checks import aligned, vector
 from spcastat.intake.columntypes import require_numbers
 from spcastat.intake.design import Covariance
 from spcastat.intake.frames import array_labels, require_unique
+from spcastat.kernels.sparsity import is_sparse
 
 #: How far from symmetric, and below zero an eigenvalue, may be, relative to the largest.
 TOLERANCE = 1e-8

@@ -6,7 +6,7 @@ component as a low-rank view.
 
 from spcastat.operators.base import Operator
 from spcastat.operators.build import build, standardise
-from spcastat.operators.deflated import DEFLATIONS, Deflated, deflate
+from spcastat.operators.deflated import DEFLATIONS, Deflated, Removed, deflate
 from spcastat.operators.gram import Gram
 from spcastat.operators.rows import DenseRows, Rows, SparseRows
 from spcastat.operators.standardise import Standardisation
@@ -17,6 +17,7 @@ __all__ = [
     "DenseRows",
     "Gram",
     "Operator",
+    "Removed",
     "Rows",
     "SparseRows",
     "Standardisation",

@@ -66,8 +66,8 @@ def standardise(
         if constant.size:
             raise ConstantColumnError(
                 f"{constant.size} of {p} columns do not vary: "
-                f"{listed([names[int(j)] for j in constant])}; with scale=True every column is divided by its standard deviation; drop these columns or use "
-                "scale=False."
+                f"{listed([names[int(j)] for j in constant])}; with scale=True every column is divided by "
+                "its standard deviation. Drop these columns or use scale=False."
             )
         divisor = np.sqrt(variance)
     else:
@@ -77,7 +77,7 @@ def standardise(
     return Standardisation(mean, divisor, centring, scaling)
 
 
-def build(X: Any, weights: np.ndarray | None, standard: Standardisation) -> Operator:
+def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool = False) -> Operator:
     """Return the operator of centred, scaled and weighted rows, by the cheapest route.
 
     Parameters
@@ -85,12 +85,14 @@ def build(X: Any, weights: np.ndarray | None, standard: Standardisation) -> Oper
     X : ndarray or scipy.sparse CSC array of shape (n, p)
     weights : ndarray of shape (n,) or None
     standard : Standardisation
+    keep_rows : bool
+        Return an operator that has rows, whatever it costs.
     """
     n, p = X.shape
     w = np.ones(n) if weights is None else weights
     root = np.sqrt(w / (w.sum() - 1.0))
     rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")
-    form_gram = p <= SMALL_ORDER or (n >= p and p <= GRAM_ORDER)
+    form_gram = not keep_rows and (p <= SMALL_ORDER or (n >= p and p <= GRAM_ORDER))
     if is_sparse(X):
         rows = SparseRows(X, standard.mean, 1.0 / standard.scale, root, rank_limit)
         if not form_gram:
@@ -102,7 +104,7 @@ def build(X: Any, weights: np.ndarray | None, standard: Standardisation) -> Oper
         return Gram(gram_by_blocks(X, root, standard), rank_limit)
     Y = (X - standard.mean) / standard.scale
     Y *= root[:, None]
-    return DenseRows(Y, rank_limit)
+    return DenseRows(Y, root, rank_limit)
 
 
 def gram_by_blocks(X: Any, root: np.ndarray, standard: Standardisation) -> np.ndarray:

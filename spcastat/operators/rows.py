@@ -19,9 +19,18 @@ SMALL_SIDE = 3 * DENSE_ORDER
 
 
 class Rows(Operator):
-    """Rows Y, shape (n, p), centred, scaled and weighted so that S = Y'Y."""
+    """Rows Y, shape (n, p), centred, scaled and weighted so that S = Y'Y.
+
+    Attributes
+    ----------
+    n : int
+    root_weights : ndarray of shape (n,)
+        Square roots of the row weights over the divisor of the variances: Y holds the standardised rows
+        times these.
+    """
 
     n: int
+    root_weights: np.ndarray
 
     @abstractmethod
     def forward(self, V: np.ndarray) -> np.ndarray:
@@ -71,11 +80,13 @@ class DenseRows(Rows):
     ----------
     Y : ndarray of shape (n, p)
         Centred, scaled and weighted rows with S = Y'Y; kept without a copy.
+    root_weights : ndarray of shape (n,)
     rank_limit : int
     """
 
-    def __init__(self, Y: np.ndarray, rank_limit: int):
+    def __init__(self, Y: np.ndarray, root_weights: np.ndarray, rank_limit: int):
         self.Y = Y
+        self.root_weights = root_weights
         self.n, self.p = Y.shape
         self.rank_limit = min(rank_limit, self.p)
 
@@ -99,7 +110,7 @@ class DenseRows(Rows):
         return part.T @ part
 
     def take(self, J: np.ndarray) -> DenseRows:
-        return DenseRows(self.Y[:, J], self.rank_limit)
+        return DenseRows(self.Y[:, J], self.root_weights, self.rank_limit)
 
     def cross_products(self) -> np.ndarray:
         return self.Y @ self.Y.T if self.n < self.p else self.Y.T @ self.Y

@@ -157,6 +157,11 @@ class SpcaResult:
         """Value of the method's own criterion, in variance units; `summary()` names it."""
         return self._fit.solution.objective
 
+    @cached_property
+    def details(self) -> pd.DataFrame:
+        """What the method reports of each component, such as its penalty; no columns where it is nothing."""
+        return pd.DataFrame(self._fit.solution.details, index=self.components)
+
     # --- new data -------------------------------------------------------------------------------
 
     def transform(self, new: Any, na: str = "raise") -> pd.DataFrame:

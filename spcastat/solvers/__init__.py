@@ -12,7 +12,7 @@ from spcastat.solvers.greedy import Controlled, Greedy
 from spcastat.solvers.pca import PCA
 
 #: Options by which a user says how sparse a fit shall be.
-CONTROLS = ("card", "t", "variance")
+CONTROLS = ("card", "t", "penalty", "variance")
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ _HMP = "He, Monteiro and Park (2010)"
 SOLVERS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("bcd-l0", "Block coordinate descent, l0", _BCD, BCD, {"penalty": "l0"}, ("t",)),
-        Method("bcd-l1", "Block coordinate descent, l1", _BCD, BCD, {"penalty": "l1"}),
+        Method("bcd-l0", "Block coordinate descent, l0", _BCD, BCD, {"norm": "l0"}, ("t",)),
+        Method("bcd-l1", "Block coordinate descent, l1", _BCD, BCD, {"norm": "l1"}),
         Method("greedy", "Greedy supports (M_c-SPCA)", _HMP, Greedy),
         Method("controlled", "Sparsity-controlled PCA (SC_c-PCA)", _HMP, Controlled),
         Method("pca", "Principal components (dense)", "Hotelling (1933)", PCA),

@@ -10,10 +10,10 @@ import numpy as np
 
 from spcastat.operators import Operator
 
-#: status -> what to tell the user.
+#: status -> what to tell the user, from best to worst.
 ADVICE = {
-    "converged": "converged",
     "exact": "solved without iteration",
+    "converged": "converged",
     "max_iter": "stopped at max_iter before it converged; raise max_iter or tol",
 }
 
@@ -34,8 +34,8 @@ class Solution:
         The value of the solver's own criterion (``Solver.criterion``).
     objectives : ndarray of shape (n_starts,)
         The criterion's value from every start.
-    extras : dict
-        What a method reports besides, by name.
+    details : dict
+        What a method reports of each component, by name: sequences of length k.
     """
 
     V: np.ndarray
@@ -43,7 +43,7 @@ class Solution:
     n_iter: int
     objective: float
     objectives: np.ndarray
-    extras: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +67,26 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One component: its unit loading vector, shape (p,), and how it was reached."""
+    """One component and how it was reached.
+
+    Attributes
+    ----------
+    v : ndarray of shape (p,)
+        Unit loadings.
+    status : str
+        A key of ADVICE.
+    n_iter : int
+    raw : ndarray of shape (p,) or None
+        Loadings at the length that the method gives them, where deflation uses it.
+    details : dict
+        What the method reports of this component, by name, such as its penalty.
+    """
 
     v: np.ndarray
     status: str
     n_iter: int
+    raw: np.ndarray | None = None
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 class Solver(ABC):
@@ -108,9 +123,12 @@ class JointSolver(Solver):
 class ComponentSolver(Solver):
     """A solver of one component at a time; the engine deflates between components."""
 
-    #: How a component is removed before the next is sought, by default.
-    deflation: ClassVar[str] = "schur"
+    #: How a component is removed before the next is sought: the method's own way, and an option.
+    deflation: str
 
     @abstractmethod
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        """Fit the next component to the deflated `view`; `start`, shape (p,), is PCA's own there."""
+        """Fit the next component to the deflated `view`.
+
+        `start`, shape (p,), is the leading eigenvector there for a solver that uses starts, else zero.
+        """

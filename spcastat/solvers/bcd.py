@@ -31,7 +31,7 @@ class BCD(JointSolver):
 
     Attributes
     ----------
-    penalty : {"l0", "l1"}
+    norm : {"l0", "l1"}
         Whether the number of nonzeros or the l1 norm of each column of V is bounded.
     card : tuple of int or None
         Nonzeros of each component, at most. Under "l1" the norm bound is chosen anew in every update so
@@ -47,7 +47,7 @@ class BCD(JointSolver):
         Sweeps over all components, at most.
     """
 
-    penalty: Literal["l0", "l1"] = "l0"
+    norm: Literal["l0", "l1"] = "l0"
     card: tuple[int, ...] | None = None
     t: tuple[float, ...] | None = None
     nonneg: bool = False
@@ -62,7 +62,7 @@ class BCD(JointSolver):
         if self.t is not None:
             rules: list[Update] = [partial(l1_bounded, bound=bound) for bound in self.t]
         else:
-            rule = hard if self.penalty == "l0" else soft
+            rule = hard if self.norm == "l0" else soft
             rules = [partial(rule, card=card) for card in self.card or ()]
         if self.nonneg:
             return [lambda W, rule=rule: rule(positive_part(W)) for rule in rules]  # type: ignore[misc]

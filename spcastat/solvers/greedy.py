@@ -30,11 +30,14 @@ class Greedy(ComponentSolver):
         How many indices enter at a time: faster, a little worse.
     exact : bool
         Choose each index by the leading eigenvalue it gives, not by the paper's surrogate.
+    deflation : str
+        A name in DEFLATIONS.
     """
 
     card: tuple[int, ...]
     c: int = 1
     exact: bool = False
+    deflation: str = "schur"
 
     criterion = "adjusted variance"
 
@@ -67,6 +70,7 @@ class Controlled(ComponentSolver):
     c: int = 1
     exact: bool = False
 
+    deflation = "schur"  # the promise is on the adjusted variance
     criterion = "adjusted variance"
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:

@@ -1,0 +1,94 @@
+"""The options of all methods and their checks: one table, so that a name means the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from spcastat.config import listed, one_of, real_number, whole_number
+from spcastat.errors import CardinalityError, OptionError, VarianceError
+from spcastat.operators import DEFLATIONS
+
+#: (value, k, p) -> the value that the solver gets.
+Check = Callable[[Any, int, int], Any]
+
+
+def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
+    """Return the number of nonzeros of each of k components.
+
+    Parameters
+    ----------
+    card : int, sequence of k ints, or mapping
+        A mapping names components by "PC1", "PC2", ... or by number from 1.
+    k, p : int
+    """
+    if isinstance(card, Mapping):
+        values = _from_mapping(card, k)
+    elif isinstance(card, str) or not isinstance(card, Iterable):
+        values = [card] * k
+    else:
+        values = list(card)
+    if len(values) != k:
+        raise CardinalityError(
+            f"card has {len(values)} values, but k={k}; give one number for all components, or {k} numbers."
+        )
+    return tuple(whole_number("card", value, 1, p, CardinalityError) for value in values)
+
+
+def _from_mapping(card: Mapping[Any, Any], k: int) -> list[Any]:
+    names = [f"PC{i + 1}" for i in range(k)]
+    by_name: dict[str, Any] = {}
+    for key, value in card.items():
+        by_name[key if isinstance(key, str) else f"PC{key}"] = value
+    if set(by_name) != set(names) or len(by_name) != len(card):
+        raise CardinalityError(
+            f"card names the components {listed(card)}; with k={k} it must name each of {listed(names, 20)} "
+            "(or their numbers, from 1) once."
+        )
+    return [by_name[name] for name in names]
+
+
+def _numbers(name: str, low: float, high: Callable[[int], float]) -> Check:
+    """Return a check for one number for all components, or k numbers, from `low` to ``high(p)``."""
+
+    def check(value: Any, k: int, p: int) -> tuple[float, ...]:
+        values = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value] * k
+        if len(values) != k:
+            raise OptionError(f"{name} has {len(values)} values, but k={k}; give one number, or {k}.")
+        largest = high(p)
+        return tuple(min(real_number(name, one, low, largest * (1 + 1e-12)), largest) for one in values)
+
+    return check
+
+
+def _flag(name: str) -> Check:
+    def check(value: Any, k: int, p: int) -> bool:
+        if not isinstance(value, (bool, np.bool_)):
+            raise OptionError(f"{name}={value!r} was given; it must be True or False.")
+        return bool(value)
+
+    return check
+
+
+def _count(name: str) -> Check:
+    return lambda value, k, p: whole_number(name, value, 1)
+
+
+#: option -> function (value, k, p) -> the checked value that the solver gets.
+CHECKS: dict[str, Check] = {
+    "card": cardinalities,
+    "t": _numbers("t", 1.0, lambda p: float(np.sqrt(p))),
+    "penalty": _numbers("penalty", 0.0, lambda p: np.inf),
+    "variance": lambda value, k, p: real_number(
+        "variance", value, 0.0, 1.0, open_low=True, error=VarianceError
+    ),
+    "nonneg": _flag("nonneg"),
+    "exact": _flag("exact"),
+    "deflation": lambda value, k, p: one_of("deflation", value, DEFLATIONS),
+    "c": _count("c"),
+    "n_init": _count("n_init"),
+    "max_iter": _count("max_iter"),
+    "tol": lambda value, k, p: real_number("tol", value, 0.0, 1.0),
+}

@@ -1,0 +1,111 @@
+"""Methods that pay a penalty for each nonzero, and how a preset cardinality is reached with them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.errors import OptionError
+from spcastat.operators import Operator
+from spcastat.solvers.base import Component, ComponentSolver, Progress
+
+#: The bracket of the penalty is halved until it is narrower than this share of the largest penalty.
+BRACKET = 1e-9
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a penalised method: loadings of unit and of raw length, and how it ended."""
+
+    v: np.ndarray
+    raw: np.ndarray
+    n_iter: int
+    converged: bool
+    penalty: float
+
+
+@dataclass(frozen=True)
+class Penalised(ComponentSolver):
+    """A sequential method with a penalty, which also takes a cardinality.
+
+    With `card` the smallest penalty that gives the cardinality is found by bisection. Where no penalty
+    gives it, the method thresholds at the (card + 1)-th largest value inside its iteration instead, and
+    the penalty that this implies is reported.
+
+    Attributes
+    ----------
+    card : tuple of int or None
+        Nonzeros of each component.
+    penalty : tuple of float or None
+        The penalty of each component, in the method's own units.
+    tol : float
+        Converged when a step changes no loading by more than this.
+    max_iter : int
+        Steps of one run, at most.
+    deflation : str
+        A name in DEFLATIONS.
+    """
+
+    card: tuple[int, ...] | None = None
+    penalty: tuple[float, ...] | None = None
+    tol: float = 1e-8
+    max_iter: int = 2000
+    deflation: str = "projection"
+
+    criterion = "adjusted variance"
+    uses_starts = True
+
+    @abstractmethod
+    def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
+        """Fit one component with a penalty; zero loadings where the penalty leaves nothing."""
+
+    @abstractmethod
+    def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
+        """Fit one component with `card` nonzeros by thresholding inside the iteration."""
+
+    @abstractmethod
+    def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
+        """Return a penalty at which at most one loading is left."""
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        if self.penalty is not None:
+            penalty = self.penalty[progress.done]
+            run = self.at_penalty(view, start, penalty)
+            if not run.v.any():
+                raise OptionError(
+                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must be "
+                    f"in [0, {self.largest_penalty(view, start):g})."
+                )
+            return _finish(run, {"penalty": run.penalty})
+        assert self.card is not None
+        card = self.card[progress.done]
+        found = self._searched(view, start, card)
+        run = self.at_card(view, start, card) if found is None else found
+        hit = int(np.count_nonzero(run.v)) == card
+        return _finish(run, {"penalty": run.penalty, "by penalty": found is not None, "card hit": hit})
+
+    def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
+        """Return the run at the smallest penalty with `card` nonzeros, or None where there is none."""
+        best: Run | None = None
+        low, high = 0.0, self.largest_penalty(view, start)
+        limit = BRACKET * high
+        run = self.at_penalty(view, start, 0.0)
+        if np.count_nonzero(run.v) <= card:
+            return run if np.count_nonzero(run.v) == card else None
+        while high - low > limit:
+            middle = 0.5 * (low + high)
+            run = self.at_penalty(view, start, middle)
+            nonzeros = int(np.count_nonzero(run.v))
+            if nonzeros > card:
+                low = middle
+            else:
+                high = middle
+                if nonzeros == card:
+                    best = run
+        return best
+
+
+def _finish(run: Run, details: dict[str, object]) -> Component:
+    return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)
