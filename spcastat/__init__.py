@@ -16,20 +16,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spcastat import datasets, errors, measures
-    from spcastat.api import methods, spca, spca_cov
+    from spcastat.api import methods, spca, spca_cov, spca_path
+    from spcastat.coordinates import spco
+    from spcastat.results.compare import compare
+    from spcastat.results.files import load
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "datasets", "errors", "measures", "methods", "spca", "spca_cov"]
+__all__ = [
+    "__version__",
+    "compare",
+    "datasets",
+    "errors",
+    "load",
+    "measures",
+    "methods",
+    "spca",
+    "spca_cov",
+    "spca_path",
+    "spco",
+]
 
 _HOME = {
     # name: the module that it is taken from, or is
+    "compare": "spcastat.results.compare",
     "datasets": "spcastat.datasets",
     "errors": "spcastat.errors",
+    "load": "spcastat.results.files",
     "measures": "spcastat.measures",
     "methods": "spcastat.api",
     "spca": "spcastat.api",
     "spca_cov": "spcastat.api",
+    "spca_path": "spcastat.api",
+    "spco": "spcastat.coordinates",
 }
 
 

@@ -1,21 +1,25 @@
-"""What users call: one function for rows, one for a covariance matrix, and the list of methods."""
+"""What users call: a fit of rows or of a covariance matrix, a path of fits, and the list of methods."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import user_frame, warn, whole_number
-from spcastat.engine import make_plan, run
+from spcastat.config import listed, warn, whole_number
+from spcastat.engine import Plan, make_plan, run
 from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
-from spcastat.intake import Spec, looks_like_covariance, read_covariance, read_data
-from spcastat.intake.checks import aligned, vector
-from spcastat.operators import Gram, Standardisation, build, standardise
-from spcastat.results import Source, SpcaResult
-from spcastat.solvers import ADVICE, CONTROLS, SOLVERS
+from spcastat.intake import looks_like_covariance
+from spcastat.results import SpcaPath, SpcaResult, call_text
+from spcastat.results.opening import open_covariance, open_rows
+from spcastat.select import fit_path, path_cards, with_card
+from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
+
+__all__ = ["methods", "spca", "spca_cov", "spca_path"]
 
 
 def spca(
@@ -105,10 +109,15 @@ def spca(
         **options,
     }
     k = whole_number("k", k, 1, error=ComponentsError)
-    if formula is not None and context is None:
-        context = _names_at_call()
-    design = read_data(
-        data, formula=formula, context=context, weights=weights, na=na, categorical=categorical
+    opened = open_rows(
+        data,
+        formula=formula,
+        context=context,
+        weights=weights,
+        na=na,
+        categorical=categorical,
+        center=center,
+        scale=scale,
     )
     if formula is None and looks_like_covariance(data):
         warn(
@@ -116,32 +125,13 @@ def spca(
             "correlation matrix, use spca_cov(S, ...); spca() takes its rows for observations.",
             DataWarning,
         )
-    p = len(design.columns)
     given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
-    plan = make_plan(k, p, method, order, given)
+    plan = make_plan(k, opened.p, method, order, given)
     generator = _generator(rng)
-    standard = standardise(
-        design.matrix,
-        design.weights,
-        _column_values("center", center, design.columns),
-        _column_values("scale", scale, design.columns),
-        list(design.columns),
-    )
-    op = build(design.matrix, design.weights, standard, keep_rows=plan.solver.needs == "rows")
-    fit = run(op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort)
-    source = Source(
-        op=op,
-        spec=design.spec,
-        n=design.shape[0],
-        standard=standard,
-        matrix=design.matrix,
-        index=design.index,
-        dropped=design.dropped,
-        weighted=design.weights is not None,
-    )
-    kept_context = design.spec.context if formula is not None else None
-    again = _again(spca, data, {**call, "context": kept_context})
-    return _finish(SpcaResult(source, plan, fit, again))
+    source = opened.source(plan.solver.needs == "rows")
+    fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
+    again = _again(spca, data, {**call, "context": opened.context})
+    return _finish(SpcaResult.of(source, plan, fit, again, call_text(spca, call)))
 
 
 def spca_cov(
@@ -187,24 +177,104 @@ def spca_cov(
         **options,
     }
     k = whole_number("k", k, 1, error=ComponentsError)
-    covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
-    p = len(covariance.columns)
-    plan = make_plan(k, p, method, order, _given(card, variance, nonneg, n_init, tol, max_iter, options))
-    if plan.solver.needs == "rows":
-        raise NoRowsError(
-            f"method={plan.method.name!r} depends on more than second moments, so a covariance matrix is not "
-            "enough for it; give the rows to spca(data, ...)."
+    opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
+    given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
+    plan = make_plan(k, opened.p, method, order, given)
+    _need_no_rows(plan)
+    source = opened.source(False)
+    fit = run(
+        source.op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort, aim=plan.aim
+    )
+    return _finish(SpcaResult.of(source, plan, fit, _again(spca_cov, S, call), call_text(spca_cov, call)))
+
+
+def spca_path(
+    data: Any,
+    k: int = 1,
+    cards: Any = None,
+    *,
+    covariance: bool | None = None,
+    method: str | None = None,
+    order: str | None = None,
+    n_init: int = 1,
+    rng: int | None = None,
+    nonneg: bool = False,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    **options: Any,
+) -> SpcaPath:
+    """Fit sparse principal components for each of many cardinalities, and see what a nonzero buys.
+
+    Parameters
+    ----------
+    data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
+        Rows, or a covariance or correlation matrix.
+    k : int
+        Number of components.
+    cards : int, or sequence of ints or of sequences of k ints, optional
+        Cardinalities of all components, or of each; an int stands for 1, 2, ..., cards. By default every
+        number to 10, then some 20 more up to the number of variables.
+    covariance : bool, optional
+        Whether `data` is a covariance matrix. By default it is taken for one if it is a symmetric frame
+        with equal row and column labels.
+    method : str, optional
+        A method that takes a cardinality; "bcd-l0" by default.
+    rng : int, optional
+        Seed of random starts; every fit starts from it.
+    order, n_init, nonneg, tol, max_iter
+        As for :func:`spca`.
+    **options
+        Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `weights`, `na`,
+        `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`) that describe the data.
+
+    Returns
+    -------
+    SpcaPath
+        `table`, `plot()`, and the fits themselves: ``path[7]``.
+
+    Notes
+    -----
+    Each fit is also started from the one before it, for methods that use starts, so that it is never worse
+    than the same fit alone (which is what its `call` and `refit` give). The first component of "greedy" is
+    had for all cardinalities at once.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> path = sp.spca_path(sp.datasets.load_pitprops(), k=1, cards=[1, 4, 7], method="greedy")
+    >>> path.table["nonzeros"].tolist()
+    [1, 4, 7]
+    """
+    k = whole_number("k", k, 1, error=ComponentsError)
+    if covariance is None:
+        covariance = options.get("formula") is None and looks_like_covariance(data)
+    function, reader = (spca_cov, open_covariance) if covariance else (spca, open_rows)
+    about = inspect.signature(reader).parameters
+    described = {name: options.pop(name) for name in list(options) if name in about}
+    opened = reader(data, **described)
+    keys, wanted = path_cards(cards, k, opened.p)
+    given = _given(wanted[-1], options.pop("variance", None), nonneg, n_init, tol, max_iter, options)
+    plan = make_plan(k, opened.p, method, order, given)
+    if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
+        plan = replace(plan, sort=isinstance(plan.solver, JointSolver))
+    if covariance:
+        _need_no_rows(plan)
+    source = opened.source(plan.solver.needs == "rows")
+    call: dict[str, Any] = {"k": k, **described, "method": method, "order": order, "n_init": n_init}
+    call |= {"rng": rng, "nonneg": nonneg, "tol": tol, "max_iter": max_iter, **options}
+    fits = {}
+    for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, _seed(rng)), strict=True):
+        here = {**call, "card": key}
+        own = replace(plan, solver=with_card(plan.solver, card))
+        again = _again(function, data, {**here, "context": opened.context} if not covariance else here)
+        fits[key] = SpcaResult.of(source, own, fit, again, call_text(function, here))
+    missed = [key for key, fit in fits.items() if not fit.converged]
+    if missed:
+        warn(
+            f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).",
+            ConvergenceWarning,
         )
-    op = Gram(covariance.matrix)
-    fit = run(op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort)
-    standard = None
-    if covariance.mean is not None:
-        divisor = np.ones(p) if covariance.scale is None else covariance.scale
-        scaling = "none" if covariance.scale is None else "given"
-        standard = Standardisation(covariance.mean, divisor, "given", scaling)
-    kind = "frame" if isinstance(S, pd.DataFrame) else "array"
-    source = Source(op=op, spec=Spec(kind, covariance.columns), n=covariance.n_obs, standard=standard)
-    return _finish(SpcaResult(source, plan, fit, _again(spca_cov, S, call)))
+    return SpcaPath(fits)
 
 
 def methods() -> pd.DataFrame:
@@ -250,9 +320,18 @@ def _generator(rng: Any) -> np.random.Generator:
         ) from error
 
 
-def _names_at_call() -> Mapping[str, Any]:
-    frame = user_frame()
-    return {} if frame is None else {**frame.f_globals, **frame.f_locals}
+def _seed(rng: Any) -> int:
+    if rng is None:
+        return 0
+    return whole_number("rng", rng, 0)
+
+
+def _need_no_rows(plan: Plan) -> None:
+    if plan.solver.needs == "rows":
+        raise NoRowsError(
+            f"method={plan.method.name!r} depends on more than second moments, so a covariance matrix is not "
+            "enough for it; give the rows to spca(data, ...)."
+        )
 
 
 def _again(
@@ -281,19 +360,3 @@ def _finish(result: SpcaResult) -> SpcaResult:
     if not result.converged:
         warn(f"{result.method}: {ADVICE[result.status]} ({result.n_iter} sweeps).", ConvergenceWarning)
     return result
-
-
-def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
-    """Return `center` or `scale` as True, False, or one finite number for each column."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if value is None or np.ndim(value) == 0:
-        raise OptionError(
-            f"{option}={value!r} was given; it must be True, False, or {len(columns)} numbers, one a column."
-        )
-    if isinstance(value, pd.Series):
-        value = aligned(value, columns, option, "columns")
-    numbers = vector(value, len(columns), option, "columns")
-    if option == "scale" and not (numbers > 0).all():
-        raise OptionError(f"scale holds {numbers.min():g}; what columns are divided by must be positive.")
-    return numbers

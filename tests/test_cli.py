@@ -116,6 +116,7 @@ def test_a_file_of_that_name_comes_before_the_bundled_data(calls, tmp_path, monk
 def test_options_that_need_rows_are_refused_for_a_covariance(calls, capsys):
     err = refused(capsys, "fit", "pitprops", "--k", 2, "--scale", "--na", "drop")
     assert "--scale, --na need the rows" in err
+    assert "--formula needs the rows" in refused(capsys, "fit", "pitprops", "--k", 2, "--formula", "~ length")
 
 
 def test_n_obs_is_refused_for_rows(calls, table, capsys):
@@ -252,7 +253,7 @@ def test_version(capsys):
 
 def test_methods_and_datasets_are_listed(calls, capsys):
     assert cli.main(["methods"]) == 0
-    assert capsys.readouterr().out == "name    paper\nbcd-l0  000\npca     -\n"
+    assert capsys.readouterr().out == "bcd-l0  000\npca     -\n"
     assert cli.main(["datasets"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("pitprops  ")
@@ -325,4 +326,5 @@ def test_the_real_methods_are_listed(capsys):
     assert cli.main(["methods"]) == 0
     out = capsys.readouterr().out
     assert "bcd-l0" in out
-    assert "controlled" in out
+    assert "controlled by: variance" in out
+    assert max(map(len, out.splitlines())) <= 80

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.config import listed, one_of, real_number, whole_number
 from spcastat.errors import CardinalityError, OptionError, VarianceError
+from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS
+from spcastat.search import OBJECTIVES
+from spcastat.solvers.thresholding import ROTATIONS
 
 #: (value, k, p) -> the value that the solver gets.
 Check = Callable[[Any, int, int], Any]
@@ -21,12 +25,16 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
     Parameters
     ----------
     card : int, sequence of k ints, or mapping
-        A mapping names components by "PC1", "PC2", ... or by number from 1.
+        A mapping, or a Series with such labels, names components by "PC1", "PC2", ... or by number from 1.
     k, p : int
     """
+    if isinstance(card, np.ndarray) and card.ndim == 0:
+        card = card.item()
     if isinstance(card, Mapping):
         values = _from_mapping(card, k)
-    elif isinstance(card, str) or not isinstance(card, Iterable):
+    elif isinstance(card, pd.Series) and set(card.index) == set(_names(k)):
+        values = _from_mapping(card.to_dict(), k)
+    elif isinstance(card, (str, set, frozenset)) or not isinstance(card, Iterable):
         values = [card] * k
     else:
         values = list(card)
@@ -37,8 +45,12 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
     return tuple(whole_number("card", value, 1, p, CardinalityError) for value in values)
 
 
+def _names(k: int) -> list[str]:
+    return [f"PC{i + 1}" for i in range(k)]
+
+
 def _from_mapping(card: Mapping[Any, Any], k: int) -> list[Any]:
-    names = [f"PC{i + 1}" for i in range(k)]
+    names = _names(k)
     by_name: dict[str, Any] = {}
     for key, value in card.items():
         by_name[key if isinstance(key, str) else f"PC{key}"] = value
@@ -72,6 +84,18 @@ def _flag(name: str) -> Check:
     return check
 
 
+def _between(name: str, low: float, high: float) -> Check:
+    """Return a check for a number strictly between two."""
+
+    def check(value: Any, k: int, p: int) -> float:
+        number = real_number(name, value, low, high, open_low=True)
+        if number == high:
+            raise OptionError(f"{name}={value!r} was given; it must be a number in ({low:g}, {high:g}).")
+        return number
+
+    return check
+
+
 def _count(name: str) -> Check:
     return lambda value, k, p: whole_number(name, value, 1)
 
@@ -81,6 +105,18 @@ CHECKS: dict[str, Check] = {
     "card": cardinalities,
     "t": _numbers("t", 1.0, lambda p: float(np.sqrt(p))),
     "penalty": _numbers("penalty", 0.0, lambda p: np.inf),
+    "threshold": _numbers("threshold", 0.0, lambda p: 1.0),
+    "rotation": lambda value, k, p: one_of("rotation", value, ROTATIONS),
+    "mu": _numbers("mu", np.finfo(float).tiny, lambda p: np.inf),
+    "orth": _flag("orth"),
+    "epsilon": lambda value, k, p: real_number("epsilon", value, 0.0, 1.0, open_low=True),
+    "renormalise": _flag("renormalise"),
+    "certify": _flag("certify"),
+    "backward": _flag("backward"),
+    "alpha": lambda value, k, p: real_number("alpha", value, 0.0, 1e12, open_low=True),
+    "orthogonal": lambda value, k, p: real_number("orthogonal", value, 0.0, 1.0),
+    "uncorrelated": lambda value, k, p: real_number("uncorrelated", value, 0.0, np.inf),
+    "ridge": lambda value, k, p: real_number("ridge", value, 0.0, np.inf),
     "variance": lambda value, k, p: real_number(
         "variance", value, 0.0, 1.0, open_low=True, error=VarianceError
     ),
@@ -88,7 +124,15 @@ CHECKS: dict[str, Check] = {
     "exact": _flag("exact"),
     "deflation": lambda value, k, p: one_of("deflation", value, DEFLATIONS),
     "c": _count("c"),
+    "p": _between("p", 0.0, 1.0),
+    "spread": lambda value, k, p: one_of("spread", value, SCALES),
+    "grid": lambda value, k, p: whole_number("grid", value, 3),
+    "sweeps": _count("sweeps"),
+    "start": lambda value, k, p: one_of("start", value, ("ones", "svd")),
     "n_init": _count("n_init"),
+    "objective": lambda value, k, p: one_of("objective", value, OBJECTIVES),
+    "search": lambda value, k, p: one_of("search", value, ("single", "joint")),
+    "patience": _count("patience"),
     "max_iter": _count("max_iter"),
     "tol": lambda value, k, p: real_number("tol", value, 0.0, 1.0),
 }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from spcastat.config import listed, nearest, one_of
+from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS
 from spcastat.errors import MethodError, OptionError, UnknownOptionError
 from spcastat.solvers import CONTROLS, SOLVERS, JointSolver, Method, Solver
@@ -28,12 +27,15 @@ class Plan:
     n_init : int
     sort : bool
         Whether components are ordered by variance afterwards.
+    aim : Aim or None
+        What chooses between starts, for a method with that choice.
     """
 
     method: Method
     solver: Solver
     n_init: int
     sort: bool
+    aim: Aim | None = None
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
@@ -90,17 +92,38 @@ def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapp
     elif chosen.controls and not any(name in options for name in chosen.controls):
         wanted = " or ".join(f"{name}=" for name in chosen.controls)
         raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit shall be.")
-    scalar = all(np.ndim(options[name]) == 0 for name in ("card", "t") if name in options) and not isinstance(
-        options.get("card"), Mapping
-    )
+    scalar = not any(isinstance(options[name], Iterable) for name in chosen.controls if name in options)
     checked = {name: CHECKS[name](value, k, p) for name, value in options.items()}
     n_init = checked.pop("n_init", 1)
+    aim = _aim(chosen, checked)
     solver = chosen.build(checked)
     if order is None:
         sort = isinstance(solver, JointSolver) and scalar
+        if aim is not None and aim.search == "joint" and aim.objective == "adjusted":
+            sort = False  # the order is part of what was found
     else:
         sort = one_of("order", order, ("variance", "given")) == "variance"
-    return Plan(chosen, solver, n_init, sort)
+        if sort and "variance" in chosen.controls:
+            raise OptionError(
+                f"order='variance' was given with method={chosen.name!r}, whose promise holds for the "
+                "components in the order in which they were found; leave order out."
+            )
+    return Plan(chosen, solver, n_init, sort, aim)
+
+
+def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
+    """Take the options of the choice between fits out of the checked ones."""
+    if not method.further:
+        return None
+    aim = Aim(**{name: checked.pop(name) for name in ("objective", "search", "patience") if name in checked})
+    if aim.search == "joint" and checked.get("nonneg"):
+        raise OptionError(
+            "search='joint' was given with nonneg=True; a joint search has no nonnegative form. Use n_init=20 "
+            "or more starts with search='single'."
+        )
+    if aim.patience is not None and aim.search != "joint":
+        raise OptionError("patience was given, but it belongs to search='joint'; give both or neither.")
+    return aim
 
 
 def _no_such_option(name: str, method: Method) -> str:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spcastat.engine.aim import Aim, chosen, searched, thinned
 from spcastat.engine.order import settle
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.measures import adjusted_variances
-from spcastat.operators import Operator, Removed, deflate
+from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
 from spcastat.solvers.base import Component, Progress
+from spcastat.solvers.greedy import Controlled
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +28,28 @@ class Fit:
         Where each component stood before ordering.
     pca : ndarray of shape (k,)
         The k leading eigenvalues of the covariance matrix.
+    optima : tuple of (float, int)
+        Distinct values of the objective that starts or a joint search met, as shares of the total variance,
+        the best first, and how often; empty for methods without that choice.
     """
 
     solution: Solution
     order: np.ndarray
     pca: np.ndarray
+    optima: tuple[tuple[float, int], ...] = ()
 
 
-def run(op: Operator, solver: Solver, k: int, *, n_init: int, rng: np.random.Generator, sort: bool) -> Fit:
+def run(
+    op: Operator,
+    solver: Solver,
+    k: int,
+    *,
+    n_init: int,
+    rng: np.random.Generator,
+    sort: bool,
+    starts: np.ndarray | None = None,
+    aim: Aim | None = None,
+) -> Fit:
     """Fit k components.
 
     Parameters
@@ -47,6 +63,10 @@ def run(op: Operator, solver: Solver, k: int, *, n_init: int, rng: np.random.Gen
         For starts.
     sort : bool
         Whether to order the components by variance.
+    starts : ndarray of shape (m, k, p), optional
+        Further starting loadings, for a joint solver that uses starts.
+    aim : Aim, optional
+        What chooses between starts, and whether a joint search goes on from the best.
 
     Raises
     ------
@@ -60,33 +80,56 @@ def run(op: Operator, solver: Solver, k: int, *, n_init: int, rng: np.random.Gen
     if rank < k:
         raise ComponentsError(_too_many(k, rank))
     if isinstance(solver, JointSolver):
-        solution = solver.solve(op, k, starting_loadings(op, vectors, n_init, rng))
+        tried = starting_loadings(op, vectors, n_init, rng)
+        if starts is not None and solver.uses_starts:
+            tried = np.concatenate([tried, starts])
+        solution = solver.solve(op, k, tried)
     else:
         assert isinstance(solver, ComponentSolver)
-        solution = _one_by_one(op, solver, values)
+        solution = _one_by_one(op, solver, values, n_init, rng)
+    optima: list[tuple[float, int]] = []
+    if aim is not None and isinstance(solver, JointSolver):
+        solution, optima = chosen(op, solution, aim, sort)
+    if aim is not None and aim.search == "joint":
+        if isinstance(solver, JointSolver):
+            solution, optima = searched(op, solution, aim, rng)
+        else:
+            assert isinstance(solver, Controlled)
+            goal = solver.goal(values)
+            solution, optima = thinned(op, solution, aim, goal, rng)
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
-    return Fit(replace(solution, V=V, details=details), order, values)
+    return Fit(replace(solution, V=V, details=details, candidates=None), order, values, tuple(optima))
 
 
-def _one_by_one(op: Operator, solver: ComponentSolver, pca: np.ndarray) -> Solution:
+def _one_by_one(
+    op: Operator, solver: ComponentSolver, pca: np.ndarray, n_init: int, rng: np.random.Generator
+) -> Solution:
     k = len(pca)
     V = np.zeros((op.p, k))
-    view, explained = op, 0.0
+    view: Operator = op
+    explained = 0.0
     parts: list[Component] = []
     for i in range(k):
-        start = view.leading(1)[1][:, 0] if solver.uses_starts else np.zeros(op.p)
-        part = solver.component(view, Progress(i, explained, pca), start)
+        given = solver.uses_starts and not solver.own_starts
+        start = view.leading(1)[1][:, 0] if given else np.zeros(op.p)
+        part = solver.component(view, Progress(i, explained, pca, n_init, rng, V[:, :i]), start)
         parts.append(part)
         V[:, i] = part.v
         explained += float(part.v @ view.dot(part.v))
         if i < k - 1:
             raw = part.v if part.raw is None else part.raw
-            view = deflate(view, Removed(part.v, raw, V[:, :i]), solver.deflation)
+            removed = Removed(part.v, raw, V[:, :i])
+            if solver.needs == "rows":
+                assert isinstance(view, Rows)
+                view = deflate_rows(view, removed, solver.deflation)
+            else:
+                view = deflate(view, removed, solver.deflation)
     worst = max((part.status for part in parts), key=list(ADVICE).index)
     names = dict.fromkeys(name for part in parts for name in part.details)
     details = {name: [part.details.get(name) for part in parts] for name in names}
-    value = float(adjusted_variances(V, op).sum())
+    own = [part.objective for part in parts if part.objective is not None]
+    value = float(sum(own)) if len(own) == k else float(adjusted_variances(V, op).sum())
     return Solution(V, worst, sum(part.n_iter for part in parts), value, np.array([value]), details)
 
 

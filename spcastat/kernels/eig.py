@@ -7,17 +7,68 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from spcastat.kernels.ties import flip_signs
+from spcastat.kernels.ties import flip_signs, tie_width
 
 #: Up to this order LAPACK is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
+#: An axis must have this share of its length in a group's space, beside the axes before it, to count.
+AXIS = 1e-3
 
 
 def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues, descending, and their eigenvectors, shape (p, k), of `S`."""
+    """Return the k largest eigenvalues, descending, and their eigenvectors, shape (p, k), of `S`.
+
+    Vectors of equal eigenvalues are those that `settled` chooses.
+    """
+    values, vectors = settled(*whole_groups(S, k))
+    return values[:k], vectors[:, :k]
+
+
+def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return at least k leading eigenpairs, descending: none is cut off from others of equal value."""
     p = S.shape[0]
-    values, vectors = scipy.linalg.eigh(S, subset_by_index=[p - k, p - 1] if k < p else None)
-    return _tidy(values, vectors)
+    m = min(k + 1, p)
+    while True:
+        values, vectors = scipy.linalg.eigh(S, subset_by_index=[p - m, p - 1] if m < p else None)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        if m == p or values[-1] < values[k - 1] - tie_width(values[k - 1], values[0]):
+            return values, vectors
+        m = min(2 * m, p)
+
+
+def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the eigenvectors within groups of equal eigenvalues, and all signs, by rule and not by rounding.
+
+    In a group the vectors are the projections of the first coordinate axes on the group's space, each made
+    orthogonal to those before it.
+    """
+    vectors = np.array(vectors)
+    start = 0
+    for stop in range(1, len(values) + 1):
+        tied = stop < len(values) and values[stop] >= values[start] - tie_width(values[start], values[0])
+        if tied:
+            continue
+        if stop - start > 1:
+            vectors[:, start:stop] = _by_axes(vectors[:, start:stop])
+        start = stop
+    return values, vectors * flip_signs(vectors)
+
+
+def _by_axes(basis: np.ndarray) -> np.ndarray:
+    """Return the orthonormal basis of the span of `basis`, shape (p, g), that the first axes give."""
+    chosen = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
+    found = 0
+    for axis in basis:
+        left = axis - chosen[:, :found] @ (chosen[:, :found].T @ axis)
+        length = np.linalg.norm(left)
+        if length > AXIS:
+            left = left / length
+            left -= chosen[:, :found] @ (chosen[:, :found].T @ left)
+            chosen[:, found] = left / np.linalg.norm(left)
+            found += 1
+            if found == basis.shape[1]:
+                return basis @ chosen
+    return basis
 
 
 def top_lanczos(
@@ -52,39 +103,51 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
 
     Parameters
     ----------
-    values : ndarray of shape (s,)
-        Eigenvalues of the block that all problems share.
-    coupling : ndarray of shape (s, m)
+    values : ndarray of shape (..., s)
+        Eigenvalues of the block that the m problems share.
+    coupling : ndarray of shape (..., s, m)
         The borders b, one a column, in the block's eigenvector basis.
-    corner : ndarray of shape (m,)
+    corner : ndarray of shape (..., m)
         The corners d.
 
     Returns
     -------
-    ndarray of shape (m,)
+    ndarray of shape (..., m)
 
     Notes
     -----
-    The secular function mu - d - sum_i b_i^2 / (mu - values_i) is increasing and concave right of the
-    largest value, so Newton steps from a lower bound rise to the root without overshooting. The bound is
-    the largest eigenvalue of the 2 x 2 matrices that pair one eigenvector of the block with the border.
+    With x the distance of the root from the largest value, the secular function is x + c less one term
+    w / (x + gap) for each value. All terms but those of the largest value are increasing and concave
+    together, so their tangent lies above them, and the root of the tangent with the remaining term, a
+    quadratic, rises to the true root from any lower bound. The first bound is the largest eigenvalue of
+    the 2 x 2 matrices that pair one eigenvector of the block with the border.
     """
-    squares = coupling**2
-    half_sum = 0.5 * (values[:, None] + corner)
-    half_gap = 0.5 * (values[:, None] - corner)
-    mu = (half_sum + np.sqrt(half_gap**2 + squares)).max(axis=0)
-    scale = max(float(np.abs(mu).max()), np.finfo(float).tiny)
-    tiny = (1e-15 * scale) ** 2
-    for _ in range(60):
-        gap = np.maximum(mu[None, :] - values[:, None], 1e-300)
-        term = np.where(squares > tiny, squares / gap, 0.0)
-        miss = mu - corner - term.sum(axis=0)
-        step = -miss / (1.0 + (term / gap).sum(axis=0))
-        step = np.where(step > 0, step, 0.0)
-        mu = mu + step
-        if step.max() <= 1e-15 * scale:
+    largest = values.max(axis=-1)[..., None, None]
+    gaps = largest - values[..., :, None]
+    below = corner - largest[..., 0]
+    weights = coupling**2
+    half_sum, half_gap = 0.5 * (below[..., None, :] - gaps), 0.5 * (below[..., None, :] + gaps)
+    root = np.sqrt(half_gap**2 + weights)
+    x = np.maximum((half_sum + root).max(axis=-2), 0.0)
+    if x.size == 0:
+        return largest[..., 0] + x
+    scale = np.abs(values).max(axis=-1)[..., None] + np.abs(corner) + np.sqrt(weights.max(axis=-2))
+    at_largest = gaps <= 1e-15 * scale[..., None, :]
+    pole = np.where(at_largest, weights, 0.0).sum(axis=-2)
+    weights = np.where(at_largest, 0.0, weights)
+    gaps = np.where(at_largest, 1.0, gaps)
+    for _ in range(100):
+        term = weights / (x[..., None, :] + gaps)
+        slope = 1.0 + (term / (x[..., None, :] + gaps)).sum(axis=-2)
+        offset = x - below - term.sum(axis=-2) - slope * x
+        size = np.sqrt(offset**2 + 4.0 * slope * pole)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = np.where(offset > 0, 2.0 * pole / (offset + size), (size - offset) / (2.0 * slope))
+        step = new - x
+        x = np.maximum(new, x)
+        if (step <= 1e-15 * scale).all():
             break
-    return mu
+    return largest[..., 0] + x
 
 
 def _symmetric(S: np.ndarray) -> np.ndarray:

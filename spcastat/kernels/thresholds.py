@@ -57,19 +57,20 @@ def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
     tied = np.flatnonzero(size >= 1.0 - tie_width(np.array(1.0), np.array(1.0)))
     if bound * bound <= len(tied):
         return np.sign(w) * _spread_over_ties(len(w), tied, bound)
-    # With the m largest values active, soft thresholding at `level` has l1 norm / l2 norm = bound.
-    ordered = np.sort(size)[::-1]
+    # With the m largest values active, shrinking by 1 - depth gives l1 norm / l2 norm = bound. Differences
+    # from the largest value keep the digits that sums of nearly equal values would lose.
+    drop = np.sort(1.0 - size)
     m = np.arange(1, len(w) + 1)
-    sums, squares = np.cumsum(ordered), np.cumsum(ordered**2)
-    spread = np.maximum(m * squares - sums**2, 0.0)
+    sums = np.cumsum(drop)
+    spread = np.maximum(m * np.cumsum(drop**2) - sums**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        level = (sums - bound * np.sqrt(spread / (m - bound**2))) / m
-    below = np.append(ordered[1:], 0.0)
-    fits = (m > bound**2) & (level < ordered) & (level >= below)
+        depth = (sums + bound * np.sqrt(spread / (m - bound**2))) / m
+    following = np.append(drop[1:], 1.0)
+    fits = (m > bound**2) & (depth > drop) & (depth <= following)
     if not fits.any():  # rounding at a breakpoint: the nearest one
-        miss = np.where(m > bound**2, np.maximum(level - ordered, below - level), np.inf)
+        miss = np.where(m > bound**2, np.maximum(drop - depth, depth - following), np.inf)
         fits[np.argmin(miss)] = True
-    v = np.maximum(size - level[np.argmax(fits)], 0.0)
+    v = np.maximum(depth[np.argmax(fits)] - (1.0 - size), 0.0)
     return np.sign(w) * v / np.linalg.norm(v)
 
 

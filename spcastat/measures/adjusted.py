@@ -28,7 +28,7 @@ def cumulative_adjusted(V: np.ndarray, op: Operator) -> np.ndarray:
 
 def cumulative_relative(V: np.ndarray, op: Operator) -> np.ndarray:
     """Return the adjusted variance of the first 1, ..., k columns as a share of what PCA explains."""
-    k = min(V.shape[1], op.p)
+    k = min(V.shape[1], op.p, max(op.rank_limit, 1))
     pca = np.cumsum(np.append(op.leading(k)[0].clip(min=0.0), np.zeros(V.shape[1] - k)))
     return np.cumsum(adjusted_variances(V, op)) / pca
 

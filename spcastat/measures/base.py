@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import listed
-from spcastat.errors import MissingValuesError, ShapeError
-from spcastat.kernels.sparsity import is_sparse
+from spcastat.errors import ColumnTypeError, ConstantColumnError, MissingValuesError, ShapeError
+from spcastat.intake import read_covariance, read_data
 from spcastat.kernels.thresholds import unit
 from spcastat.operators import Gram, Operator, build, standardise
 
@@ -21,40 +21,32 @@ Core = Callable[[np.ndarray, Operator], np.ndarray]
 def answer(core: Core, V: Any, X: Any, S: Any, cumulative: bool) -> Any:
     """Return the measure `core` of loadings on rows `X` or on a covariance matrix `S`."""
     op, labels = _operator(X, S)
-    values = core(_loadings(V, op.p, labels), op)
+    named = isinstance(S if X is None else X, pd.DataFrame)
+    values = core(_loadings(V, op.p, labels, named), op)
     return values if cumulative else float(values[-1])
 
 
-def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index | None]:
+def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
     if (X is None) == (S is None):
         raise ShapeError(
             "Exactly one of X (rows) and S (a covariance matrix) must be given; "
             + ("neither was." if X is None else "both were.")
         )
-    data = S if X is None else X
-    labels = data.columns if isinstance(data, pd.DataFrame) else None
-    if is_sparse(data) and X is not None:
-        values: Any = data.tocsc().astype(float)
-        finite = np.isfinite(values.data).all()
-    else:
-        values = np.array(data, dtype=float)
-        finite = np.isfinite(values).all()
-    name = "S" if X is None else "X"
-    if values.ndim != 2 or (X is None and values.shape[0] != values.shape[1]):
-        wanted = "a square matrix" if X is None else "a table of rows and columns"
-        raise ShapeError(f"{name} has shape {values.shape}; it must be {wanted}.")
-    if not finite:
-        raise MissingValuesError(f"{name} holds missing or infinite values; drop or impute them first.")
     if X is None:
-        return Gram(0.5 * (values + values.T)), labels
-    if values.shape[0] < 2:
-        raise ShapeError(f"X has {values.shape[0]} rows; a variance needs at least 2.")
-    names = range(values.shape[1]) if labels is None else list(labels)
-    return build(values, None, standardise(values, None, True, False, names)), labels
+        covariance = read_covariance(S)
+        return Gram(covariance.matrix), covariance.columns
+    design = read_data(X)
+    standard = standardise(design.matrix, None, True, False, list(design.columns))
+    op = build(design.matrix, None, standard)
+    if op.total <= 0:
+        raise ConstantColumnError(
+            "X has no variance: every column is constant, and there is nothing to explain."
+        )
+    return op, design.columns
 
 
-def _loadings(V: Any, p: int, labels: pd.Index | None) -> np.ndarray:
-    if isinstance(V, pd.DataFrame) and labels is not None and not V.index.equals(labels):
+def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
+    if isinstance(V, pd.DataFrame) and named and not V.index.equals(labels):
         absent = [name for name in labels if name not in V.index]
         if absent or len(V.index) != len(labels) or V.index.has_duplicates:
             raise ShapeError(
@@ -62,7 +54,7 @@ def _loadings(V: Any, p: int, labels: pd.Index | None) -> np.ndarray:
                 "give V.to_numpy() to match them by position."
             )
         V = V.loc[labels]
-    matrix = np.array(V, dtype=float)
+    matrix = _numbers(V)
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2 or matrix.shape[0] != p or matrix.shape[1] == 0:
@@ -75,3 +67,10 @@ def _loadings(V: Any, p: int, labels: pd.Index | None) -> np.ndarray:
             f"Columns {listed(empty.tolist())} of V (from 0) are all zero; they have no direction."
         )
     return unit(matrix)
+
+
+def _numbers(V: Any) -> np.ndarray:
+    values = np.asarray(V)
+    if values.dtype.kind not in "biuf":
+        raise ColumnTypeError(f"V holds values of type {values.dtype}; loadings must be real numbers.")
+    return values.astype(float)

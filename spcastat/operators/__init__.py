@@ -7,13 +7,16 @@ component as a low-rank view.
 from spcastat.operators.base import Operator
 from spcastat.operators.build import build, standardise
 from spcastat.operators.deflated import DEFLATIONS, Deflated, Removed, deflate
+from spcastat.operators.deflated_rows import ROW_DEFLATIONS, DeflatedRows, deflate_rows
 from spcastat.operators.gram import Gram
 from spcastat.operators.rows import DenseRows, Rows, SparseRows
 from spcastat.operators.standardise import Standardisation
 
 __all__ = [
     "DEFLATIONS",
+    "ROW_DEFLATIONS",
     "Deflated",
+    "DeflatedRows",
     "DenseRows",
     "Gram",
     "Operator",
@@ -23,5 +26,6 @@ __all__ = [
     "Standardisation",
     "build",
     "deflate",
+    "deflate_rows",
     "standardise",
 ]

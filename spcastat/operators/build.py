@@ -25,8 +25,6 @@ from spcastat.operators.standardise import (
 GRAM_ORDER = 3000
 #: Up to this many variables it is formed whatever the number of rows.
 SMALL_ORDER = 400
-#: Sparse rows whose mean exceeds this many standard deviations are centred block by block instead.
-FAR_MEAN = 100.0
 
 
 def standardise(
@@ -80,6 +78,8 @@ def standardise(
 def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool = False) -> Operator:
     """Return the operator of centred, scaled and weighted rows, by the cheapest route.
 
+    Columns whose variation is nothing but rounding have variance zero in it.
+
     Parameters
     ----------
     X : ndarray or scipy.sparse CSC array of shape (n, p)
@@ -95,26 +95,29 @@ def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_ro
     form_gram = not keep_rows and (p <= SMALL_ORDER or (n >= p and p <= GRAM_ORDER))
     if is_sparse(X):
         rows = SparseRows(X, standard.mean, 1.0 / standard.scale, root, rank_limit)
-        if not form_gram:
-            return rows
-        if n >= p and np.all(standard.mean**2 <= FAR_MEAN**2 * rows.diagonal() * standard.scale**2):
-            return Gram(rows.cross_products(), rank_limit)
-        return Gram(gram_by_blocks(X.tocsr(), root, standard), rank_limit)
+        still = is_constant(standard.mean, rows.diagonal() * standard.scale**2)
+        if still.any():
+            rows = SparseRows(X, standard.mean, np.where(still, 0.0, 1.0 / standard.scale), root, rank_limit)
+        return Gram(rows.gram(), rank_limit) if form_gram else rows
     if form_gram:
-        return Gram(gram_by_blocks(X, root, standard), rank_limit)
+        S = gram_by_blocks(X, root, standard)
+        still = is_constant(standard.mean, np.diag(S) * standard.scale**2)
+        if still.any():
+            S[still], S[:, still] = 0.0, 0.0
+        return Gram(S, rank_limit)
     Y = (X - standard.mean) / standard.scale
     Y *= root[:, None]
+    Y[:, is_constant(standard.mean, np.einsum("ij,ij->j", Y, Y) * standard.scale**2)] = 0.0
     return DenseRows(Y, root, rank_limit)
 
 
-def gram_by_blocks(X: Any, root: np.ndarray, standard: Standardisation) -> np.ndarray:
+def gram_by_blocks(X: np.ndarray, root: np.ndarray, standard: Standardisation) -> np.ndarray:
     """Accumulate Y'Y, shape (p, p), over blocks of rows; each block is centred before it is multiplied."""
     p = X.shape[1]
     S = np.zeros((p, p))
     shift = np.zeros(p)
     for rows in row_blocks(*X.shape):
-        block = X[rows].toarray() if is_sparse(X) else X[rows]
-        block = (block - standard.mean) * root[rows, None]
+        block = (X[rows] - standard.mean) * root[rows, None]
         S += block.T @ block
         shift += root[rows] @ block
     if standard.centring == "mean":  # what rounding left of the mean

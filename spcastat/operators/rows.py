@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.kernels.eig import DENSE_ORDER, top_eigh, top_lanczos
+from spcastat.kernels.eig import DENSE_ORDER, settled, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
-from spcastat.kernels.ties import flip_signs
 from spcastat.operators.base import Operator, lanczos_start
-from spcastat.operators.standardise import column_squares
+from spcastat.operators.standardise import column_squares, row_blocks
 
 #: Up to this many rows (or variables) the smaller cross-product matrix is formed for the leading pairs.
 SMALL_SIDE = 3 * DENSE_ORDER
+#: Sparse rows with a mean beyond this many standard deviations are centred block by block for products.
+FAR_MEAN = 100.0
 
 
 class Rows(Operator):
@@ -60,13 +61,12 @@ class Rows(Operator):
                 lambda u: self.forward(self.adjoint(u)), self.n, k, lanczos_start(self.n, seed)
             )
         else:
-            values, left = top_eigh(self.cross_products(), k)
-        if self.p <= self.n:
-            return values, left
-        V = self.adjoint(left)
-        length = np.linalg.norm(V, axis=0)
-        V = V / np.where(length > 0, length, 1.0)
-        return values, V * flip_signs(V)
+            values, left = whole_groups(self.cross_products(), k)
+        V = left
+        if self.p > self.n:
+            V = orthonormalise(self.adjoint(left))[0]
+        values, V = settled(values, V)
+        return values[:k], V[:, :k]
 
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Q, remainder = orthonormalise(self.forward(V))
@@ -167,16 +167,41 @@ class SparseRows(Rows):
         return SparseRows(self.X[:, J], self.mean[J], self.multiplier[J], self.root_weights, self.rank_limit)
 
     def cross_products(self) -> np.ndarray:
-        root = self.root_weights
-        if self.n < self.p:
-            scaled = self.X.multiply(self.multiplier).tocsc()
-            shift = self.mean * self.multiplier
-            cross = scaled @ shift
-            raw = (scaled @ scaled.T).toarray() - np.add.outer(cross, cross) + shift @ shift
-            return raw * np.outer(root, root)
-        weights = root**2
+        return self.gram() if self.p <= self.n else self._row_products()
+
+    def gram(self) -> np.ndarray:
+        """Return S as a dense array, shape (p, p)."""
+        if self._far_from_zero():
+            S = np.zeros((self.p, self.p))
+            by_rows = self.X.tocsr()
+            for rows in row_blocks(self.n, self.p):
+                block = (by_rows[rows].toarray() - self.mean) * self.multiplier
+                block *= self.root_weights[rows, None]
+                S += block.T @ block
+            return S
+        weights = self.root_weights**2
         linear = self.X.T @ weights
         raw = (self.X.T @ self.X.multiply(weights[:, None]).tocsc()).toarray()
         raw -= np.outer(linear, self.mean) + np.outer(self.mean, linear)
         raw += weights.sum() * np.outer(self.mean, self.mean)
         return raw * np.outer(self.multiplier, self.multiplier)
+
+    def _row_products(self) -> np.ndarray:
+        """Return Y Y' as a dense array, shape (n, n)."""
+        root = self.root_weights
+        if self._far_from_zero():
+            products = np.zeros((self.n, self.n))
+            for columns in row_blocks(self.p, self.n):
+                block = (self.X[:, columns].toarray() - self.mean[columns]) * self.multiplier[columns]
+                products += block @ block.T
+            return products * np.outer(root, root)
+        scaled = self.X.multiply(self.multiplier).tocsc()
+        shift = self.mean * self.multiplier
+        cross = scaled @ shift
+        raw = (scaled @ scaled.T).toarray() - np.add.outer(cross, cross) + shift @ shift
+        return raw * np.outer(root, root)
+
+    def _far_from_zero(self) -> bool:
+        """Return whether raw products would lose digits that centred ones keep."""
+        squares = (self.mean * self.multiplier) ** 2
+        return bool(np.any(squares > FAR_MEAN**2 * self._variances))

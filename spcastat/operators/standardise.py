@@ -69,7 +69,9 @@ def column_means(X: Any, weights: np.ndarray) -> np.ndarray:
     total = weights.sum()
     mean = np.asarray(X.T @ weights, dtype=float) / total
     if is_sparse(X):
-        return mean
+        column, weight, zeros = _stored(X, weights)
+        left = np.bincount(column, weight * (X.data - mean[column]), X.shape[1]) - zeros * mean
+        return mean + left / total
     correction = np.zeros_like(mean)
     for rows in row_blocks(*X.shape):
         correction += weights[rows] @ (X[rows] - mean)
@@ -79,16 +81,21 @@ def column_means(X: Any, weights: np.ndarray) -> np.ndarray:
 def column_squares(X: Any, weights: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Return the weighted sums of squares about `mean`, shape (p,)."""
     if is_sparse(X):
-        held = X.tocsc(copy=True)
-        column = np.repeat(np.arange(X.shape[1]), np.diff(held.indptr))
-        weight = weights[held.indices]
-        squares = np.bincount(column, weight * (held.data - mean[column]) ** 2, X.shape[1])
-        zeros = weights.sum() - np.bincount(column, weight, X.shape[1])
-        return squares + zeros.clip(min=0.0) * mean**2
+        column, weight, zeros = _stored(X, weights)
+        return np.bincount(column, weight * (X.data - mean[column]) ** 2, X.shape[1]) + zeros * mean**2
     squares = np.zeros(X.shape[1])
     for rows in row_blocks(*X.shape):
         squares += weights[rows] @ (X[rows] - mean) ** 2
     return squares
+
+
+def _stored(X: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return column and weight of every stored entry, and the weight of each column's unstored zeros."""
+    stored = np.diff(X.indptr)
+    column = np.repeat(np.arange(X.shape[1]), stored)
+    weight = weights[X.indices]
+    zeros = (weights.sum() - np.bincount(column, weight, X.shape[1])).clip(min=0.0)
+    return column, weight, np.where(stored == X.shape[0], 0.0, zeros)
 
 
 def is_constant(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.plots._shared import BLUE, ORANGE, name_text
+from spcastat.labels import short_name
+from spcastat.plots._shared import BLUE, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,7 @@ def draw_dots(ax: Axes, data: pd.DataFrame) -> None:
         x, rows, c=colours.tolist(), s=float(np.clip(900 / len(values), 10, 30)), linewidths=0, zorder=3
     )
     ax.set_xlim(-0.5, k - 0.5)
-    ax.set_xticks(range(k), [name_text(name, 12) for name in data.columns], parse_math=False)
+    ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
     _value_ticks(ax, largest, k)
 
 

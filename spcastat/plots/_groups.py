@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import OptionError, ShapeError
-from spcastat.plots._shared import BLUE, MARKERS, PALETTE, name_text
+from spcastat.labels import short_name
+from spcastat.plots._shared import BLUE, MARKERS, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,7 @@ def scatter_groups(
         colour = "0.6" if code < 0 else PALETTE[code % len(PALETTE)]
         marker = "." if code < 0 else MARKERS[code % len(MARKERS)]
         artists.append(ax.scatter(xy[rows, 0], xy[rows, 1], c=colour, marker=marker, linewidths=0, **style))
-        names.append(MISSING if code < 0 else name_text(groups.categories[code]))
+        names.append(MISSING if code < 0 else short_name(groups.categories[code]))
     return artists, names
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.plots._shared import name_text, settle, value_text
+from spcastat.labels import short_name
+from spcastat.plots._shared import settle, value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,7 @@ def draw_heatmap(ax: Axes, data: pd.DataFrame) -> None:
     ax.set_facecolor("white")
     ax.set_xlim(-0.5, k - 0.5)
     ax.set_ylim(rows - 0.5, -0.5)
-    ax.set_xticks(range(k), [name_text(name, 12) for name in data.columns], parse_math=False)
+    ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
     ax.hlines(np.arange(rows + 1) - 0.5, -0.5, k - 0.5, colors="0.9", linewidth=0.6)
     ax.vlines(np.arange(k + 1) - 0.5, -0.5, rows - 0.5, colors="0.9", linewidth=0.6)
     ax.spines["bottom"].set_visible(False)
@@ -66,3 +67,11 @@ def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
     if max(box.width for box in extents) > 0.95 * width or max(box.height for box in extents) > height:
         for text in texts:
             text.remove()
+        _mark_negative(ax, values, light)
+
+
+def _mark_negative(ax: Axes, values: np.ndarray, light: np.ndarray) -> None:
+    """Put a minus in every negative cell, which a grey print would not tell from a positive one."""
+    rows, columns = np.nonzero(values < 0)
+    inks = np.where(light[rows, columns] > 0.53, "black", "white")
+    ax.scatter(columns, rows, marker="_", c=inks.tolist(), s=9, linewidths=0.8, zorder=3)

@@ -82,16 +82,6 @@ def positions(components: Sequence[Any], names: Sequence[Hashable]) -> list[int]
     return found
 
 
-def name_text(name: Hashable, limit: int = 24) -> str:
-    """Return a name of any type on one line, its middle cut out if it is longer than `limit`."""
-    text = "(" + ", ".join(str(part) for part in name) + ")" if isinstance(name, tuple) else str(name)
-    text = "".join(char if char.isprintable() else " " for char in text)
-    if len(text) <= limit:
-        return text
-    tail = (limit - 1) // 2
-    return text[: limit - 1 - tail] + "…" + text[len(text) - tail :]
-
-
 def value_text(value: float, digits: int = 2) -> str:
     """Return a loading with a true minus; a nonzero that rounds to zero as "<.01"."""
     text = f"{value:.{digits}f}"
@@ -100,12 +90,8 @@ def value_text(value: float, digits: int = 2) -> str:
     return text.replace("-", "−")
 
 
-def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Return the rows with a nonzero, in order; at most `count`, those that lead on any component."""
-    rows = np.flatnonzero((values != 0).any(axis=1))
-    if len(rows) <= count:
-        return rows
-    size = np.abs(values[rows])
-    place = np.argsort(np.argsort(-size, axis=0, kind="stable"), axis=0)
-    place[size == 0] = len(rows)
-    return rows[np.sort(np.argsort(place.min(axis=1), kind="stable")[:count])]
+def correlation_text(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+    """Return the correlation of two columns of scores as "r = 0.12"; nothing where one is constant."""
+    dx, dy = x - np.nanmean(x), y - np.nanmean(y)
+    size = np.sqrt(np.nansum(dx**2) * np.nansum(dy**2))
+    return "r = " + value_text(float(np.nansum(dx * dy) / size)) if size > 0 else ""

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from spcastat.config import one_of, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, ShapeError
+from spcastat.labels import short_name
 from spcastat.plots._groups import group_rows, legend_of, scatter_groups
 from spcastat.plots._labels import place_labels
-from spcastat.plots._shared import INK, axes_for, frame_of, name_text, positions, settle
+from spcastat.plots._shared import INK, axes_for, frame_of, positions, settle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +76,7 @@ def biplot_data(
         raise ComponentsError(f"components={components!r} was given; a biplot shows two.")
     scale = real_number("scale", scale, 0.0, 1.0)
     values, weights = values[:, pair], weights[:, pair]
-    names = (name_text(scores.columns[pair[0]]), name_text(scores.columns[pair[1]]))
+    names = (short_name(scores.columns[pair[0]]), short_name(scores.columns[pair[1]]))
     spread = _spread(values, scale, names)
     drawn = np.flatnonzero((weights != 0).any(axis=1))
     xy, ends = values / spread**scale, weights[drawn] * spread**scale
@@ -176,12 +177,12 @@ def biplot(
     _arrows(ax, tips)
     _describe(ax, data, shares)
     if names:
-        title = name_text(groups.name) if getattr(groups, "name", None) is not None else ""
+        title = short_name(groups.name) if getattr(groups, "name", None) is not None else ""
         legend_of(ax, artists, names, title, outside=new, xy=np.vstack([xy, tips]))
     settle(ax)
     order = np.argsort(-data.arrows["length"].to_numpy(), kind="stable")
     order = order[data.arrows["labelled"].to_numpy()[order]]
-    place_labels(ax, tips[order], [name_text(data.arrows.index[i]) for i in order], tips, xy)
+    place_labels(ax, tips[order], [short_name(data.arrows.index[i]) for i in order], tips, xy)
     return ax
 
 
@@ -246,7 +247,7 @@ def _arrows(ax: Axes, tips: NDArray[np.float64]) -> None:
 def _describe(ax: Axes, data: BiplotData, shares: pd.Series | None) -> None:
     texts = list(data.components)
     if shares is not None:
-        by_name = {name_text(name): share for name, share in shares.items()}
+        by_name = {short_name(name): share for name, share in shares.items()}
         texts = [f"{name} ({100 * by_name[name]:.1f} %)" if name in by_name else name for name in texts]
     ax.set_xlabel(texts[0], parse_math=False)
     ax.set_ylabel(texts[1], parse_math=False)

@@ -10,9 +10,11 @@ import pandas as pd
 
 from spcastat.config import one_of, whole_number
 from spcastat.errors import DataError
+from spcastat.kernels.leading import leading
+from spcastat.labels import short_name
 from spcastat.plots._dots import draw_dots
 from spcastat.plots._heatmap import draw_heatmap
-from spcastat.plots._shared import axes_for, frame_of, leading, name_text, positions, settle
+from spcastat.plots._shared import axes_for, frame_of, positions, settle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +93,7 @@ def plot_loadings(
     one_of("kind", kind, KINDS)
     data, loaded = _chosen(loadings, max_rows, components)
     rows, k = data.shape
-    names = [name_text(name) for name in data.index]
+    names = [short_name(name) for name in data.index]
     margin = 0.9 + 0.075 * max(map(len, names))
     width = margin + (0.95 if kind == "dots" else 0.7) * max(k, 2) + (kind == "heatmap")
     ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4))

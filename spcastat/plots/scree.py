@@ -9,7 +9,8 @@ import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import ShapeError
-from spcastat.plots._shared import BLUE, INK, axes_for, frame_of, name_text
+from spcastat.labels import short_name
+from spcastat.plots._shared import BLUE, INK, axes_for, frame_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ def screeplot(variance: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if np.isfinite(dense).any():
         style = {"marker": "o", "markersize": 5, "markerfacecolor": "white", "linewidth": 1.2}
         ax.plot(place, dense, color=INK, label="dense PCA", zorder=3, **style)  # type: ignore[arg-type]
-    names = [name_text(name, 12) for name in data.index]
+    names = [short_name(name, 12) for name in data.index]
     step = -(-k // 15)
     turned = max(map(len, names)) * min(k, 15) > 60
     ax.set_xticks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from spcastat.intake import Spec
@@ -31,8 +32,8 @@ class Source:
         Labels of the rows.
     dropped : int
         Rows left out because of missing values.
-    weighted : bool
-        Whether rows had weights.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
     """
 
     op: Operator
@@ -42,9 +43,19 @@ class Source:
     matrix: Any = None
     index: pd.Index | None = None
     dropped: int = 0
-    weighted: bool = False
+    weights: np.ndarray | None = None
 
     @property
     def has_rows(self) -> bool:
         """Whether the fit has rows, and so scores."""
         return self.matrix is not None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows had weights."""
+        return self.weights is not None
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights: the number of rows where there are none."""
+        return float(self.n or 0) if self.weights is None else float(self.weights.sum())

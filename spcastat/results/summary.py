@@ -7,27 +7,27 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from spcastat.engine import Fit, Plan
-from spcastat.results.source import Source
-from spcastat.solvers import ADVICE
+from spcastat.results.record import Record
 from spcastat.tables import Document, loadings_table, render, variance_table
 
 #: Scores with a larger correlation are worth a note.
 CORRELATED = 0.1
 #: Standard deviations further apart than this factor are worth a note.
 VERY_DIFFERENT = 10.0
+#: Variables that a summary shows, at most.
+ROWS = 30
 
 CENTRING = {"mean": "centred", "given": "centred at given values", "none": "not centred"}
 SCALING = {"sd": "scaled to unit variance", "given": "scaled by given values", "none": "not scaled"}
 
 
 class Summary:
-    """Header, loadings and variances of a fit; prints as text and shows as HTML in a notebook.
+    """Tables with a header; prints as text and shows as HTML in a notebook.
 
     Attributes
     ----------
     frames : dict of str to DataFrame
-        The tables: "loadings", p x k, and "variance", k x 8.
+        The tables as numbers: "loadings", p x k, and "variance", k x 8, for a fit.
     """
 
     def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
@@ -58,81 +58,123 @@ class Summary:
 
 
 def summarise(
-    source: Source,
-    plan: Plan,
-    fit: Fit,
+    record: Record,
     loadings: pd.DataFrame,
     variance: pd.DataFrame,
-    largest_correlation: float,
+    correlation: pd.DataFrame,
+    variances: np.ndarray,
     digits: int,
+    max_rows: int,
 ) -> Summary:
-    """Put a summary together from the parts of a result."""
+    """Put a summary together.
+
+    Parameters
+    ----------
+    record : Record
+    loadings : DataFrame, p x k
+    variance : DataFrame, k x 8
+    correlation : DataFrame, k x k
+        Of the scores.
+    variances : ndarray of shape (p,)
+        Of the variables.
+    digits, max_rows : int
+    """
+    largest = largest_with_another(correlation)
     document = Document(
-        title="Sparse PCA" if plan.method.controls else "PCA",
-        facts=tuple(_facts(source, plan, fit, largest_correlation)),
-        tables=(loadings_table(loadings, digits=digits), variance_table(variance)),
-        notes=tuple(_notes(source, largest_correlation)),
+        title=_title(record, variance["cardinality"]),
+        facts=tuple(_facts(record)),
+        tables=(
+            loadings_table(loadings, digits=digits, max_rows=max_rows),
+            variance_table(variance, largest if record.k > 1 else None),
+        ),
+        notes=tuple(_notes(record, largest, variances, variance["cardinality"])),
     )
     return Summary(document, {"loadings": loadings, "variance": variance})
 
 
-def _facts(source: Source, plan: Plan, fit: Fit, largest_correlation: float) -> Iterator[tuple[str, str]]:
-    method, solution = plan.method, fit.solution
-    nonneg = ", nonnegative" if getattr(plan.solver, "nonneg", False) else ""
-    yield "Method", f"{method.name}: {method.title}{nonneg}; {method.paper}"
-    yield "Data", _data(source)
-    if "variance" in method.controls:
-        goal = getattr(plan.solver, "variance", float("nan"))
-        yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, after every component"
-    value = solution.objective
-    share = 100 * value / source.op.total
-    yield "Objective", f"{plan.solver.criterion}: {value:.6g} ({share:.2f} % of the total variance)"
-    yield "Status", _status(plan, fit)
-    if len(fit.pca) > 1:
-        yield "Scores", f"largest correlation between two components {largest_correlation:.3f}"
+def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
+    """Return the largest absolute correlation of each component with another; NaN where it has none."""
+    C = np.abs(correlation.to_numpy(dtype=float, copy=True))
+    np.fill_diagonal(C, np.nan)
+    found = np.where(np.isfinite(C), C, -1.0).max(axis=1, initial=-1.0)
+    return pd.Series(np.where(found >= 0, found, np.nan), index=correlation.index)
 
 
-def _data(source: Source) -> str:
-    p = source.op.p
-    if not source.has_rows:
-        rows = f", from {source.n} rows" if source.n is not None else ""
-        return f"covariance matrix of {p} variables{rows}"
-    standard = source.standard
-    assert standard is not None
-    parts = [f"{source.n} rows x {p} variables"]
-    if source.dropped:
-        rows = "row" if source.dropped == 1 else "rows"
-        parts.append(f"{source.dropped} {rows} with missing values dropped")
-    if source.spec.formula is not None:
-        parts.append(f"formula {source.spec.formula}")
-    parts += [CENTRING[standard.centring], SCALING[standard.scaling]]
-    if source.weighted:
+def _title(record: Record, card: pd.Series) -> str:
+    components = "1 component" if record.k == 1 else f"{record.k} components"
+    if not record.sparse:
+        return f"PCA: {components} of {record.p} variables"
+    nonzeros = int(card.sum())
+    return (
+        f"Sparse PCA: {components} of {record.p} variables, {nonzeros} of {record.p * record.k} loadings "
+        "not zero"
+    )
+
+
+def _facts(record: Record) -> Iterator[tuple[str, str]]:
+    nonneg = ", nonnegative" if record.options.get("nonneg") else ""
+    yield "Method", f"{record.method}: {record.title}{nonneg}; {record.paper}"
+    yield "Data", describe_data(record)
+    goal = record.options.get("variance")
+    if goal is not None:
+        joint = record.options.get("search") == "joint"
+        when = "all components together" if joint else "after every component"
+        yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
+    share = f"{100 * record.objective_share:.2f} % of the total variance"
+    yield "Objective", f"{record.criterion}: {record.objective:.6g} ({share})"
+    yield "Status", _status(record)
+
+
+def describe_data(record: Record) -> str:
+    """Return what was fitted, in a line."""
+    if not record.from_rows:
+        rows = f", from {record.n} rows" if record.n is not None else ""
+        return f"covariance matrix of {record.p} variables{rows}"
+    parts = [f"{record.n} rows x {record.p} variables"]
+    if record.dropped:
+        rows = "row" if record.dropped == 1 else "rows"
+        parts.append(f"{record.dropped} {rows} with missing values dropped")
+    if record.formula is not None:
+        parts.append(f"formula {record.formula}")
+    parts += [CENTRING[record.centring or "none"], SCALING[record.scaling or "none"]]
+    if record.weighted:
         parts.append("rows weighted")
     return ", ".join(parts)
 
 
-def _status(plan: Plan, fit: Fit) -> str:
-    solution = fit.solution
-    text = ADVICE[solution.status]
-    if solution.status != "exact":
-        text += f" ({solution.n_iter} sweeps)"
-    if plan.n_init > 1:
-        near = int(np.sum(solution.objectives <= solution.objective * (1 + 1e-6)))
-        text += f"; best of {plan.n_init} starts, reached by {near}"
+def _status(record: Record) -> str:
+    text = record.advice
+    if record.status != "exact":
+        text += f" ({record.n_iter} sweeps)"
+    if record.n_init > 1:
+        text += f"; best of {record.n_init} starts, reached by {record.reached}"
     return text
 
 
-def _notes(source: Source, largest_correlation: float) -> Iterator[str]:
-    if source.has_rows and source.standard is not None and source.standard.scaling == "none":
-        deviations = np.sqrt(source.op.diagonal())
-        deviations = deviations[deviations > 0]
-        if deviations.size and deviations.max() > VERY_DIFFERENT * deviations.min():
-            yield (
-                f"The standard deviations of the variables range from {deviations.min():.3g} to "
-                f"{deviations.max():.3g}; scale=True gives all the same weight."
-            )
-    if largest_correlation > CORRELATED:
+def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.Series) -> Iterator[str]:
+    missed = list(_missed(record, card))
+    if missed:
+        yield f"Cardinality missed: {', '.join(missed)}; see details."
+    deviations = np.sqrt(variances.clip(min=0.0))
+    deviations = deviations[deviations > 0]
+    unscaled = not record.from_rows or record.scaling == "none"
+    if unscaled and deviations.size and deviations.max() > VERY_DIFFERENT * deviations.min():
+        remedy = "scale=True gives" if record.from_rows else "the correlation matrix would give"
+        yield (
+            f"The standard deviations of the variables range from {deviations.min():.3g} to "
+            f"{deviations.max():.3g}; {remedy} all the same weight."
+        )
+    if largest.max() > CORRELATED:
         yield (
             "The scores are correlated, so their variances overlap; the adjusted variance counts what each "
             "component adds to those before it."
         )
+
+
+def _missed(record: Record, card: pd.Series) -> Iterator[str]:
+    asked = record.options.get("card")
+    if not isinstance(asked, list) or len(asked) != len(card):
+        return
+    for name, wanted, count in zip(card.index, asked, card.tolist(), strict=True):
+        if count != wanted:
+            yield f"{name} has {count} nonzeros, {wanted} were asked for"

@@ -14,6 +14,7 @@ from spcastat.operators import Operator
 ADVICE = {
     "exact": "solved without iteration",
     "converged": "converged",
+    "searched": "joint search ended: no further round improved the fit",
     "max_iter": "stopped at max_iter before it converged; raise max_iter or tol",
 }
 
@@ -36,6 +37,10 @@ class Solution:
         The criterion's value from every start.
     details : dict
         What a method reports of each component, by name: sequences of length k.
+    candidates : ndarray of shape (n_starts, k, p) or None
+        The loadings that every start led to, where another criterion may choose between them.
+    criterion : str or None
+        What `objective` holds where it is not ``Solver.criterion``.
     """
 
     V: np.ndarray
@@ -44,6 +49,8 @@ class Solution:
     objective: float
     objectives: np.ndarray
     details: dict[str, Any] = field(default_factory=dict)
+    candidates: np.ndarray | None = None
+    criterion: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +65,20 @@ class Progress:
         Their adjusted variance (exact under Schur complement deflation).
     pca : ndarray of shape (k,)
         The leading eigenvalues of the whole covariance matrix.
+    n_init : int
+        How many starts a solver with `own_starts` shall try.
+    rng : numpy Generator or None
+        For such starts.
+    before : ndarray of shape (p, done) or None
+        The loadings of the components before, for methods that keep to them.
     """
 
     done: int
     explained: float
     pca: np.ndarray
+    n_init: int = 1
+    rng: np.random.Generator | None = None
+    before: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +96,8 @@ class Component:
         Loadings at the length that the method gives them, where deflation uses it.
     details : dict
         What the method reports of this component, by name, such as its penalty.
+    objective : float or None
+        The component's value of ``Solver.criterion``; None where that is the adjusted variance.
     """
 
     v: np.ndarray
@@ -87,6 +105,7 @@ class Component:
     n_iter: int
     raw: np.ndarray | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    objective: float | None = None
 
 
 class Solver(ABC):
@@ -125,6 +144,8 @@ class ComponentSolver(Solver):
 
     #: How a component is removed before the next is sought: the method's own way, and an option.
     deflation: str
+    #: Whether the solver chooses its starts itself, as many as ``Progress.n_init`` says.
+    own_starts: ClassVar[bool] = False
 
     @abstractmethod
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:

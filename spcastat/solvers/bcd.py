@@ -97,7 +97,7 @@ class BCD(JointSolver):
                 break
         best = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
         status = "converged" if quiet[best] >= QUIET_SWEEPS else "max_iter"
-        return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value)
+        return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value, candidates=found)
 
 
 class _State:

@@ -73,8 +73,12 @@ class Controlled(ComponentSolver):
     deflation = "schur"  # the promise is on the adjusted variance
     criterion = "adjusted variance"
 
+    def goal(self, pca: np.ndarray) -> float:
+        """Return the adjusted variance that is promised beside the eigenvalues `pca`."""
+        return (self.variance - REACHED) * float(pca.sum())
+
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        goal = (self.variance - REACHED) * float(progress.pca[: progress.done + 1].sum()) - progress.explained
+        goal = self.goal(progress.pca[: progress.done + 1]) - progress.explained
         growth = Growth(view, self.exact)
         steps = 0
         while True:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from spcastat.errors import OptionError
+from spcastat.kernels.thresholds import hard
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Progress
 
-#: The bracket of the penalty is halved until it is narrower than this share of the largest penalty.
+#: The bracket of the penalty is halved until it is narrower than this share of the largest penalty, ...
 BRACKET = 1e-9
+#: ... or than this once a penalty that gives the cardinality is known: it need not be the smallest to the
+#: last digit, and close to where a support changes an iteration takes for ever.
+BRACKET_FOUND = 1e-6
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,8 @@ class Penalised(ComponentSolver):
     """A sequential method with a penalty, which also takes a cardinality.
 
     With `card` the smallest penalty that gives the cardinality is found by bisection. Where no penalty
-    gives it, the method thresholds at the (card + 1)-th largest value inside its iteration instead, and
-    the penalty that this implies is reported.
+    gives it, or a larger one than is needed for the same support, the method thresholds at the
+    (card + 1)-th largest value inside its iteration instead, and the penalty that this implies is reported.
 
     Attributes
     ----------
@@ -69,43 +74,64 @@ class Penalised(ComponentSolver):
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         """Return a penalty at which at most one loading is left."""
 
+    def finished(self, view: Operator, run: Run) -> Run:
+        """Return the chosen run after the method's last step, such as new loadings on its support."""
+        return run
+
+    def prefers(self, inside: Run, found: Run) -> bool:
+        """Whether to take the run that thresholds inside its iteration though a penalty was found.
+
+        It is taken where it has the same support at a smaller penalty: the iteration at a fixed penalty
+        creeps past a turning point there, or stops short of one.
+        """
+        return (
+            bool(((inside.v != 0) == (found.v != 0)).all())
+            and inside.converged
+            and inside.penalty < found.penalty * (1.0 - BRACKET_FOUND)
+            and float(np.abs(inside.v - found.v).max()) > BRACKET_FOUND
+        )
+
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         if self.penalty is not None:
             penalty = self.penalty[progress.done]
             run = self.at_penalty(view, start, penalty)
             if not run.v.any():
                 raise OptionError(
-                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must be "
-                    f"in [0, {self.largest_penalty(view, start):g})."
+                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must "
+                    f"be in [0, {self.largest_penalty(view, start):g})."
                 )
-            return _finish(run, {"penalty": run.penalty})
+            return self._component(view, run, {"penalty": run.penalty})
         assert self.card is not None
         card = self.card[progress.done]
         found = self._searched(view, start, card)
-        run = self.at_card(view, start, card) if found is None else found
+        inside = self.at_card(view, start, card)
+        run = inside if found is None or self.prefers(inside, found) else found
+        if not run.v.any():  # nothing is left of the data: any direction does
+            run = replace(run, v=hard(start[:, None], card)[:, 0])
         hit = int(np.count_nonzero(run.v)) == card
-        return _finish(run, {"penalty": run.penalty, "by penalty": found is not None, "card hit": hit})
+        details = {"penalty": run.penalty, "by penalty": run is found, "card hit": hit}
+        return self._component(view, run, details)
 
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
         """Return the run at the smallest penalty with `card` nonzeros, or None where there is none."""
         best: Run | None = None
         low, high = 0.0, self.largest_penalty(view, start)
-        limit = BRACKET * high
+        largest = high
         run = self.at_penalty(view, start, 0.0)
         if np.count_nonzero(run.v) <= card:
             return run if np.count_nonzero(run.v) == card else None
-        while high - low > limit:
+        while high - low > (BRACKET if best is None else BRACKET_FOUND) * largest:
             middle = 0.5 * (low + high)
             run = self.at_penalty(view, start, middle)
             nonzeros = int(np.count_nonzero(run.v))
-            if nonzeros > card:
-                low = middle
+            if nonzeros > card or (nonzeros == card and not run.converged):
+                low = middle  # a run that does not settle lies at a turning point of the path
             else:
                 high = middle
                 if nonzeros == card:
                     best = run
         return best
 
-
-def _finish(run: Run, details: dict[str, object]) -> Component:
-    return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)
+    def _component(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
+        run = self.finished(view, run)
+        return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)

@@ -1,16 +1,9 @@
-"""Numbers and names as the strings that stand in a cell."""
+"""Numbers as the strings that stand in a cell."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Sequence
-
-#: The longest name of a variable that is shown whole.
-NAME_WIDTH = 24
-
-#: The longest name of a component that is shown whole.
-HEADING_WIDTH = 12
+from collections.abc import Sequence
 
 
 def fixed(value: float, digits: int) -> str:
@@ -50,47 +43,3 @@ def alike(values: Sequence[float], digits: int = 4) -> tuple[str, ...]:
 def percent(share: float, digits: int = 2) -> str:
     """Return a fraction in percent, without the sign for percent."""
     return fixed(100 * share, digits)
-
-
-def name_text(name: Hashable) -> str:
-    """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)"."""
-    if isinstance(name, tuple):
-        return "(" + ", ".join(name_text(part) for part in name) + ")"
-    text = " ".join(str(name).split())
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text or repr(str(name))
-
-
-def shorten(text: str, limit: int) -> str:
-    """Return `text` with its middle replaced by "…" if it has more than `limit` characters."""
-    if len(text) <= limit:
-        return text
-    tail = (limit - 1) // 2
-    return text[: limit - 1 - tail] + "…" + text[len(text) - tail :]
-
-
-def short_names(
-    names: Sequence[Hashable], limit: int = NAME_WIDTH, positions: Sequence[int] | None = None
-) -> list[str]:
-    """Return a label of at most `limit` characters for every name.
-
-    Names that only differ in the part that is cut out end in their position, counted from one:
-    "gene_expression…_a #17".
-
-    Parameters
-    ----------
-    names : sequence
-        Names of any type.
-    limit : int
-    positions : sequence of int, optional
-        The position of each name in the data, counted from zero; by default its place in `names`.
-    """
-    whole = [name_text(name) for name in names]
-    labels = [shorten(text, limit) for text in whole]
-    seen = Counter(labels)
-    places = range(len(labels)) if positions is None else positions
-    for i, (text, place) in enumerate(zip(whole, places, strict=True)):
-        if seen[labels[i]] > 1 and len(text) > limit:
-            mark = f" #{place + 1}"
-            labels[i] = shorten(text, limit - len(mark)) + mark
-    return labels

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import ceil
 
-from spcastat.tables.layout import GAP, blocks, column_widths, label_width, panels
+from spcastat.tables.layout import blocks, column_widths, label_width, panels
 from spcastat.tables.table import Document, Table
+
+#: Points: the width of a page of the class article, and twice \\tabcolsep as it is set below.
+PAGE, GAP = 345, 8
 
 _NUMBER = re.compile(r"(-?)(<?)(\d*\.?\d+)(?:e([+-]\d+))?")
 
@@ -90,8 +94,7 @@ def render(document: Document, width: int = 80) -> str:
     Tables are split into panels as in text of `width` characters, 80 being the width of a page of the
     class ``article``.
     """
-    # The page is 345 pt wide: room for 72 figures of 5 pt, if columns are 8 pt apart.
-    floats = list(_tabulars(document, width * 72 // 80))
+    floats = list(_tabulars(document, PAGE * width // 80 - GAP))
     below = list(_below(document))
     lines = []
     for number, tabular in enumerate(floats or [[]]):
@@ -110,6 +113,11 @@ def escape(text: str) -> str:
     return " ".join(part.translate(ESCAPES) for part in re.split(r"[ \t\r\n\f\v]+", apart))
 
 
+def _points(text: str) -> int:
+    """Return the width of `text` in Computer Modern of 10 pt, to about a tenth."""
+    return ceil(sum(7.8 if c in "-−<|" else 2.8 if c in ".," else 7.2 if c.isupper() else 5 for c in text))
+
+
 def _number(cell: str) -> str:
     """Return a number in math mode, with a true minus; any other cell as text."""
     match = _NUMBER.fullmatch(cell)
@@ -124,8 +132,8 @@ def _number(cell: str) -> str:
 
 def _tabulars(document: Document, width: int) -> Iterator[list[str]]:
     for block in blocks(document.tables):
-        label, columns = label_width(block, len), column_widths(block, len)
-        for start, stop in panels(min(label, width - GAP - max(columns, default=0)), columns, width):
+        label, columns = label_width(block, _points), column_widths(block, _points)
+        for start, stop in panels(min(label, width - GAP - max(columns, default=0)), columns, width, GAP):
             parts = [table.columns(start, stop) for table in block]
             lines = [rf"\begin{{tabular}}{{l{parts[0].align}}}", r"\toprule"]
             for number, table in enumerate(parts):

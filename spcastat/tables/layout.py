@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from spcastat.tables.cells import NAME_WIDTH
+from spcastat.labels import NAME_WIDTH
 from spcastat.tables.table import Table
 
 #: Spaces between two columns.
@@ -21,7 +21,7 @@ def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
 def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
     """Return the width of the label column: rows of a group are indented, short titles stand in it."""
     widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
-    widths += [measure(table.title) for table in block if measure(table.title) <= NAME_WIDTH]
+    widths += [measure(table.title) for table in block if len(table.title) <= NAME_WIDTH]
     return max(widths, default=0)
 
 
@@ -34,15 +34,15 @@ def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> li
     return widths
 
 
-def panels(label: int, columns: list[int], width: int) -> Iterator[tuple[int, int]]:
+def panels(label: int, columns: list[int], width: int, gap: int = GAP) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
 
     Every panel has at least one column. The panels are as few as possible.
     """
     start, used = 0, label
     for i, column in enumerate(columns):
-        if i > start and used + GAP + column > width:
+        if i > start and used + gap + column > width:
             yield start, i
             start, used = i, label
-        used += GAP + column
+        used += gap + column
     yield start, len(columns)

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from spcastat.config import real_number, whole_number
 from spcastat.errors import ShapeError
-from spcastat.tables.cells import HEADING_WIDTH, fixed, short_names
+from spcastat.kernels.leading import leading
+from spcastat.labels import HEADING_WIDTH, short_names
+from spcastat.tables.cells import fixed
 from spcastat.tables.table import Row, Table
 
 #: What stands for a nonzero loading below the cutoff.
@@ -66,8 +68,8 @@ def loadings_table(
     cutoff = real_number("cutoff", cutoff, 0.0, np.inf)
     max_rows = whole_number("max_rows", max_rows, 1)
     values = loadings.to_numpy(dtype=float)
-    loaded = np.flatnonzero((values != 0).any(axis=1))
-    kept = leading(values, loaded, max_rows)
+    n_loaded = int((values != 0).any(axis=1).sum())
+    kept = leading(values, max_rows)
     if sort:
         kept = _by_component(values, kept)
     shown = values[kept]
@@ -81,25 +83,9 @@ def loadings_table(
         title="Contributions, %" if contributions else "Loadings",
         headings=tuple(short_names(list(loadings.columns), HEADING_WIDTH)),
         rows=rows,
-        notes=_notes(len(values), len(loaded), shown, int(hidden.sum()), cutoff, contributions),
+        notes=_notes(len(values), n_loaded, shown, int(hidden.sum()), cutoff, contributions),
+        sparse=True,
     )
-
-
-def leading(values: NDArray[np.float64], rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """Return at most `count` of the `rows`, in their order: those that lead on any component.
-
-    The components take turns, each giving its largest absolute loading that is left, so that no
-    component looks empty because its loadings are many and small.
-    """
-    if len(rows) <= count:
-        return rows
-    size = np.abs(np.nan_to_num(values[rows], nan=np.inf))
-    order = np.argsort(-size, axis=0, kind="stable")
-    place = np.empty_like(order)
-    np.put_along_axis(place, order, np.arange(len(rows))[:, None], axis=0)
-    place[size == 0] = len(rows)
-    best = np.argsort(place.min(axis=1), kind="stable")[:count]
-    return rows[np.sort(best)]
 
 
 def _by_component(values: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -137,8 +123,8 @@ def _notes(
         notes.append(f'"{HIDDEN}" stands for {n_hidden} {noun} below {cutoff:g} in absolute value.')
     if len(shown) < n_loaded:
         notes.append(
-            f"{len(shown)} of {n_loaded} variables with a loading are shown, "
-            f"those with the largest of every component; max_rows={n_loaded} shows all."
+            f"{len(shown)} of {n_loaded} variables with a loading are shown, those with the largest of every "
+            "component; print_loadings(max_rows=...) shows more."
         )
     unloaded = n_variables - n_loaded
     if unloaded:

@@ -50,6 +50,8 @@ class Table:
         One letter for each column of cells, "l", "c" or "r"; "" is right for all.
     notes : tuple of str
         Sentences below the table.
+    sparse : bool
+        A panel with some of the columns leaves out the rows that are blank in all of them.
 
     Raises
     ------
@@ -62,6 +64,7 @@ class Table:
     rows: tuple[Row, ...]
     align: str = ""
     notes: tuple[str, ...] = ()
+    sparse: bool = False
 
     def __post_init__(self) -> None:
         width = len(self.headings)
@@ -81,6 +84,8 @@ class Table:
     def columns(self, start: int, stop: int) -> Table:
         """Return the table with only the columns from `start` up to, not including, `stop`."""
         rows = tuple(dataclasses.replace(row, cells=row.cells[start:stop]) for row in self.rows)
+        if self.sparse and stop - start < len(self.headings):
+            rows = tuple(row for row in rows if any(row.cells))
         return dataclasses.replace(
             self, headings=self.headings[start:stop], rows=rows, align=self.align[start:stop]
         )

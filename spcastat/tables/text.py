@@ -12,7 +12,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 
-from spcastat.tables.cells import shorten
+from spcastat.labels import shorten
 from spcastat.tables.layout import GAP, blocks, column_widths, label_width, panels
 from spcastat.tables.table import Document, Row, Table
 
@@ -147,7 +147,8 @@ def _encodable(document: Document, encoding: str) -> Document:
             Row(_safe(row.label, encoding), safe(row.cells), _safe(row.group, encoding), row.rule)
             for row in old.rows
         )
-        return Table(_safe(old.title, encoding), safe(old.headings), tuple(rows), old.align, safe(old.notes))
+        title, notes = _safe(old.title, encoding), safe(old.notes)
+        return Table(title, safe(old.headings), tuple(rows), old.align, notes, old.sparse)
 
     return Document(
         _safe(document.title, encoding),

@@ -6,7 +6,8 @@ import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import ShapeError
-from spcastat.tables.cells import HEADING_WIDTH, alike, percent, short_names
+from spcastat.labels import HEADING_WIDTH, short_names
+from spcastat.tables.cells import alike, fixed, percent
 from spcastat.tables.table import Row, Table
 
 _CUMULATIVE = "Cumulative % of total variance"
@@ -23,9 +24,18 @@ SHARES = (
 #: The columns that the frame must have.
 COLUMNS = ("cardinality", "score variance", "adjusted variance", *(column for column, _, _ in SHARES))
 
+#: From here on there is one row a component.
+MANY = 9
 
-def variance_table(variance: pd.DataFrame) -> Table:
-    """Return the variance of the components as a table, one column a component.
+_HEADINGS = ("card", "scores", "adjusted", "share", "adj", "PEV", "LS", "PCA", "|r|")
+_KEY = (
+    "Variance: of the scores, adjusted, and its share of the total in %; then cumulative % of the total: "
+    "adjusted, PEV, least squares (LS), dense PCA"
+)
+
+
+def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None) -> Table:
+    """Return the variance of the components as a table.
 
     Parameters
     ----------
@@ -34,12 +44,14 @@ def variance_table(variance: pd.DataFrame) -> Table:
         "share of total", "cumulative adjusted", "cumulative PEV", "cumulative least squares" and
         "cumulative PCA". Variances are in the units of the analysis; the five shares are fractions of
         the total variance and are shown in percent with two decimals.
+    correlation : Series of length k, optional
+        The largest absolute correlation of the scores of each component with those of another.
 
     Returns
     -------
     Table
-        The rows under the heading "Cumulative % of total variance" add up over the components to the
-        left; the others are those of a component alone.
+        One column a component; from nine components on one row a component, with a note that explains
+        the short headings.
 
     Raises
     ------
@@ -64,4 +76,19 @@ def variance_table(variance: pd.DataFrame) -> Table:
         Row(label, tuple(percent(share) for share in variance[column].tolist()), group)
         for column, label, group in SHARES
     ]
-    return Table("Variance", tuple(short_names(list(variance.index), HEADING_WIDTH)), tuple(rows))
+    if correlation is not None:
+        rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in correlation.tolist())))
+    names = short_names(list(variance.index), HEADING_WIDTH)
+    return Table("Variance", tuple(names), tuple(rows)) if k < MANY else _upright(names, rows)
+
+
+def _upright(names: list[str], rows: list[Row]) -> Table:
+    """Return the same with one row a component."""
+    lines = zip(*(row.cells for row in rows), strict=True)
+    note = _KEY + ("; largest correlation |r| with the scores of another." if len(rows) > 8 else ".")
+    return Table(
+        "Variance",
+        _HEADINGS[: len(rows)],
+        tuple(Row(name, cells) for name, cells in zip(names, lines, strict=True)),
+        notes=(note,),
+    )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spcastat.errors import OptionError, ShapeError
+from spcastat.labels import short_names
 from spcastat.tables import loadings_table
-from spcastat.tables.cells import short_names
 from spcastat.tables.loadings import HIDDEN
 
 

@@ -177,6 +177,7 @@ def test_latex_splits_many_components(make_loadings, make_variance):
     source = render(document, "latex")
     assert source.count(r"\begin{table}") == source.count(r"\end{tabular}") == 4
     assert source.count("(continued)") == 3
+    assert source.count("PC20 &") == 1  # a row of the table of variance
 
 
 #: What stands in for booktabs where TeX comes without it: its three rules.

@@ -69,14 +69,27 @@ def test_six_components_fit_one_panel(make_loadings, make_variance):
     assert lines.count("Loadings") == 1
 
 
-def test_twenty_components_come_in_panels_that_line_up(make_loadings, make_variance):
-    lines = render(both(make_loadings(9, 20), make_variance(20))).splitlines()
+def test_eight_components_come_in_panels_that_line_up(make_loadings, make_variance):
+    loadings = make_loadings(9, 8).rename("{}_23456789012345678901234".format)
+    lines = render(both(loadings, make_variance(8))).splitlines()
     assert max(map(len, lines)) <= 80
     heads = [line for line in lines if line.startswith(("Loadings", "Variance  "))]
-    assert [head.split()[0] for head in heads] == ["Loadings", "Variance"] * 3
+    assert [head.split()[0] for head in heads] == ["Loadings", "Variance"] * 2
     for upper, lower in zip(heads[::2], heads[1::2], strict=True):
         assert upper[9:] == lower[9:]
-    assert " ".join(head[9:] for head in heads[::2]).split() == [f"PC{j + 1}" for j in range(20)]
+    assert " ".join(head[9:] for head in heads[::2]).split() == [f"PC{j + 1}" for j in range(8)]
+
+
+def test_twenty_components_have_short_panels_and_one_table_of_variance(make_loadings, make_variance):
+    loadings = make_loadings(200, 20)
+    lines = render(both(loadings, make_variance(20))).splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line for line in lines if line.startswith(("Loadings", "Variance  "))]
+    assert [head.split()[0] for head in heads] == ["Loadings"] * 3 + ["Variance"]
+    assert sum(line.startswith("PC20 ") for line in lines) == 1
+    # no row of a panel is blank: every variable stands only where it has a loading
+    names = {*loadings.index}
+    assert not [line for line in lines if line.strip() in names]
 
 
 def test_only_ascii_of_its_own(make_loadings, make_variance):

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from spcastat.errors import ShapeError
 from spcastat.tables import variance_table
 from spcastat.tables.cells import alike
+from spcastat.tables.variance import MANY
 
 
 def test_rows(make_variance):
@@ -39,3 +41,20 @@ def test_alike():
 def test_missing_column_is_named(make_variance):
     with pytest.raises(ShapeError, match="lacks the columns 'cumulative PEV'"):
         variance_table(make_variance(2).drop(columns="cumulative PEV"))
+
+
+def test_correlation_of_scores(make_variance):
+    table = variance_table(make_variance(2), pd.Series([0.5, float("nan")]))
+    assert table.rows[-1].label == "Largest score |r|"
+    assert table.rows[-1].cells == ("0.50", "NA")
+
+
+def test_many_components_stand_upright(make_variance):
+    wide = variance_table(make_variance(8))
+    upright = variance_table(make_variance(MANY), pd.Series(range(MANY)))
+    assert [row.label for row in upright.rows] == [f"PC{j + 1}" for j in range(MANY)]
+    assert upright.rows[0].cells[0] == "9"
+    assert upright.rows[1].cells[2:8] == wide.columns(1, 2).rows[2].cells + tuple(
+        row.cells[1] for row in wide.rows[3:]
+    )
+    assert "least squares (LS)" in upright.notes[0]

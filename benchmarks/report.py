@@ -1,0 +1,54 @@
+"""What the benchmarks share: sections of RESULTS.md that each benchmark may rewrite alone, and a stamp."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+TITLE = "# Measured results\n\nEvery section is written by the benchmark that it names, with `--write`.\n"
+
+
+def stamp(packages: Sequence[str] = ("spcastat", "numpy", "scipy", "pandas", "statsmodels")) -> str:
+    """Return the date, the versions and the number of processors in one line."""
+    found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    today = datetime.date.today().isoformat()
+    return f"{today}; Python {platform.python_version()}, {found}; {os.cpu_count()} processors."
+
+
+def write_section(name: str, body: str, path: Path = RESULTS) -> None:
+    """Put `body` between the markers of section `name`; other sections stay as they are."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    section = f"{begin}\n{body.strip()}\n{end}"
+    old = path.read_text(encoding="utf-8") if path.exists() else TITLE
+    if begin in old and end in old:
+        before, rest = old.split(begin, 1)
+        new = before + section + rest.split(end, 1)[1]
+    else:
+        new = f"{old.rstrip()}\n\n{section}\n"
+    path.write_text(new, encoding="utf-8")
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in columns; the first is flush left, the others flush right."""
+    grid = [list(head), *map(list, rows)]
+    width = [max(len(row[j]) for row in grid) for j in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if j == 0 else cell.rjust(w)
+            for j, (cell, w) in enumerate(zip(row, width, strict=True))
+        )
+        for row in grid
+    ]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return the same table in Markdown."""
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines)

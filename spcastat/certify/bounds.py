@@ -1,0 +1,182 @@
+"""Upper bounds on the largest eigenvalue of principal submatrices of at most c variables.
+
+Every bound holds for a symmetric positive semidefinite S and is enlarged by what rounding may have taken
+from it. None discards a variable because its own row sum is small: a row sum bounds only the supports in
+which that variable has the largest loading.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+EPS = float(np.finfo(float).eps)
+#: Leading eigenvectors over which a subgradient is smoothed, and how far below the first they may lie, in
+#: units of what the bound has to fall.
+LEADING, SMOOTHING = 3, 0.2
+#: Above this order Lanczos iterations give the leading pairs faster than LAPACK, well enough for a step.
+LANCZOS_ORDER = 100
+
+
+def enlarged(bound: float, p: int) -> float:
+    """Return `bound` plus the rounding of sums and eigenvalues of order `p`."""
+    return bound * (1.0 + 8.0 * p * EPS)
+
+
+def trace_bound(S: np.ndarray, c: int) -> float:
+    """Return the sum of the c largest variances; `S` may also be the variances alone."""
+    variances = S if S.ndim == 1 else np.diag(S)
+    p = variances.size
+    return enlarged(float(np.partition(variances, p - min(c, p))[p - min(c, p) :].sum()), p)
+
+
+def largest_others(S: np.ndarray, count: int) -> np.ndarray:
+    """Return the `count` largest |S_ij| with j other than i of every row i, shape (p, count), unordered."""
+    size = np.abs(S)
+    np.fill_diagonal(size, -1.0)
+    p = len(S)
+    count = min(count, p - 1)
+    return np.partition(size, p - count - 1, axis=1)[:, p - count :] if count > 0 else np.zeros((p, 0))
+
+
+def gershgorin_bound(S: np.ndarray, c: int) -> float:
+    """Return the largest sum over a row of S_ii and the c - 1 largest other |S_ij|."""
+    return enlarged(float((np.diag(S) + largest_others(S, c - 1).sum(axis=1)).max()), len(S))
+
+
+def eigenvalue_bound(S: np.ndarray) -> float:
+    """Return the largest eigenvalue of `S`, enlarged by the rounding of its computation."""
+    p = len(S)
+    value = scipy.linalg.eigh(S, subset_by_index=[p - 1, p - 1], eigvals_only=True)[0]
+    return float(value) + 8.0 * p * EPS * float(np.abs(S).sum(axis=1).max())
+
+
+def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix whose largest eigenvalue bounds those of all supports of at most c variables.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    U : ndarray of shape (p, p)
+        Any symmetric matrix with a zero diagonal.
+    c : int
+        At least 2 and below p.
+
+    Returns
+    -------
+    M : ndarray of shape (p, p)
+        S - U + diag(g), where g_i is the sum of the c - 1 largest |U_ij| of row i.
+    largest : ndarray of int, shape (p, c - 1)
+        Where these are.
+
+    Notes
+    -----
+    For x on a support J of c variables, x'Ux <= sum over i, j in J of |U_ij| (x_i^2 + x_j^2) / 2
+    <= sum_i g_i x_i^2, so x'Sx <= x'Mx. Every U is a feasible point of the dual of a semidefinite relaxation
+    (compare d'Aspremont, Bach and El Ghaoui 2008). U = 0 gives the largest eigenvalue of S, the off-diagonal
+    part of S gives Gershgorin's row sums, and both are improved upon in between.
+    """
+    size = np.abs(U)
+    np.fill_diagonal(size, -1.0)
+    p = len(U)
+    largest = np.argpartition(size, p - c, axis=1)[:, p - c + 1 :]
+    M = S - U
+    np.fill_diagonal(M, np.diag(S) + np.take_along_axis(size, largest, axis=1).sum(axis=1))
+    return M, largest
+
+
+def cut_off(S: np.ndarray, share: float) -> np.ndarray:
+    """Return the off-diagonal part of `S`, cut off at this share of its largest absolute value."""
+    U = S.copy()
+    np.fill_diagonal(U, 0.0)
+    cap = share * float(np.abs(U).max())
+    return np.clip(U, -cap, cap)
+
+
+def improved(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tuple[np.ndarray, float]:
+    """Take one subgradient step from `U` towards a split bound of `level`.
+
+    Returns
+    -------
+    U : ndarray of shape (p, p)
+    bound : float
+        The split bound before the step, without regard to rounding.
+
+    Notes
+    -----
+    Polyak's step on the largest eigenvalue of the split matrix, smoothed over the leading eigenvectors.
+    """
+    M, largest = split(S, U, c)
+    p = len(S)
+    values, vectors = leading_pairs(M, min(LEADING, p))
+    bound = float(values[-1])
+    excess = bound - level
+    if excess <= 0.0:
+        return U, bound
+    weights: np.ndarray = np.exp((values - bound) / (SMOOTHING * excess))
+    weights /= weights.sum()
+    X = (vectors * weights) @ vectors.T
+    pull = np.zeros((p, p))
+    np.put_along_axis(pull, largest, 0.5 * np.diag(X)[:, None], axis=1)
+    G = (pull + pull.T) * np.sign(U) - X
+    np.fill_diagonal(G, 0.0)
+    square = float((G**2).sum())
+    U = U - (excess / square) * G if square > 0.0 else U
+    return 0.5 * (U + U.T), bound
+
+
+def below(M: np.ndarray, level: float) -> bool:
+    """Return whether all eigenvalues of `M` are proven to lie below `level`.
+
+    A Cholesky factorisation of level I - M that runs to its end proves it for a matrix that differs by at
+    most (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"): twice that is
+    taken off before.
+    """
+    K = -M
+    p = len(M)
+    corner = level - np.diag(M)
+    if not (corner > 0).all():
+        return False
+    np.fill_diagonal(K, corner - (p + 2) * EPS * float(corner.sum()))
+    try:
+        np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k leading eigenvalues of `M`, ascending, and eigenvectors: roughly where M is large."""
+    f = len(M)
+    if f > LANCZOS_ORDER:
+        from scipy.sparse.linalg import ArpackError, eigsh
+
+        try:
+            values, vectors = eigsh(M, k=k, which="LA", v0=np.ones(f), tol=1e-3)
+        except ArpackError:
+            pass
+        else:
+            order = np.argsort(values)
+            return values[order], vectors[:, order]
+    values, vectors = scipy.linalg.eigh(M, subset_by_index=[f - k, f - 1])
+    return values, vectors
+
+
+def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:
+    """Return the smallest of the split bounds whose U is S cut off at one of these shares."""
+    if c == 1 or c >= len(S):
+        return trace_bound(S, 1) if c == 1 else eigenvalue_bound(S)
+    return min(eigenvalue_bound(split(S, cut_off(S, float(share)), c)[0]) for share in shares)
+
+
+def shift_to_definite(S: np.ndarray) -> float:
+    """Return d >= 0 such that S + d I is proven to be positive semidefinite.
+
+    The bounds by variances hold for semidefinite matrices only, and rounding leaves eigenvalues of -1e-16
+    behind. Adding d to the diagonal adds d to every value and every bound, so it may be taken off again.
+    """
+    p = len(S)
+    d = 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
+    while d > 0.0 and not below(-S, d):
+        d *= 10.0
+    return d

@@ -1,0 +1,237 @@
+"""Branch and bound for max lambda_max(S[J, J]) over supports J of at most c variables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spcastat.certify.bounds import (
+    EPS,
+    eigenvalue_bound,
+    gershgorin_bound,
+    shift_to_definite,
+    split_bound,
+    trace_bound,
+)
+from spcastat.certify.node import SHARES, SPLIT_ORDER, Node, examine
+from spcastat.solvers.support_search import best_support, improve_support
+
+#: "Optimal" means proven to this relative tolerance.
+OPTIMAL = 1e-9
+#: What the search tries to prove, a little less.
+TARGET = 8e-10
+#: Nodes of the first attempt, and by how much the later ones are larger.
+FIRST_NODES, GROWTH = 64, 4
+
+Callback = Callable[[int], None]
+
+
+class _Stopped(Exception):
+    """The time or the number of nodes is used up; the argument says which."""
+
+
+@dataclass
+class Proof:
+    """The best support known, the best bound proven, and how: good at any moment of the search.
+
+    Attributes
+    ----------
+    value : float
+        Largest eigenvalue of the best support known.
+    support : ndarray of int
+    bound : float
+        Proven: no support of at most c variables has a larger eigenvalue.
+    argument : str
+        What proved it.
+    nodes : int
+    seconds : float
+    stopped : str
+        Empty, or why the search ended before the proof.
+    """
+
+    value: float = 0.0
+    support: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+    bound: float = np.inf
+    argument: str = ""
+    nodes: int = 0
+    seconds: float = 0.0
+    stopped: str = ""
+
+    @property
+    def closed(self) -> bool:
+        """Whether value and bound agree to the tolerance."""
+        return self.bound <= self.value * (1.0 + OPTIMAL)
+
+    def lower(self, bound: float, argument: str) -> None:
+        """Take a proven bound, if it is better."""
+        if bound < self.bound:
+            self.bound, self.argument = bound, argument
+
+    def raise_to(self, value: float, support: np.ndarray) -> None:
+        """Take a support, if it is better."""
+        if value > self.value:
+            self.value, self.support = value, np.sort(support)
+
+
+def prove(
+    S: np.ndarray,
+    c: int,
+    *,
+    support: np.ndarray | None = None,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    callback: Callback | None = None,
+) -> Proof:
+    """Find the best support of at most `c` variables and prove how good it is.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Symmetric, positive semidefinite up to rounding.
+    c : int
+        From 1 to p.
+    support : ndarray of int or None
+        A support to begin with, of at most c variables.
+    time_limit : float
+        Seconds, at least zero. A single step is not interrupted: at orders of thousands one may take
+        seconds.
+    max_nodes : int or None
+        Nodes of the branch and bound, at most.
+    callback : callable or None
+        Called with the number of nodes before each.
+
+    Returns
+    -------
+    Proof
+        Where limits or Ctrl-C (KeyboardInterrupt) ended the search, with the bounds up to then.
+    """
+    begun = time.perf_counter()
+    proof = Proof()
+    search = _Search(S, c, proof, begun + time_limit, np.inf if max_nodes is None else max_nodes, callback)
+    try:
+        search.run(support)
+    except _Stopped as stop:
+        proof.stopped = str(stop)
+    except KeyboardInterrupt:
+        proof.stopped = "interrupted"
+    proof.seconds = time.perf_counter() - begun
+    return proof
+
+
+class _Search:
+    """One run of `prove`; S is scaled to a largest variance of one and shifted to be semidefinite."""
+
+    def __init__(
+        self,
+        S: np.ndarray,
+        c: int,
+        proof: Proof,
+        deadline: float,
+        max_nodes: float,
+        callback: Callback | None,
+    ):
+        self.S = S
+        self.c = min(c, len(S))
+        self.proof = proof
+        self.deadline = deadline
+        self.max_nodes = max_nodes
+        self.callback = callback
+        self.shift = 0.0
+
+    def run(self, support: np.ndarray | None) -> None:
+        S, c, proof, p = self.S, self.c, self.proof, len(self.S)
+        variances = np.diag(S)
+        self.scale = float(variances.max())
+        if not self.scale > 0.0:
+            proof.lower(max(self.scale, 0.0), "no variance left")
+            proof.support = np.array([0])
+            return
+        proof.raise_to(self.scale, np.array([int(np.argmax(variances))]))
+        self.S = S = (0.5 / self.scale) * (S + S.T)
+        if c == 1:
+            proof.lower(self.scale * (1.0 + 4.0 * EPS), "largest variance")
+            return
+        self._root("largest entry", c * float(np.abs(S).max()) * (1.0 + 4.0 * EPS))
+        if support is not None and support.size:
+            self._take(support)
+        if c == p:
+            self._root("full cardinality", eigenvalue_bound(S))
+            self._take(np.arange(p))
+            return
+        self._root("Gershgorin", gershgorin_bound(S, c))
+        shift = shift_to_definite(S)
+        self._root("sum of the largest variances", trace_bound(variances / self.scale + shift, c))
+        self._root("leading eigenvalue", eigenvalue_bound(S))
+        self._take(best_support(S, c, running=lambda: time.perf_counter() < self.deadline)[1])
+        if proof.closed:
+            return
+        self._check()
+        if p <= SPLIT_ORDER:
+            self._root("split matrix", split_bound(S, c, SHARES[::3]))
+        self._check()
+        self.S, self.shift = S + shift * np.eye(p), shift
+        self._deepen()
+
+    def _root(self, argument: str, bound: float) -> None:
+        self.proof.lower(bound * self.scale, argument)
+
+    def _take(self, support: np.ndarray) -> None:
+        block = self.S[np.ix_(support, support)]
+        value = float(np.linalg.eigvalsh(block)[-1]) - self.shift
+        self.proof.raise_to(value * self.scale, support)
+
+    def _check(self) -> None:
+        if time.perf_counter() >= self.deadline:
+            raise _Stopped("time limit")
+
+    def _deepen(self) -> None:
+        """Try to refute any improvement within more and more nodes; between, tighten the bound."""
+        proof, budget = self.proof, float(FIRST_NODES)
+        while True:
+            target = proof.value * (1.0 + TARGET)
+            verdict = self._refute(target, budget)
+            if verdict is None and proof.closed:
+                return
+            if verdict is True:
+                proof.lower(target, "exhaustive branch and bound")
+                return
+            for _ in range(2):
+                middle = 0.5 * (proof.value + proof.bound)
+                if verdict is None or not self._refute(middle, budget):
+                    break
+                proof.lower(middle, "branch and bound")
+            if verdict is False:
+                budget *= GROWTH
+
+    def _refute(self, bound: float, budget: float) -> bool | None:
+        """Return whether no support exceeds `bound`: True, False if undecided, None if one was found."""
+        c = self.c
+        level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
+        everything = np.arange(len(self.S))
+        stack = [Node(everything[:0], everything)]
+        left = budget
+        while stack:
+            if left <= 0:
+                return False
+            self._step()
+            left -= 1
+            children, found = examine(self.S, stack.pop(), c, level)
+            if found is not None:
+                before = self.proof.value
+                self._take(improve_support(self.S, found, c))
+                if not self.proof.value > before:
+                    raise _Stopped("rounding")
+                return None
+            stack += children
+        return True
+
+    def _step(self) -> None:
+        if self.callback is not None:
+            self.callback(self.proof.nodes)
+        if self.proof.nodes >= self.max_nodes:
+            raise _Stopped("node limit")
+        self._check()
+        self.proof.nodes += 1

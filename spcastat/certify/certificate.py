@@ -1,0 +1,185 @@
+"""Certificates: how far each component of a fit is, at most, from the best of its cardinality."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.certify.bounds import enlarged, trace_bound
+from spcastat.certify.branch import OPTIMAL, Callback, prove
+from spcastat.operators import Gram, Operator, Removed, deflate
+
+#: Up to this many variables S is formed and searched; above it only cheap bounds are given.
+DENSE_VARIABLES = 5000
+#: What is left of a variance after deflation is rounding below this share of the largest variance.
+NOTHING_LEFT = 1e-13
+#: Lanczos iterations find the leading eigenvalue to full precision; so much is added to it all the same.
+LANCZOS = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How good one component is, proven.
+
+    Attributes
+    ----------
+    cardinality : int
+        Nonzeros of the loadings v.
+    value : float
+        v'Sv, where S is what remains of the covariance matrix after the components before (Schur
+        complement): the adjusted variance of the component.
+    upper_bound : float
+        Proven: no unit vector z with as many nonzeros, of any sign, has a larger z'Sz.
+    gap : float
+        By how much the bound exceeds the value, in percent of the value; NaN where the value is zero and
+        the bound is not.
+    optimal : bool
+        Whether value and bound agree to a relative 1e-9, or to the rounding of the whole matrix.
+    proof : str
+        What gave the bound; and, in parentheses, what ended the search before the proof was complete.
+    nodes : int
+        Nodes of the branch and bound.
+    seconds : float
+    best_known : float
+        The largest z'Sz that was met: above `value` by more than rounding, it shows that the component can
+        be improved.
+    support : ndarray of int
+        The variables that give `best_known`.
+    """
+
+    cardinality: int
+    value: float
+    upper_bound: float
+    gap: float
+    optimal: bool
+    proof: str
+    nodes: int
+    seconds: float
+    best_known: float
+    support: np.ndarray
+
+
+def certify(
+    op: Operator,
+    V: np.ndarray,
+    *,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    callback: Callback | None = None,
+) -> tuple[Certificate, ...]:
+    """Bound each component by the best that its number of nonzeros allows.
+
+    Parameters
+    ----------
+    op : Operator
+        The covariance matrix.
+    V : ndarray of shape (p, k)
+        Unit-length loadings in the order shown. Each column is compared with the best for the matrix that
+        remains after the columns before it, whatever method found them.
+    time_limit : float
+        Seconds for all components together: each may use an equal share of what is left.
+    max_nodes : int or None
+        Nodes of the branch and bound for each component, at most.
+    callback : callable or None
+        Called with the number of nodes of the present component before each node.
+
+    Returns
+    -------
+    tuple of Certificate, one a component
+
+    Notes
+    -----
+    The problem bounded is the one without further constraints: for nonnegative loadings the bound is valid
+    and may be out of reach. Ctrl-C ends the search; all bounds proven by then are returned, and components
+    not yet reached have cheap ones. Above `DENSE_VARIABLES` variables there are only cheap bounds: the sum
+    of the largest variances, and the leading eigenvalue.
+    """
+    end = time.perf_counter() + time_limit
+    k = V.shape[1]
+    dense = op.p <= DENSE_VARIABLES
+    view: Operator = Gram(_symmetric(op.block(np.arange(op.p))), op.rank_limit) if dense else op
+    floor = NOTHING_LEFT * float(op.diagonal().max())
+    certificates: list[Certificate] = []
+    stopped = ""
+    for i in range(k):
+        v = V[:, i]
+        if dense and not stopped:
+            share = max(end - time.perf_counter(), 0.0) / (k - i)
+            certificate, stopped = _search(view, v, floor, share, max_nodes, callback)
+        else:
+            certificate = _cheap(view, v, floor, stopped)
+        certificates.append(certificate)
+        if i < k - 1:
+            view = deflate(view, Removed(v, v, V[:, :i]), "schur")
+    return tuple(certificates)
+
+
+def _search(
+    view: Operator,
+    v: np.ndarray,
+    floor: float,
+    time_limit: float,
+    max_nodes: int | None,
+    callback: Callback | None,
+) -> tuple[Certificate, str]:
+    """Certify one component by search; also return "interrupted" if the user ended it."""
+    begun = time.perf_counter()
+    support = np.flatnonzero(v)
+    S = _symmetric(view.block(np.arange(view.p)))
+    left = time_limit - (time.perf_counter() - begun)
+    proof = prove(
+        S, max(support.size, 1), support=support, time_limit=left, max_nodes=max_nodes, callback=callback
+    )
+    argument = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
+    certificate = _certificate(
+        float(v @ S @ v), v, proof.bound, floor, argument, proof.nodes, begun, proof.value, proof.support
+    )
+    return certificate, proof.stopped if proof.stopped == "interrupted" else ""
+
+
+def _cheap(view: Operator, v: np.ndarray, floor: float, stopped: str) -> Certificate:
+    """Certify one component by its variances and, unless the user is waiting, the leading eigenvalue."""
+    begun = time.perf_counter()
+    card = max(int(np.count_nonzero(v)), 1)
+    bound, argument = trace_bound(view.diagonal() + floor, card), "sum of the largest variances"
+    if not stopped:
+        leading = enlarged(float(view.leading(1)[0][0]) * (1.0 + LANCZOS), view.p)
+        if leading < bound:
+            bound, argument = leading, "leading eigenvalue"
+    value = float(v @ view.dot(v))
+    note = stopped or "too many variables for a search"
+    return _certificate(value, v, bound, floor, f"{argument} ({note})", 0, begun, value, np.flatnonzero(v))
+
+
+def _certificate(
+    value: float,
+    v: np.ndarray,
+    bound: float,
+    floor: float,
+    proof: str,
+    nodes: int,
+    begun: float,
+    best: float,
+    support: np.ndarray,
+) -> Certificate:
+    bound = max(bound, value)  # the two differ by rounding at most
+    nothing = 0.0 if bound <= floor else np.nan
+    gap = 100.0 * (bound - value) / value if value > 0.0 else nothing
+    return Certificate(
+        cardinality=int(np.count_nonzero(v)),
+        value=value,
+        upper_bound=bound,
+        gap=float(gap),
+        optimal=bool(bound <= value * (1.0 + OPTIMAL) or bound <= floor),
+        proof=proof,
+        nodes=nodes,
+        seconds=time.perf_counter() - begun,
+        best_known=max(best, value),
+        support=support if best >= value else np.flatnonzero(v),
+    )
+
+
+def _symmetric(S: np.ndarray) -> np.ndarray:
+    return 0.5 * (S + S.T)

@@ -1,0 +1,197 @@
+"""One node of the search: is there a support with an eigenvalue above a level, these variables in it?
+
+Write I for the variables that are taken, F for those that are free, r for how many of these may join. With
+lambda(S_II) < level, a support I + K has an eigenvalue of at least `level` exactly where K has one in
+
+    T = S_FF + S_FI (level - S_II)^-1 S_IF,
+
+the Schur complement. So a node is the same problem again, with r for the cardinality and fewer variables,
+and every bound applies to T. Eigenvalues of S_II are backward stable: what rounding does to T is what a
+change of the level by about c^2 eps would do, for which the level is lowered once, at the root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.certify.bounds import EPS, below, cut_off, improved, largest_others, leading_pairs, split
+
+#: Shares of the largest |S_ij| at which a first U of the split bound is cut off.
+SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])
+#: Above this order the split bound is left out: its factorisations cost more than they bring.
+SPLIT_ORDER = 2000
+#: Steps that improve U in a node; its children go on from there.
+STEPS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Supports that hold all of `taken`, and of the others only variables in `free`.
+
+    Attributes
+    ----------
+    taken, free : ndarray of int
+    U : ndarray of shape (len(free), len(free)) or None
+        What served in the split bound of the parent.
+    """
+
+    taken: np.ndarray
+    free: np.ndarray
+    U: np.ndarray | None = None
+
+
+def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
+    """Return T, or None where the taken variables alone reach the level."""
+    T = S[np.ix_(node.free, node.free)]
+    if node.taken.size:
+        values, vectors = np.linalg.eigh(S[np.ix_(node.taken, node.taken)])
+        if values[-1] >= level:
+            return None
+        W = (vectors.T @ S[np.ix_(node.taken, node.free)]) / np.sqrt(level - values)[:, None]
+        T = T + W.T @ W
+    return T
+
+
+def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node], np.ndarray | None]:
+    """Close the node, or branch.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Positive semidefinite.
+    node : Node
+    c : int
+        Cardinality of the supports.
+    level : float
+
+    Returns
+    -------
+    children : list of Node
+        Empty where no support of the node reaches the level; the one to look at first is last.
+    found : ndarray of int or None
+        A support, of at most c variables, that reaches it.
+    """
+    T = complement(S, node, level)
+    if T is None:
+        return [], node.taken
+    free, U, r = node.free, node.U, c - node.taken.size
+    while free.size and r > 0:
+        top = int(np.argmax(np.diag(T)))
+        if T[top, top] >= level:
+            return [], np.append(node.taken, free[top])
+        if r == 1:
+            break
+        if r == 2:
+            pair = _best_pair(T, level)
+            return [], None if pair is None else np.append(node.taken, free[pair])
+        if below(T, level):
+            break
+        if free.size <= r:
+            return [], np.append(node.taken, free)
+        others = largest_others(T, r - 1)
+        if _closed_by_sums(T, others, r, level):
+            break
+        possible = _possible_by_sums(T, others, r, level)
+        if possible.all() and free.size <= SPLIT_ORDER:
+            closed, U = _closed_by_split(T, _first(T, r, level) if U is None else U, r, level)
+            if closed:
+                break
+            possible = _possible_by_split(T, U, r, level)
+        if possible.all():
+            j = _branching_variable(T, others, U, r)
+            rest = np.delete(np.arange(free.size), j)
+            U = None if U is None else U[np.ix_(rest, rest)]
+            taken = np.append(node.taken, free[j])
+            return [Node(node.taken, free[rest], U), Node(taken, free[rest], U)], None
+        kept = np.ix_(possible, possible)
+        free, T, U = free[possible], T[kept], None if U is None else U[kept]
+    return [], None
+
+
+def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
+    """Return two variables that reach the level together: (level - T_aa)(level - T_bb) <= T_ab^2."""
+    slack = level - np.diag(T)
+    gain = T**2 - np.outer(slack, slack) * (1.0 - 8.0 * EPS)
+    np.fill_diagonal(gain, -np.inf)
+    best = int(np.argmax(gain))
+    return np.array(divmod(best, len(T))) if gain.flat[best] >= 0.0 else None
+
+
+def _closed_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> bool:
+    variances = np.diag(T)
+    f = len(T)
+    safe = level * (1.0 - 4.0 * r * EPS)
+    return bool(
+        np.partition(variances, f - r)[f - r :].sum() < safe or (variances + others.sum(axis=1)).max() < safe
+    )
+
+
+def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> np.ndarray:
+    """Mark the variables that may be in a support that reaches the level.
+
+    With j in it, the other r - 1 variables have at most the value b, and j reaches the level with them only
+    where (level - T_jj)(level - b) <= the sum of the r - 1 largest T_jk^2. Also, once j is taken, the
+    variances of the others become T_kk + T_jk^2 / (level - T_jj), and r - 1 of them must sum to the level.
+    """
+    variances = np.diag(T)
+    f = len(T)
+    slack = level - variances
+    smallest = others.min(axis=1)
+    rest = min(
+        float(np.partition(variances, f - r + 1)[f - r + 1 :].sum()),
+        float((variances + others.sum(axis=1) - smallest).max()),
+    )
+    wide = 1.0 + 8.0 * (r + 2) * EPS
+    possible = slack * (level - rest) <= (others**2).sum(axis=1) * wide + 8.0 * EPS * level**2
+    raised = T**2 / slack[:, None] + variances
+    np.fill_diagonal(raised, -1.0)
+    possible &= np.partition(raised, f - r + 1, axis=1)[:, f - r + 1 :].sum(axis=1) * wide >= level
+    return np.asarray(possible)
+
+
+def _first(T: np.ndarray, r: int, level: float) -> np.ndarray:
+    """Return the best U among T cut off at several shares."""
+    candidates = [cut_off(T, float(share)) for share in SHARES]
+    return min(candidates, key=lambda U: float(leading_pairs(split(T, U, r)[0], 1)[0][0]))
+
+
+def _closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
+    """Look for a U whose split bound closes the node; also return the best one met."""
+    best, lowest = U, np.inf
+    for _ in range(STEPS):
+        if below(split(T, U, r)[0], level):
+            return True, U
+        new, bound = improved(T, U, r, level)
+        if bound < lowest:
+            best, lowest = U, bound
+        U = new
+    return False, best
+
+
+def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np.ndarray:
+    """Mark the variables j that the split bound of the node "j taken" does not exclude, for all j at once.
+
+    Taking j adds w w', w = T_.j / (level - T_jj)^(1/2), to the matrix of the others and lowers r by one. With
+    A = level - (split matrix for r - 1 variables) positive definite, level stays above all eigenvalues of
+    the new split matrix exactly where w' (A without j)^-1 w < 1. The inverse of A gives that of A without j.
+    """
+    f = len(T)
+    M = split(T, U, r - 1)[0]
+    # Room of 1e-6 bounds the condition of A, and so the error of the test by far below its margin of 1e-3.
+    if not below(M, level * (1.0 - 1e-6 * (1.0 + (f / 500.0) ** 2))):
+        return np.ones(f, dtype=bool)
+    inverse = np.linalg.inv(level * np.eye(f) - M)
+    border = T.copy()
+    np.fill_diagonal(border, 0.0)
+    product = inverse @ border
+    form = np.einsum("ij,ij->j", border, product) - np.diag(product) ** 2 / np.diag(inverse)
+    return np.asarray(form >= 0.999 * (level - np.diag(T)))
+
+
+def _branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, r: int) -> int:
+    """Return the variable on which the split bound leans most: without it the bound falls most."""
+    if U is None:
+        return int(np.argmax(np.diag(T) + others.sum(axis=1)))
+    return int(np.argmax(np.abs(leading_pairs(split(T, U, r)[0], 1)[1])))

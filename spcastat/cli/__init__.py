@@ -1,0 +1,170 @@
+"""The command ``spcastat``: fits, paths and comparisons printed, saved fits put to new data.
+
+One `Command` a subcommand: what it is for, the function that adds its arguments, the function that runs
+it. A new one is a pair of functions and a line in ``COMMANDS``. Only what the user gave is passed on, so
+that the defaults are those of `spcastat.api` and stand in one place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from spcastat import __version__
+from spcastat.cli import comparing, fitting
+from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError, SpcaWarning
+
+_CODES = """
+exit codes:
+  0  done    1  an error, told in one line on standard error    2  the command line is not understood
+"""
+_HINTS: dict[type[SpcaError], str] = {
+    # the package advises on its own options; here the options of the command that do the same
+    ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --dummy "
+    "makes columns of text.)",
+    MissingValuesError: " (Here: --na drop.)",
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: a line of help, what adds its arguments, what runs it and returns the text, examples."""
+
+    about: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], str]
+    examples: str = ""
+
+
+def _no_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add nothing: the subcommand takes no argument."""
+
+
+def _methods(args: argparse.Namespace) -> str:
+    from spcastat import api
+
+    table = api.methods()
+    indent = max(map(len, table["name"])) + 2
+    return "\n".join(_method(row, indent) for row in table.to_dict("records"))
+
+
+def _method(row: Mapping[Any, Any], indent: int) -> str:
+    """Return a method in lines of 80 characters: what it is, then what it takes."""
+    what = "; ".join(str(row[name]) for name in ("title", "paper") if row.get(name))
+    about = [f"{name}: {row[name]}" for name in ("takes", "controlled by", "options") if row.get(name)]
+    space = " " * indent
+    lines = textwrap.wrap(what, 80, initial_indent=f"{row['name']:<{indent}}", subsequent_indent=space)
+    lines += textwrap.wrap("; ".join(about), 80, initial_indent=space, subsequent_indent=space)
+    return "\n".join(lines)
+
+
+def _datasets(args: argparse.Namespace) -> str:
+    from spcastat import datasets
+
+    return _columns(
+        [[name, (load.__doc__ or "").strip().splitlines()[0]] for name, load in datasets.BUNDLED.items()]
+    )
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of text set in columns, to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = (zip(row, widths, strict=True) for row in rows)
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in row).rstrip() for row in padded)
+
+
+COMMANDS = {
+    "fit": Command("fit a sparse PCA and print it", fitting.arguments, fitting.run, fitting.EXAMPLES),
+    "path": Command(
+        "fit many cardinalities and print what each keeps",
+        comparing.path_arguments,
+        comparing.run_path,
+        comparing.PATH_EXAMPLES,
+    ),
+    "compare": Command(
+        "put fits side by side",
+        comparing.compare_arguments,
+        comparing.run_compare,
+        comparing.COMPARE_EXAMPLES,
+    ),
+    "transform": Command(
+        "scores of new rows by a saved fit, as CSV",
+        comparing.transform_arguments,
+        comparing.run_transform,
+        comparing.TRANSFORM_EXAMPLES,
+    ),
+    "methods": Command("list the methods", _no_arguments, _methods),
+    "datasets": Command("list the bundled data sets", _no_arguments, _datasets),
+}
+
+
+# --- the command itself -------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    how: dict[str, Any] = {
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
+    parser = argparse.ArgumentParser(
+        prog="spcastat",
+        description="Sparse principal component analysis for statisticians.",
+        epilog=fitting.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
+        **how,
+    )
+    parser.add_argument("--version", action="version", version=f"spcastat {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        about = command.about[0].upper() + command.about[1:] + "."
+        epilog = command.examples + _CODES
+        command.arguments(
+            commands.add_parser(name, help=command.about, description=about, epilog=epilog, **how)
+        )
+    return parser
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning without the place in the code, which says nothing on a command line."""
+    print(f"spcastat: warning: {message}", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` and return the exit code.
+
+    Returns
+    -------
+    int
+        0; 1 for an error of the package or a file that cannot be read, told in one line on standard
+        error; 2 for a command line that cannot be understood.
+    """
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed the help, the version or the usage
+        return int(stop.code or 0)
+    args.line = shlex.join(["spcastat", *(sys.argv[1:] if argv is None else argv)])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", SpcaWarning)
+            warnings.showwarning = _show_warning
+            print(COMMANDS[args.command].run(args), flush=True)
+    except SpcaError as error:
+        print(f"spcastat: error: {error}{_HINTS.get(type(error), '')}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader, such as head, has gone: keep the exit of Python quiet too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0

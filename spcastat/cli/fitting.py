@@ -1,0 +1,148 @@
+"""``spcastat fit``, and what the commands that fit have in common."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from typing import TYPE_CHECKING, Any
+
+from spcastat.cli.reading import load_table, reading_arguments
+from spcastat.errors import FormulaError, OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLES = """\
+examples:
+  spcastat fit pitprops --k 6 --card 7,4,4,1,1,1
+  spcastat fit trees.csv --k 3 --variance 0.9 --scale --report trees.html
+  spcastat fit trees.csv --k 2 --card 5 --drop id,species --na drop
+  spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
+  spcastat fit correlations.csv --covariance --n-obs 180 --k 3
+"""
+_ROWS_ONLY = {
+    "scale": "--scale",
+    "center": "--no-center",
+    "na": "--na",
+    "formula": "--formula",
+    "categorical": "--dummy",
+}
+
+
+def card(text: str) -> int | list[int]:
+    """Read ``5`` as 5 and ``7,4,4`` as [7, 4, 4]; what a cardinality may be is for the fit to say."""
+    try:
+        cards = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} was given; it takes a whole number, or one for each component: 7,4,4"
+        ) from None
+    return cards if "," in text else cards[0]
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """Read ``c=2`` as the option c with the value 2; what is no Python literal is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes the form NAME=VALUE: c=2")
+    try:
+        return name.strip(), ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name.strip(), value
+
+
+def fitting_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments about data and method that every command that fits has."""
+    add = parser.add_argument
+    add("--nonneg", action="store_true", help="nonnegative loadings only")
+    add("--scale", action="store_true", help="scale the columns to unit variance")
+    add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
+    add(
+        "--na", choices=("raise", "drop"), help="rows with missing values: refuse them (default) or drop them"
+    )
+    add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
+    add("--dummy", action="store_true", help="text in a formula becomes columns of 0 and 1")
+    add("--n-init", type=int, metavar="N", help="number of starts")
+    add("--rng", type=int, metavar="SEED", help="seed of the random starts")
+    add("--tol", type=float, help="when a fit has converged")
+    add("--max-iter", type=int, metavar="N", help="when it is stopped")
+    add("--option", type=_option, action="append", metavar="NAME=VALUE", help="an option of the method")
+    add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
+    add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
+    reading_arguments(parser)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat fit``."""
+    add = parser.add_argument
+    add("data", metavar="DATA", help="a CSV, TSV or Parquet file, or a bundled data set: pitprops")
+    add("--k", type=int, required=True, help="number of components")
+    sparsity = parser.add_mutually_exclusive_group()
+    sparsity.add_argument(
+        "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
+    )
+    sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
+    add("--method", help="see: spcastat methods")
+    add("--report", metavar="OUT.html", help="write a page with tables and plots")
+    add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform and compare")
+    fitting_arguments(parser)
+
+
+def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any]]:
+    """Return the data, whether they are a covariance matrix, and the options that were given."""
+    data = load_table(args)
+    # argparse leaves None, or for a switch its default, where nothing was given
+    optional = ("method", "na", "n_init", "rng", "tol", "max_iter", "n_obs", "formula")
+    given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
+    given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
+    given |= {} if args.center else {"center": False}
+    given |= {"categorical": "dummy"} if args.dummy else {}
+    for name, value in args.option or []:
+        if name in given:
+            raise OptionError(f"--option {name}=... was given besides --{name.replace('_', '-')}; give one.")
+        given[name] = value
+    covariance = bool(args.covariance or data.attrs.get("kind") == "correlation")
+    if not covariance:
+        if "n_obs" in given:
+            raise OptionError("--n-obs is for a covariance matrix; give --covariance if DATA is one.")
+        if "formula" in given:
+            given["context"] = _checked(given["formula"], data)
+        return data, False, given
+    refused = [flag for name, flag in _ROWS_ONLY.items() if name in given]
+    if refused:
+        verb = "needs" if len(refused) == 1 else "need"
+        raise OptionError(
+            f"{', '.join(refused)} {verb} the rows of the data; {args.data} is taken as a covariance matrix, "
+            "which is centred and scaled already."
+        )
+    if "n_obs" in data.attrs:
+        given.setdefault("n_obs", data.attrs["n_obs"])
+    unlabelled = list(data.index) == list(range(data.shape[1]))
+    if unlabelled:  # a square file without row labels: they are those of its columns
+        data = data.set_axis(data.columns, axis=0)
+    return data, True, given
+
+
+def run(args: argparse.Namespace) -> str:
+    """Fit, print, and write what was asked for."""
+    from spcastat import api
+
+    data, covariance, given = prepare(args)
+    given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
+    fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    if args.save:
+        fit.save(args.save)
+    if args.report:
+        fit.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line)
+    return str(fit)
+
+
+def _checked(formula: str, data: pd.DataFrame) -> dict[str, object]:
+    """Return what a formula may call, after it was found to call nothing else."""
+    from spcastat.intake.names import formula_name
+    from spcastat.intake.safe import require_safe, safe_context
+
+    if len(formula) > 100_000:
+        raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")
+    require_safe(formula, {formula_name(column) for column in data.columns})
+    return safe_context()

@@ -1,0 +1,98 @@
+"""What a fit of several starts is chosen by, and whether a joint search goes on from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spcastat.engine.order import settle
+from spcastat.measures import MEASURES
+from spcastat.operators import Operator
+from spcastat.search import Optima, improve, thin_out
+from spcastat.solvers import Solution
+
+#: objective -> its name in a header.
+NAMES = {"pev": "PEV", "adjusted": "adjusted variance", "least_squares": "least-squares share"}
+
+Optimum = tuple[float, int]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The objective of a choice between fits.
+
+    Attributes
+    ----------
+    objective : {"pev", "adjusted", "least_squares"}
+        The measure that the best start, and a joint search, maximise.
+    search : {"single", "joint"}
+    patience : int or None
+        Vain rounds that end a joint search.
+    """
+
+    objective: str = "pev"
+    search: str = "single"
+    patience: int | None = None
+
+
+def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solution, list[Optimum]]:
+    """Choose between the starts of a joint solver by the aim's objective.
+
+    Returns
+    -------
+    solution : Solution
+    optima : list of (float, int)
+        Every distinct value of the objective, a share of the total variance, and how many starts gave it.
+    """
+    optima = Optima()
+    found = solution.candidates
+    if aim.objective == "pev" or found is None:  # the solver's own criterion, at its best U
+        for value in solution.objectives:
+            optima.add(1.0 - value / op.total)
+        return solution, optima.table()
+    measure = MEASURES[aim.objective]
+    values = [float(measure(settle(op, V.T, sort)[0], op)[-1]) for V in found]
+    for value in values:
+        optima.add(value)
+    best = int(np.argmax(values))
+    better = replace(
+        solution,
+        V=found[best].T,
+        objective=values[best] * op.total,
+        objectives=np.array(values) * op.total,
+        criterion=f"{NAMES[aim.objective]}, best of the starts",
+    )
+    return better, optima.table()
+
+
+def searched(
+    op: Operator, solution: Solution, aim: Aim, rng: np.random.Generator
+) -> tuple[Solution, list[Optimum]]:
+    """Search jointly from the solution for a larger objective at the same cardinalities."""
+    V, value, optima = improve(op, [solution.V], aim.objective, aim.patience, rng)
+    better = replace(
+        solution,
+        V=V,
+        status="searched",
+        objective=value * op.total,
+        objectives=np.array([value * op.total]),
+        criterion=f"{NAMES[aim.objective]}, joint search",
+    )
+    return better, optima.table()
+
+
+def thinned(
+    op: Operator, solution: Solution, aim: Aim, goal: float, rng: np.random.Generator
+) -> tuple[Solution, list[Optimum]]:
+    """Search jointly for the fewest nonzeros whose adjusted variance stays at `goal`, in variance units."""
+    V, value = thin_out(op, solution.V, goal / op.total, aim.patience, rng)
+    fewer = replace(
+        solution,
+        V=V,
+        status="searched",
+        objective=value * op.total,
+        objectives=np.array([value * op.total]),
+        criterion="adjusted variance, fewest nonzeros found by joint search",
+    )
+    return fewer, [(value, 1)]

@@ -1,0 +1,251 @@
+"""The elastic net from products with the covariance matrix: an exact path over the l1 penalty.
+
+min over w of w'(S + ridge I)w / 2 - b'w + penalty |w|_1, for all penalties from the largest downwards:
+LARS-EN of Zou and Hastie (2005) with the lasso's rule for variables that leave. Only the columns of S
+that belong to variables in the model are ever asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+
+from spcastat.kernels.ties import ROUNDING, first_max, tie_width
+
+#: A pivot below this share of the diagonal makes a variable a combination of those in the model.
+SINGULAR = 1e-11
+
+
+class Columns:
+    """Columns of S, fetched once and kept.
+
+    Parameters
+    ----------
+    fetch : function of an index array to S[:, J]
+    p : int
+    """
+
+    def __init__(self, fetch: Callable[[np.ndarray], np.ndarray], p: int):
+        self.p = p
+        self._fetch = fetch
+        self._place = np.full(p, -1)
+        self._held = np.empty((0, p))
+        self._used = 0
+
+    def rows(self, J: np.ndarray) -> np.ndarray:
+        """Return S[J], shape (len(J), p)."""
+        new = J[self._place[J] < 0]
+        if new.size:
+            if self._used + new.size > len(self._held):
+                room = np.empty((min(self.p, 2 * (self._used + new.size)), self.p))
+                room[: self._used] = self._held[: self._used]
+                self._held = room
+            self._held[self._used : self._used + new.size] = self._fetch(new).T
+            self._place[new] = np.arange(self._used, self._used + new.size)
+            self._used += new.size
+        return self._held[self._place[J]]
+
+
+class _Model:
+    """The variables in the model, their signs, and the Cholesky factor of their block of S + ridge I."""
+
+    def __init__(self, columns: Columns, ridge: float):
+        self.columns = columns
+        self.ridge = ridge
+        self.active = np.empty(0, dtype=int)
+        self.signs = np.empty(0)
+        self.rows = np.empty((8, columns.p))
+        self.factor = np.empty((8, 8))
+
+    def add(self, j: int, sign: float) -> bool:
+        """Let a variable in; False where it is a combination of those that are in."""
+        m = self.active.size
+        row = self.columns.rows(np.array([j]))[0]
+        pivot = row[j] + self.ridge
+        border = np.empty(0)
+        if m:
+            border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True, check_finite=False)
+            pivot = pivot - border @ border
+        if pivot <= SINGULAR * (row[j] + self.ridge):
+            return False
+        if m == len(self.rows):
+            self.rows = np.vstack([self.rows, np.empty_like(self.rows)])
+            factor = np.empty((2 * m, 2 * m))
+            factor[:m, :m] = self.factor
+            self.factor = factor
+        self.rows[m] = row
+        self.factor[m, :m] = border
+        self.factor[:m, m] = 0.0
+        self.factor[m, m] = np.sqrt(pivot)
+        self.active = np.append(self.active, j)
+        self.signs = np.append(self.signs, sign)
+        return True
+
+    def remove(self, position: int) -> None:
+        m = self.active.size - 1
+        self.rows[position:m] = self.rows[position + 1 : m + 1].copy()
+        self.active = np.delete(self.active, position)
+        self.signs = np.delete(self.signs, position)
+        block = self.rows[:m, self.active] + self.ridge * np.eye(m)
+        self.factor[:m, :m] = np.linalg.cholesky(block) if m else 0.0
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        m = self.active.size
+        return np.asarray(cho_solve((self.factor[:m, :m], True), right, check_finite=False))
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Return S[:, active] values, shape (p,)."""
+        return values @ self.rows[: self.active.size]
+
+
+def path(
+    columns: Columns, b: np.ndarray, ridge: float, *, penalty: float = 0.0, card: int | None = None
+) -> tuple[np.ndarray, float]:
+    """Follow the solutions down to a penalty, or to where one variable too many would enter.
+
+    Parameters
+    ----------
+    columns : Columns
+    b : ndarray of shape (p,)
+    ridge : float
+        What is added to the diagonal of S; where it is 0, variables that are combinations of others in
+        the model stay out.
+    penalty : float
+        Where to stop.
+    card : int or None
+        Stop, if that is earlier, at the smallest penalty before the (card + 1)-th variable enters.
+
+    Returns
+    -------
+    w : ndarray of shape (p,)
+        Zero where the penalty leaves nothing.
+    penalty : float
+        Where the path was stopped.
+    """
+    p = b.size
+    w = np.zeros(p)
+    c = b.astype(float)
+    level = float(np.abs(c).max())
+    if level <= penalty:
+        return w, penalty
+    rounding = ROUNDING * level
+    model = _Model(columns, ridge)
+    barred = np.zeros(p, dtype=bool)
+    outside = np.ones(p, dtype=bool)
+    entering = first_max(np.abs(c))
+    gone = -1
+    for _ in range(20 * p + 100):
+        if entering >= 0:
+            outside[entering] = False
+            if not model.add(entering, np.sign(c[entering])):
+                barred[entering] = True
+        if model.active.size == 0:
+            break
+        slope = model.solve(model.signs)
+        drift = model.spread(slope)
+        step, entering, leaving = level - penalty, -1, -1
+        free = np.flatnonzero(outside)
+        if free.size:
+            gap = _entry(c[free], drift[free], level, free == gone, rounding)
+            first = gap.min()
+            if first < step:
+                step = first
+                width = float(tie_width(np.array(first), np.array(level)))
+                entering = int(free[np.argmax(gap <= first + width)])
+        active = model.active
+        with np.errstate(divide="ignore", invalid="ignore"):
+            until_zero = -w[active] / slope
+        until_zero[~(until_zero > rounding)] = np.inf
+        if until_zero.min() < step:
+            step, entering, leaving = float(until_zero.min()), -1, int(np.argmin(until_zero))
+        if card is not None and active.size == card and entering >= 0:
+            if step <= tie_width(np.array(level), np.array(level)):
+                outside[entering] = False  # ties with one that is in: the lower index wins
+                barred[entering] = True
+                entering = -1
+                continue
+            w[active] += step * slope
+            return w, level - step
+        w[active] += step * slope
+        level -= step
+        c -= step * drift
+        gone = -1
+        if leaving >= 0:
+            gone = int(active[leaving])
+            w[gone] = 0.0
+            model.remove(leaving)
+            outside[gone] = True
+            outside |= barred
+            barred[:] = False
+        elif entering < 0:
+            break
+    return w, level
+
+
+def _entry(c: np.ndarray, drift: np.ndarray, level: float, gone: np.ndarray, rounding: float) -> np.ndarray:
+    """Return how far the penalty can fall until each variable outside meets it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = (level - c) / (1.0 - drift)
+        down = (level + c) / (1.0 + drift)
+    up[(drift >= 1.0) | np.isnan(up)] = np.inf
+    down[(drift <= -1.0) | np.isnan(down)] = np.inf
+    gap = np.maximum(np.minimum(up, down), 0.0)
+    if gone.any():  # it has just left, at the bound: only the other bound, or a later return
+        late = np.stack([up[gone], down[gone]])
+        late[late <= 1e3 * rounding] = np.inf
+        gap[gone] = late.min(axis=0)
+    return gap
+
+
+def elastic_net(
+    columns: Columns,
+    b: np.ndarray,
+    ridge: float,
+    last: np.ndarray,
+    *,
+    penalty: float = 0.0,
+    card: int | None = None,
+) -> tuple[np.ndarray, float]:
+    """Return what `path` does, at once where the support and signs of `last`, shape (p,), still hold."""
+    active = np.flatnonzero(last)
+    if active.size and (card is None or active.size == card):
+        found = _same_support(columns, b, ridge, active, np.sign(last[active]), penalty, card)
+        if found is not None:
+            return found
+    return path(columns, b, ridge, penalty=penalty, card=card)
+
+
+def _same_support(
+    columns: Columns,
+    b: np.ndarray,
+    ridge: float,
+    active: np.ndarray,
+    signs: np.ndarray,
+    penalty: float,
+    card: int | None,
+) -> tuple[np.ndarray, float] | None:
+    rows = columns.rows(active)
+    block = rows[:, active] + ridge * np.eye(active.size)
+    try:
+        both = np.linalg.solve(block, np.column_stack([b[active], signs]))
+    except np.linalg.LinAlgError:
+        return None
+    c, drift = b - both[:, 0] @ rows, both[:, 1] @ rows  # c at penalty x is c + x * drift
+    c[active] = drift[active] = 0.0
+    level = penalty
+    if card is not None and active.size < b.size:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bounds = np.stack([c / (1.0 - drift), -c / (1.0 + drift)])
+        bounds[np.stack([drift >= 1.0, drift <= -1.0]) | np.isnan(bounds)] = -np.inf
+        bounds[:, active] = -np.inf
+        level = max(penalty, float(bounds.max()))
+    w = np.zeros(b.size)
+    w[active] = both[:, 0] - level * both[:, 1]
+    outside = np.abs(c + level * drift)
+    outside[active] = 0.0
+    scale = float(np.abs(b).max())
+    if (w[active] * signs > 0).all() and outside.max() <= level + 1e-12 * scale:
+        return w, level
+    return None

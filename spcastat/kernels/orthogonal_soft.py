@@ -1,0 +1,147 @@
+"""Soft thresholding among the vectors that are orthogonal to given ones, and its bound on the l1 norm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.kernels.thresholds import l1_bounded, soft
+from spcastat.kernels.ties import top
+
+#: Below this share of the largest entry of g, what a threshold leaves is rounding.
+NOTHING = 1e-9
+#: How close the l1 norm must come to its bound.
+CLOSE = 1e-12
+
+
+class OrthogonalSoft:
+    """argmin |x - g|^2 / 2 + level |x|_1 over all x with Q'x = 0.
+
+    The dual is the smooth, convex, piecewise quadratic problem min |soft(g - Q nu, level)|^2 / 2 in as many
+    unknowns as Q has columns: Newton steps end in finitely many. The last nu and level are kept, since
+    the next problem of an iteration is close to the last.
+
+    Parameters
+    ----------
+    Q : ndarray of shape (p, m)
+        m may be 0.
+    """
+
+    def __init__(self, Q: np.ndarray):
+        self.Q = Q
+        self._nu = np.zeros(Q.shape[1])
+        self._level = -1.0
+
+    def threshold(self, g: np.ndarray, level: float) -> np.ndarray:
+        """Return the solution, shape (p,); rounding alone gives zeros."""
+        Q, nu = self.Q, self._nu
+        size = float(np.abs(g).max())
+        x = _soft(g - Q @ nu, level)
+        value = 0.5 * float(x @ x)
+        for _ in range(100):
+            slope = x @ Q
+            if np.abs(slope).max(initial=0.0) <= 1e-13 * np.sqrt(2.0 * value) + 1e-16 * size:
+                break
+            part = Q[x != 0]
+            step = np.linalg.lstsq(part.T @ part, slope, rcond=1e-12)[0]
+            gain, length = float(slope @ step), 1.0
+            while True:
+                trial = _soft(g - Q @ (nu + length * step), level)
+                new = 0.5 * float(trial @ trial)
+                if new <= value - 1e-4 * length * gain or length < 1e-3:
+                    break
+                length *= 0.5
+            if new >= value:
+                break
+            nu, x, value = nu + length * step, trial, new
+        self._nu = nu
+        x[np.abs(x) <= 1e-15 * size] = 0.0
+        return x if np.abs(x).max() > NOTHING * size else np.zeros_like(x)
+
+    def bounded(self, g: np.ndarray, bound: float) -> np.ndarray:
+        """Return the unit vector of largest g'x with Q'x = 0 and |x|_1 <= bound.
+
+        Where no threshold brings the l1 norm down to the bound, the unit vector of the shortest l1 norm
+        that thresholding g can reach is returned. A `g` in the span of Q gives zeros.
+        """
+        if not self.Q.shape[1]:
+            return l1_bounded(g[:, None], bound)[:, 0]
+        low, high = 0.0, float(np.abs(g).max())
+        best = x = self.threshold(g, 0.0)
+        if not x.any() or _ratio(x) <= bound * (1.0 + CLOSE):
+            return _unit(x)
+        level = self._level if low < self._level < high else _exact(g, self.Q, x, bound)
+        for _ in range(200):
+            if not low < level < high:
+                level = 0.5 * (low + high)
+            if high - low <= 1e-12 * high or level in (low, high):
+                break
+            x = self.threshold(g, level)
+            ratio = _ratio(x) if x.any() else 0.0
+            if ratio >= bound * (1.0 - CLOSE):
+                low, best = level, x
+                if ratio <= bound * (1.0 + CLOSE):
+                    break
+            else:
+                high = level
+            level = _exact(g, self.Q, x, bound) if x.any() else -1.0
+        self._level = low
+        return _unit(best)
+
+    def sparse(self, g: np.ndarray, card: int) -> np.ndarray:
+        """Return the unit vector at the smallest threshold that leaves at most `card` values.
+
+        Where every threshold leaves more or nothing, the `card` largest values of the sparsest solution stay
+        (of ties the lowest indices) if they can be made orthogonal to Q, and all of them if not.
+        """
+        if not self.Q.shape[1]:
+            return soft(g[:, None], card)[:, 0]
+        low, high = 0.0, float(np.abs(g).max())
+        best = self.threshold(g, 0.0)
+        if np.count_nonzero(best) <= card:
+            return _unit(best)
+        for _ in range(60):
+            level = 0.5 * (low + high)
+            x = self.threshold(g, level)
+            if np.count_nonzero(x) > card:
+                low = level
+                if np.count_nonzero(x) <= np.count_nonzero(best):
+                    best = x
+            else:
+                high = level
+                if x.any():
+                    best = x
+            if high - low <= 1e-12 * high:
+                break
+        if np.count_nonzero(best) > card:
+            J = np.flatnonzero(top(np.abs(best), card))
+            part = OrthogonalSoft(self.Q[J]).threshold(g[J], 0.0)
+            if part.any():
+                best = np.zeros_like(best)
+                best[J] = part
+        return _unit(best)
+
+
+def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
+    """Return the level at which the support and signs of x would meet the bound; -1 where none does."""
+    J = np.flatnonzero(x)
+    part, s = Q[J], np.sign(x[J])
+    both = np.column_stack([g[J], s])
+    u, d = (both - part @ np.linalg.lstsq(part, both, rcond=1e-12)[0]).T
+    along, norm = float(u @ d), float(d @ d)
+    if norm <= bound * bound * (1.0 + 1e-14):
+        return -1.0
+    rest = max(float(u @ u) - along * along / norm, 0.0)
+    return (along - bound * np.sqrt(rest / (1.0 - bound * bound / norm))) / norm
+
+
+def _soft(w: np.ndarray, level: float) -> np.ndarray:
+    return np.asarray(np.sign(w) * np.maximum(np.abs(w) - level, 0.0))
+
+
+def _ratio(x: np.ndarray) -> float:
+    return float(np.abs(x).sum() / np.linalg.norm(x))
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(x)
+    return np.asarray(x / length) if length > 0 else x

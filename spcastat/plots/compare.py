@@ -1,0 +1,89 @@
+"""The measures of several fits beside one another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed
+from spcastat.errors import ShapeError
+from spcastat.labels import short_names
+from spcastat.plots._shared import MARKERS, PALETTE, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The columns drawn, from top to bottom, and what they are called.
+ROWS = {
+    "adjusted": "adjusted variance",
+    "pev": "PEV",
+    "least_squares": "least squares",
+    "relative_adjusted": "adjusted,\nrelative to PCA",
+    "score_correlation": "largest score\ncorrelation",
+}
+
+
+def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
+    """Return what :func:`plot_compare` draws: one row a fit, one column a measure, as fractions."""
+    missing = [name for name in ROWS if name not in getattr(measures, "columns", ())]
+    if missing or measures.empty:
+        raise ShapeError(f"The frame of measures needs a row for each fit and the columns {listed(ROWS)}.")
+    return measures[list(ROWS)].astype(float)
+
+
+def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw each measure of each fit as a point.
+
+    Parameters
+    ----------
+    measures : DataFrame
+        One row a fit, as of ``compare(...).frames["measures"]``.
+    ax : Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ShapeError
+        A column is missing, or there is no fit.
+    OptionError
+        `ax` is no Axes.
+    """
+    data = plot_compare_data(measures)
+    fits = short_names(list(data.index), 24)
+    ax = axes_for(ax, 6.6, 1.2 + 0.62 * len(ROWS))
+    places = np.arange(len(ROWS), dtype=float)
+    # fits stand one below the other within the band of a measure, so that equal values stay apart
+    offsets = np.linspace(-0.28, 0.28, len(fits)) if len(fits) > 1 else np.zeros(1)
+    ax.hlines(places[:-1] + 0.5, 0, 100, colors="0.8", linewidth=0.7, zorder=0.5)
+    for i, offset in enumerate(offsets.tolist()):
+        ax.plot(
+            100 * data.iloc[i].to_numpy(),
+            places + offset,
+            linestyle="none",
+            marker=MARKERS[i % len(MARKERS)],
+            color=PALETTE[i % len(PALETTE)],
+            markersize=6,
+            label=f"{i}",
+            zorder=3,
+        )
+    ax.set_yticks(places, list(ROWS.values()))
+    ax.set_ylim(len(ROWS) - 0.5, -0.5)
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("%")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="0.88", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    legend = ax.legend(
+        loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small", borderaxespad=0
+    )
+    for text, label in zip(legend.get_texts(), fits, strict=True):
+        text.set_parse_math(False)  # names go in afterwards: a legend leaves out those that begin with "_"
+        text.set_text(label)
+    return ax

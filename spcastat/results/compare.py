@@ -1,0 +1,245 @@
+"""Fits beside one another: their sizes and measures, and how far supports and subspaces agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import subspace_angles
+
+from spcastat.config import listed
+from spcastat.errors import OptionError, ShapeError
+from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.labels import name_text, short_names
+from spcastat.measures import MEASURES
+from spcastat.results.fit import SpcaResult
+from spcastat.results.summary import Summary
+from spcastat.tables import Document, Row, Table
+from spcastat.tables.cells import fixed, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Shares in percent: the measure, and its name in the table.
+_SHARES = {
+    "adjusted": "adjusted",
+    "pev": "PEV",
+    "least_squares": "least squares",
+    "pca": "PCA (dense)",
+}
+#: More components than this have no row of their own.
+FEW = 8
+
+
+class Comparison(Summary):
+    """Several fits side by side; prints as text and shows as HTML in a notebook.
+
+    Attributes
+    ----------
+    frames : dict of str to DataFrame
+        "measures"
+            One row a fit: method, k, nonzeros, variables used, every measure, dense PCA's share ("pca"),
+            the largest correlation of scores, the total variance, whether the fit converged.
+        "cardinality"
+            Nonzeros, fits x components.
+        "agreement"
+            Fits x fits: the mean Jaccard index of the supports, components being matched so that it is
+            largest; a component without a partner counts as zero.
+        "angles"
+            Fits x fits: the largest principal angle between the spans of the loadings, in degrees.
+        "matches"
+            For each pair of fits the matched components, their Jaccard index, and the absolute cosine
+            between their loadings.
+    """
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the measures of every fit; see :func:`spcastat.plots.plot_compare`."""
+        from spcastat import plots
+
+        return plots.plot_compare(self.frames["measures"], ax=ax)
+
+    def plot_data(self) -> pd.DataFrame:
+        """Return what `plot` draws."""
+        from spcastat import plots
+
+        return plots.plot_compare_data(self.frames["measures"])
+
+
+def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
+    """Put fits of the same variables side by side.
+
+    Components are matched by their supports, without regard to order and sign.
+
+    Parameters
+    ----------
+    fits : mapping of str to SpcaResult
+        Two fits or more, by the names that the tables shall show. Fits from a file will do.
+
+    Returns
+    -------
+    Comparison
+        `frames`, `plot()`, and text, HTML, LaTeX and Markdown as a summary has them.
+
+    Raises
+    ------
+    OptionError
+        Not a mapping of two fits or more.
+    ShapeError
+        Fits of different variables.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> R = sp.datasets.load_pitprops()
+    >>> both = sp.compare({"l0": sp.spca_cov(R, 2, 5), "greedy": sp.spca_cov(R, 2, 5, method="greedy")})
+    >>> float(both.frames["agreement"].loc["l0", "l0"])
+    1.0
+    """
+    if not isinstance(fits, Mapping) or len(fits) < 2:
+        raise OptionError(
+            f"compare() was given {type(fits).__name__}"
+            f"{f' of {len(fits)}' if isinstance(fits, Mapping) else ''}; it takes two fits or more by name: "
+            'compare({"l0": fit, "l1": other}).'
+        )
+    for name, fit in fits.items():
+        if not isinstance(fit, SpcaResult):
+            raise OptionError(f"{name!r} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
+    loadings = _aligned(fits)
+    names = list(fits)
+    matches = pd.DataFrame(
+        [row for a, b in combinations(names, 2) for row in _matched(a, b, loadings[a], loadings[b])],
+        columns=["fit", "other", "component", "matched", "jaccard", "cosine"],
+    )
+    frames = {
+        "measures": pd.DataFrame([_measures(fit) for fit in fits.values()], index=names),
+        "cardinality": pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64"),
+        "agreement": _pairs(names, lambda a, b: _agreement(matches, a, b, loadings), 1.0),
+        "angles": _pairs(names, lambda a, b: _angle(loadings[a], loadings[b]), 0.0),
+        "matches": matches,
+    }
+    return Comparison(_document(names, frames), frames)
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
+    """Return the loadings of every fit with the variables in the order of the first."""
+    first_name = next(iter(fits))
+    columns = fits[first_name].loadings.index
+    aligned = {}
+    for name, fit in fits.items():
+        own = fit.loadings.index
+        if len(own) != len(columns) or not own.isin(columns).all():
+            lacking, further = columns[~columns.isin(own)], own[~own.isin(columns)]
+            raise ShapeError(
+                f"The fits {first_name!r} and {name!r} are of different variables, {len(columns)} and "
+                f"{len(own)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
+                f"{listed(further, 4) or 'none'}. Compare fits of the same variables."
+            )
+        aligned[name] = fit.loadings if own.equals(columns) else fit.loadings.loc[columns]
+    return aligned
+
+
+def _measures(fit: SpcaResult) -> dict[str, Any]:
+    glance = fit.glance().iloc[0]
+    facts = {name: glance[name] for name in ("method", "k", "nonzeros", "variables")}
+    return {
+        **facts,
+        **{name: fit.measure(name) for name in MEASURES},
+        "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
+        "score_correlation": float(glance["score_correlation"]),
+        "total_variance": fit.total_variance,
+        "converged": fit.converged,
+    }
+
+
+def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Match components by the Jaccard index of their supports; among equals by their cosine."""
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    V, W = first.to_numpy(), second.to_numpy()
+    A, B = (V != 0).astype(float), (W != 0).astype(float)
+    shared = A.T @ B
+    union = A.sum(axis=0)[:, None] + B.sum(axis=0) - shared
+    jaccard = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    cosine = np.abs(V.T @ W)
+    rows, columns = linear_sum_assignment(jaccard + 1e-6 * cosine, maximize=True)
+    return [
+        (a, b, first.columns[i], second.columns[j], float(jaccard[i, j]), float(cosine[i, j]))
+        for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+    ]
+
+
+def _agreement(matches: pd.DataFrame, a: str, b: str, loadings: Mapping[str, pd.DataFrame]) -> float:
+    chosen = matches[(matches["fit"] == a) & (matches["other"] == b)]
+    return float(chosen["jaccard"].sum() / max(loadings[a].shape[1], loadings[b].shape[1]))
+
+
+def _angle(first: pd.DataFrame, second: pd.DataFrame) -> float:
+    spans = [orthonormalise(frame.to_numpy())[0] for frame in (first, second)]
+    spans = [Q[:, Q.any(axis=0)] for Q in spans]
+    return float(np.rad2deg(subspace_angles(*spans)).max())
+
+
+def _pairs(names: list[str], value: Any, same: float) -> pd.DataFrame:
+    frame = pd.DataFrame(np.full((len(names), len(names)), same), index=names, columns=names)
+    for a, b in combinations(names, 2):
+        frame.loc[a, b] = frame.loc[b, a] = value(a, b)
+    return frame
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
+    measures, card = frames["measures"], frames["cardinality"]
+    headings = tuple(short_names(names, 16))
+    rows = [
+        Row("Method", tuple(measures["method"])),
+        Row("Nonzeros", tuple(str(count) for count in measures["nonzeros"])),
+        Row("Variables used", tuple(str(count) for count in measures["variables"])),
+    ]
+    if card.shape[1] <= FEW:
+        rows += [
+            Row(str(name), tuple("" if pd.isna(count) else str(count) for count in card[name]), "Cardinality")
+            for name in card.columns
+        ]
+    else:
+        rows.insert(1, Row("Components", tuple(str(k) for k in measures["k"])))
+    rows += [
+        Row(label, tuple(percent(share) for share in measures[name]), "% of total variance")
+        for name, label in _SHARES.items()
+    ]
+    rows += [
+        Row("Adjusted, % of PCA's", tuple(percent(share) for share in measures["relative_adjusted"])),
+        Row("RRE", tuple(fixed(value, 4) for value in measures["rre"])),
+        Row("Largest score |r|", tuple(fixed(value, 2) for value in measures["score_correlation"])),
+    ]
+    agreement = _square("Agreement", names, frames["agreement"], 2)
+    angles = _square("Angle, degrees", names, frames["angles"], 1)
+    notes = [
+        "Agreement: mean Jaccard index of the supports, components matched without regard to order and "
+        "sign. Angle: the largest principal angle between the spans of the loadings.",
+    ]
+    missed = [name_text(name) for name in names if not measures.loc[name, "converged"]]
+    if missed:
+        notes.append(f"Not converged: {', '.join(missed)}.")
+    totals = measures["total_variance"]
+    if totals.max() > totals.min() * (1 + 1e-8):
+        notes.append("The fits are of data with different total variances; shares are of each one's own.")
+    tables = (Table("Fit", headings, tuple(rows)), agreement, angles)
+    return Document(f"Comparison of {len(names)} fits", (), tables, tuple(notes))
+
+
+def _square(title: str, names: list[str], frame: pd.DataFrame, digits: int) -> Table:
+    headings = tuple(short_names(names, 16))
+    values = frame.to_numpy()
+    rows = [
+        Row(short_names(names)[i], tuple(fixed(value, digits) for value in values[i].tolist()))
+        for i in range(len(names))
+    ]
+    return Table(title, headings, tuple(rows))

@@ -1,0 +1,141 @@
+"""Numbers behind the diagnostics: distances of rows, their limits, and shares that need no order."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators import Standardisation
+from spcastat.operators.standardise import row_blocks
+
+#: Up to this many components every order of them is taken into account.
+ALL_ORDERS = 12
+#: Scores are dependent where an eigenvalue of their correlation matrix is below this.
+DEPENDENT = 1e-10
+#: A residual below this share of the whole is rounding.
+ROUNDING = 1e-12
+
+
+def whitener(C: np.ndarray) -> np.ndarray:
+    """Return W, shape (k, r), with t'W W't = t' C^+ t: r is the rank of the covariance matrix C of scores."""
+    size = np.sqrt(np.diag(C).clip(min=0.0))
+    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    values, vectors = np.linalg.eigh(C * np.outer(inverse, inverse))
+    kept = values > DEPENDENT
+    return inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+
+
+def distances(
+    matrix: Any, standard: Standardisation, V: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Hotelling's T2 and the squared residual Q of every row, each of shape (n,).
+
+    Parameters
+    ----------
+    matrix : ndarray or scipy.sparse array of shape (n, p)
+        Raw rows; sparse ones are made dense some at a time.
+    standard : Standardisation
+    V : ndarray of shape (p, k)
+    C : ndarray of shape (k, k)
+        Covariance matrix of the scores.
+    """
+    n, p = matrix.shape
+    basis, W = orthonormalise(V)[0], whitener(C)
+    t2, q = np.empty(n), np.empty(n)
+    held = matrix.tocsr() if is_sparse(matrix) else matrix
+    for rows in row_blocks(n, p):
+        block = held[rows].toarray() if is_sparse(held) else held[rows]
+        block = (block - standard.mean) / standard.scale
+        t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
+        length = (block**2).sum(axis=1)
+        left = length - ((block @ basis) ** 2).sum(axis=1)
+        q[rows] = np.where(left > ROUNDING * length, left, 0.0)
+    return t2, q
+
+
+def t2_limit(n: float | None, rank: int, level: float) -> float:
+    """Return the limit of T2 for a new row, r (n^2 - 1) / (n (n - r)) F(level; r, n - r).
+
+    The chi-squared limit where n is not known; NaN with too few rows.
+    """
+    from scipy import stats  # slow to import: only where a limit is asked for
+
+    if n is None:
+        return float(stats.chi2.ppf(level, rank))
+    if n <= rank:
+        return float("nan")
+    return float(rank * (n**2 - 1) / (n * (n - rank)) * stats.f.ppf(level, rank, n - rank))
+
+
+def q_limit(traces: np.ndarray, level: float) -> float:
+    """Return the limit of Q by Jackson and Mudholkar (1979), Technometrics 21, equation 3.3.
+
+    Parameters
+    ----------
+    traces : ndarray of shape (3,)
+        Sums of the first, second and third powers of the eigenvalues of the residual covariance.
+    level : float
+    """
+    from statistics import NormalDist
+
+    one, two, three = (float(value) for value in traces)
+    if one <= 0 or two <= 0:
+        return 0.0
+    h = 1.0 - 2.0 * one * three / (3.0 * two**2)
+    c = NormalDist().inv_cdf(level)
+    if abs(h) < 1e-8:  # the limit of the formula for h -> 0
+        return float(one * np.exp(c * np.sqrt(2.0 * two) / one - two / one**2))
+    # the sign of h keeps the upper tail the upper one
+    base = 1.0 + np.sign(h) * c * np.sqrt(2.0 * two * h**2) / one + two * h * (h - 1.0) / one**2
+    return float(one * base ** (1.0 / h)) if base > 0 else float("nan")
+
+
+def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> float:
+    """Return the variance that regression on the chosen scores explains.
+
+    Parameters
+    ----------
+    C : ndarray of shape (k, k)
+        Covariance matrix of the scores.
+    G : ndarray of shape (k, k)
+        (SV)'SV, products of the covariances between variables and scores.
+    chosen : tuple of int
+    """
+    if not chosen:
+        return 0.0
+    pick = np.ix_(chosen, chosen)
+    W = whitener(C[pick])
+    return float(np.trace(W.T @ G[pick] @ W))
+
+
+def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what each component explains alone, on average over all orders, and last; each of shape (k,).
+
+    The average over the orders (Lindeman, Merenda and Gold 1980; Shapley's value) adds up to what all
+    components explain. NaN with more than ALL_ORDERS components.
+    """
+    k = len(C)
+    everything = tuple(range(k))
+    whole = regression_share(C, G, everything)
+    alone = np.array([regression_share(C, G, (j,)) for j in everything])
+    without = [regression_share(C, G, everything[:j] + everything[j + 1 :]) for j in everything]
+    last = whole - np.array(without)
+    if k > ALL_ORDERS:
+        return alone, np.full(k, np.nan), last.clip(min=0.0)
+    value = {
+        subset: regression_share(C, G, subset)
+        for size in range(k + 1)
+        for subset in combinations(everything, size)
+    }
+    average = np.zeros(k)
+    for subset, explained in value.items():
+        size = len(subset)
+        for j in subset:
+            weight = factorial(size - 1) * factorial(k - size) / factorial(k)
+            average[j] += weight * (explained - value[tuple(i for i in subset if i != j)])
+    return alone, average, last.clip(min=0.0)

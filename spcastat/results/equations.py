@@ -1,0 +1,95 @@
+"""Components written out as formulas."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from spcastat.labels import name_text
+from spcastat.operators import Standardisation
+
+#: Names that need no backticks: words, and what formulas make, such as log(a) or a:b.
+_WORD = re.compile(r"[^\W\d][\w.]*(\[[^\[\]`\s]*\]|\([^()`\s+*/-]*\))*(:[^\W\d][\w.]*)*")
+
+#: Stands for a space at which no line is broken.
+_JOINED = "\N{NO-BREAK SPACE}"
+
+
+class Text(str):
+    """Text that shows itself with its line breaks."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def equation_lines(
+    loadings: pd.DataFrame,
+    standard: Standardisation | None,
+    digits: int,
+    max_terms: int | None,
+    width: int,
+) -> Text:
+    """Return one equation a component, wrapped to `width`.
+
+    Parameters
+    ----------
+    loadings : DataFrame, p x k
+    standard : Standardisation or None
+        With it, coefficients are those of the raw variables, with a constant.
+    digits : int
+        Decimals of loadings, or significant figures of raw coefficients.
+    max_terms : int or None
+    width : int
+    """
+    V = loadings.to_numpy(dtype=float)
+    indent = max(len(str(name)) for name in loadings.columns)
+    lines = []
+    for name, v in zip(loadings.columns, V.T, strict=True):
+        rows = np.flatnonzero(v)
+        rest = 0
+        if max_terms is not None and len(rows) > max_terms:
+            rest = len(rows) - max_terms
+            rows = np.sort(rows[np.argsort(-np.abs(v[rows]), kind="stable")[:max_terms]])
+        terms = list(_terms(v, rows, loadings.index, standard, digits))
+        if rest:
+            terms.append(f"+{_JOINED}{rest}{_JOINED}smaller{_JOINED}terms")
+        lines.append(
+            textwrap.fill(
+                " ".join(terms),
+                width,
+                initial_indent=f"{name!s:<{indent}} = ",
+                subsequent_indent=" " * (indent + 3),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return Text("\n".join(lines).replace(_JOINED, " "))
+
+
+def _terms(
+    v: np.ndarray, rows: np.ndarray, names: pd.Index, standard: Standardisation | None, digits: int
+) -> Iterator[str]:
+    first = True
+    if standard is not None:
+        whole = np.flatnonzero(v)  # the constant belongs to all terms, also to those not written
+        constant = -float(np.sum(v[whole] * standard.mean[whole] / standard.scale[whole]))
+        if constant != 0:
+            yield f"{'-' if constant < 0 else ''}{abs(constant):.{digits}g}"
+            first = False
+    for j in rows.tolist():
+        value = v[j] if standard is None else v[j] / standard.scale[j]
+        size = _decimals(abs(value), digits) if standard is None else f"{abs(value):.{digits}g}"
+        sign = ("-" if value < 0 else "") if first else f"{'-' if value < 0 else '+'}{_JOINED}"
+        label = name_text(names[j])
+        label = label if _WORD.fullmatch(label) else f"`{label}`"
+        yield f"{sign}{size}{_JOINED}{label}".replace(" ", _JOINED)
+        first = False
+
+
+def _decimals(size: float, digits: int) -> str:
+    text = f"{size:.{digits}f}"
+    return text if text.strip("0.") else f"{size:.1e}"

@@ -1,0 +1,127 @@
+"""The second moments that a fit is judged by, computed when first asked for or read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.measures import MEASURES
+from spcastat.operators import Gram, Operator, Rows
+
+#: Above this order no square matrix of residuals is formed.
+LARGEST_ORDER = 3000
+
+
+class Moments:
+    """Variances and covariances of variables and scores, all with the divisor of the variances.
+
+    Parameters
+    ----------
+    V : ndarray of shape (p, k)
+        Unit loadings.
+    op : Operator
+        The covariance matrix S.
+    pca : ndarray of shape (k,)
+        The k leading eigenvalues of S.
+    """
+
+    #: What a file keeps of it.
+    ARRAYS = ("total", "variances", "coupling", "scores", "adjusted", "explained", "pca", "residual_traces")
+
+    def __init__(self, V: np.ndarray, op: Operator | None, pca: np.ndarray):
+        self.V = V
+        self._op = op
+        self.pca = pca
+        self._measures: dict[str, np.ndarray] = {}
+
+    @classmethod
+    def stored(cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Moments:
+        """Return moments that were computed before: the values of ARRAYS, and every measure."""
+        moments = cls(V, None, arrays["pca"])
+        moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS})
+        moments._measures = dict(measures)
+        return moments
+
+    @property
+    def op(self) -> Operator:
+        """The operator of a fit whose data are at hand."""
+        assert self._op is not None
+        return self._op
+
+    @cached_property
+    def total(self) -> float:
+        """Trace of S."""
+        return float(self.op.total)
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        """Variances of the variables, shape (p,)."""
+        return np.array(self.op.diagonal(), dtype=float)
+
+    @cached_property
+    def coupling(self) -> np.ndarray:
+        """Covariances S V of variables and scores, shape (p, k)."""
+        return self.op.dot(self.V)
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Covariance matrix V'SV of the scores, shape (k, k)."""
+        C = self.V.T @ self.coupling
+        return 0.5 * (C + C.T)
+
+    @cached_property
+    def adjusted(self) -> np.ndarray:
+        """Adjusted variances, shape (k,)."""
+        return self._basis[0]
+
+    @cached_property
+    def explained(self) -> np.ndarray:
+        """Variance of each variable that regression on all scores explains, shape (p,)."""
+        return np.einsum("ij,ij->i", self._basis[1], self._basis[1])
+
+    @cached_property
+    def _basis(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.op.score_basis(self.V)
+
+    @cached_property
+    def residual_traces(self) -> np.ndarray | None:
+        """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows less their projection on V.
+
+        None where the smaller side of the data is larger than LARGEST_ORDER.
+        """
+        Q = orthonormalise(self.V)[0]
+        op = self.op
+        if isinstance(op, Rows) and min(op.n, op.p) <= LARGEST_ORDER:
+            cross = op.cross_products()
+            if cross.shape[0] != op.p:
+                F = op.forward(Q)
+                return _traces(cross - F @ F.T)
+        elif isinstance(op, Gram) and op.p <= LARGEST_ORDER:
+            cross = op.S
+        else:
+            return None
+        half = cross - Q @ (Q.T @ cross)
+        return _traces(half - (half @ Q) @ Q.T)
+
+    def measure(self, name: str) -> np.ndarray:
+        """Return a measure of the first 1, ..., k components, shape (k,)."""
+        if name not in self._measures:
+            # what is known already is not worked out again: the eigenvalues of wide data take seconds
+            known = {
+                "adjusted": lambda: np.cumsum(self.adjusted) / self.total,
+                "relative_adjusted": lambda: np.cumsum(self.adjusted) / np.cumsum(self.pca),
+                "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.total,
+                "rre": lambda: np.sqrt((1.0 - self.measure("pev")).clip(min=0.0)),
+            }
+            compute = known.get(name, lambda: MEASURES[name](self.V, self.op))
+            self._measures[name] = np.asarray(compute(), dtype=float)
+        return self._measures[name]
+
+
+def _traces(E: np.ndarray) -> np.ndarray:
+    E = 0.5 * (E + E.T)
+    return np.array([np.trace(E), (E * E).sum(), (E * (E @ E)).sum()])

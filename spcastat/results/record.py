@@ -1,0 +1,178 @@
+"""How a fit came about, in plain numbers and text: what the header prints and a file keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from spcastat.engine import Fit, Plan
+from spcastat.results.source import Source
+from spcastat.solvers import ADVICE
+
+#: The packages whose versions a record names.
+PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
+
+#: Starts whose objective lies within this share of the best have reached it.
+SAME = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The story of a fit.
+
+    Attributes
+    ----------
+    method, title, paper, criterion : str
+        Name of the method, what it is, where it is from, what its objective measures.
+    sparse : bool
+        Whether the method has a control of sparsity.
+    options : dict
+        The options of the solver, those left at their defaults too.
+    n, p, k : int
+        Rows (None where a covariance matrix came without their number), variables, components.
+    from_rows : bool
+        Whether rows were fitted, rather than a covariance matrix.
+    dropped : int
+        Rows left out because of missing values.
+    weighted : bool
+    effective_n : float or None
+        The sum of the weights, or n.
+    formula : str or None
+    centring, scaling : str or None
+        See `Standardisation`.
+    status, advice : str
+    n_iter : int
+    objective, objective_share : float
+        In variance units, and as a share of the total variance.
+    optima : list of [float, int]
+        Distinct values of the objective that starts or a joint search met, as shares of the total variance,
+        and how often.
+    n_init, reached : int
+        Starts, and how many of them reached the best objective.
+    details : dict of str to list
+        What the method reports of each component.
+    call : str
+        The call that makes the fit again, with `data` for the data.
+    versions : dict of str to str
+        Of Python and of the packages that took part.
+    """
+
+    method: str
+    title: str
+    paper: str
+    criterion: str
+    sparse: bool
+    options: dict[str, Any]
+    n: int | None
+    p: int
+    k: int
+    from_rows: bool
+    dropped: int
+    weighted: bool
+    effective_n: float | None
+    formula: str | None
+    centring: str | None
+    scaling: str | None
+    status: str
+    advice: str
+    n_iter: int
+    objective: float
+    objective_share: float
+    optima: list[list[Any]] = field(default_factory=list)
+    n_init: int = 1
+    reached: int = 1
+    details: dict[str, list[Any]] = field(default_factory=dict)
+    call: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit ended by itself."""
+        return self.status != "max_iter"
+
+
+def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
+    """Put together the record of a fit."""
+    method, solution, standard = plan.method, fit.solution, source.standard
+    return Record(
+        method=method.name,
+        title=method.title,
+        paper=method.paper,
+        criterion=solution.criterion or plan.solver.criterion,
+        sparse=bool(method.controls),
+        options={
+            **_ordered(options_of(plan.solver), fit.order),
+            "n_init": plan.n_init,
+            **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
+        },
+        n=source.n,
+        p=source.op.p,
+        k=solution.V.shape[1],
+        from_rows=source.has_rows,
+        dropped=source.dropped,
+        weighted=source.weighted,
+        effective_n=source.weight if source.has_rows else source.n,
+        formula=source.spec.formula,
+        centring=None if standard is None else standard.centring,
+        scaling=None if standard is None else standard.scaling,
+        status=solution.status,
+        advice=ADVICE[solution.status],
+        n_iter=solution.n_iter,
+        objective=solution.objective,
+        objective_share=solution.objective / source.op.total,
+        optima=[[float(value), int(hits)] for value, hits in fit.optima],
+        n_init=plan.n_init,
+        reached=_reached(solution.objectives, solution.objective),
+        details={name: [_plain(value) for value in values] for name, values in solution.details.items()},
+        call=call,
+        versions=versions(),
+    )
+
+
+def options_of(solver: Any) -> dict[str, Any]:
+    """Return the fields of a solver, arrays as lists."""
+    return {one.name: _plain(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
+
+
+def _ordered(options: dict[str, Any], order: np.ndarray) -> dict[str, Any]:
+    """Put the options that differ between components in the order that these have now."""
+    k = len(order)
+    several = {name: value for name, value in options.items() if isinstance(value, list) and len(value) == k}
+    return {**options, **{name: [value[j] for j in order] for name, value in several.items()}}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that take part in a fit."""
+    return dict(_versions())
+
+
+def _reached(objectives: np.ndarray, best: float) -> int:
+    return int(np.sum(np.abs(objectives - best) <= SAME * abs(best)))
+
+
+def _plain(value: Any) -> Any:
+    """Return a number, text, or nested lists of them."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)

@@ -1,0 +1,290 @@
+"""A fit as one HTML page that needs nothing beside itself."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Iterator
+from html import escape
+from os import PathLike
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.labels import short_names
+from spcastat.results.disk import write_file
+from spcastat.tables import Document, Row, Table, render
+from spcastat.tables.cells import fixed, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.results.fit import SpcaResult
+
+#: Variables in the table of correlations, at most.
+MOST_VARIABLES = 40
+#: More points than this are an image within a picture: the page stays small.
+MOST_POINTS = 500
+#: Wider pictures (inches) are scrolled on a phone, as their text would be too small.
+PHONE = 5.0
+#: Terms of an equation, at most.
+MOST_TERMS = 20
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="spcastat {version}">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{sections}
+</main>
+</body>
+</html>
+"""
+
+STYLE = """:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #fff; color: #1a1a1a; font: 16px/1.5 system-ui, -apple-system, "Segoe UI",
+  Roboto, "Helvetica Neue", Arial, "Noto Sans", sans-serif; }
+main { max-width: 58rem; margin: 0 auto; padding: 1.5rem 1.25rem 3rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 1rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 0.6rem; padding-top: 0.8rem; border-top: 1px solid #d0d0d0; }
+p { max-width: 44rem; }
+figure { margin: 1rem 0 1.6rem; }
+figure img { display: block; max-width: 100%; height: auto; }
+figcaption { color: #444; font-size: 0.9rem; max-width: 44rem; margin-top: 0.3rem; }
+pre { background: #f5f5f5; padding: 0.7rem 0.9rem; border-radius: 4px; font: 0.85rem/1.5 ui-monospace,
+  SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; white-space: pre-wrap;
+  overflow-wrap: anywhere; padding-left: 2.4rem; text-indent: -1.5rem; }
+pre span { display: block; }
+div.spcastat { font-size: 0.92rem; }
+div.spcastat > p:first-of-type strong { font-size: 1rem; }
+@media (max-width: 40rem) {
+  body { font-size: 15px; }
+  main { padding: 1rem 0.8rem 2rem; }
+  h1 { font-size: 1.3rem; }
+  div.spcastat { font-size: 0.85rem; }
+  div.spcastat dl { display: block !important; }
+  div.spcastat dt { font-weight: 600; margin-top: 0.4rem; }
+  table.spcastat th[scope=row], table.spcastat th.stub { position: sticky; left: 0; background: #fff; }
+  figure.wide { overflow-x: auto; }
+  figure.wide img { max-width: none; }
+}
+@media print {
+  @page { margin: 16mm 14mm; }
+  body { font-size: 10pt; }
+  main { max-width: none; padding: 0; }
+  h2 { break-after: avoid; margin-top: 1.4rem; }
+  figure, tr, pre span { break-inside: avoid; }
+  figure img { max-height: 225mm; }
+  div.spcastat { overflow: visible !important; font-size: 8.5pt; }
+  table.spcastat th, table.spcastat td { padding: 0.05em 0.45em !important; }
+  pre { background: none; border: 1px solid #ccc; }
+}"""
+
+
+def write_report(
+    fit: SpcaResult, path: str | PathLike[str], title: str | None = None, call: str | None = None
+) -> None:
+    """Write the page; see :meth:`spcastat.results.SpcaResult.report`."""
+    page = report_page(fit, title, call).encode("utf-8", "xmlcharrefreplace")
+
+    def write(file: IO[bytes]) -> None:
+        file.write(page)
+
+    write_file(path, write)
+
+
+def report_page(fit: SpcaResult, title: str | None = None, call: str | None = None) -> str:
+    """Return the page as text."""
+    heading = title or f"{'Sparse PCA' if fit._record.sparse else 'PCA'} by {fit.method}"
+    versions = fit._record.versions
+    return PAGE.format(
+        title=escape(heading),
+        style=STYLE,
+        version=escape(versions.get("spcastat", "")),
+        sections="\n".join(_sections(fit, call or fit.call)),
+    )
+
+
+def _sections(fit: SpcaResult, call: str) -> Iterator[str]:
+    yield fit.summary(max_rows=MOST_VARIABLES).as_html()
+    yield _section("Equations", _equations(fit))
+    yield _section("Loadings and variance", _loadings_plot(fit), _scree(fit))
+    scores = _scores(fit)
+    if scores is not None:
+        yield _section("Rows on the components", *_score_plots(fit, scores))
+    yield _section("How the components go together", _together(fit), _correlations(fit))
+    if fit._source is not None and fit._source.has_rows:
+        yield _section("Rows that the fit does not describe", *_diagnostics(fit))
+    yield _section("How this was made", _made(fit, call))
+
+
+def _section(heading: str, *parts: str) -> str:
+    return "\n".join([f"<section>\n<h2>{escape(heading)}</h2>", *parts, "</section>"])
+
+
+# --- pictures -----------------------------------------------------------------------------------
+
+
+def _picture(draw: Callable[[Axes], Any], width: float, height: float, alt: str, caption: str = "") -> str:
+    """Draw on a figure that pyplot knows nothing of, and return it as a picture within the page."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    draw(figure.subplots())
+    for points in figure.findobj(PathCollection):
+        if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > MOST_POINTS:
+            points.set_rasterized(True)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg", dpi=192, metadata={"Date": None, "Creator": None})
+    data = base64.b64encode(buffer.getvalue()).decode()
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    css = ' class="wide"' if width > PHONE else ""
+    return (
+        f'<figure{css}><img src="data:image/svg+xml;base64,{data}" alt="{escape(alt)}" '
+        f'width="{width * 96:.0f}" height="{height * 96:.0f}">{below}</figure>'
+    )
+
+
+def _loadings_plot(fit: SpcaResult) -> str:
+    data = fit.plot_loadings_data()
+    k = data.shape[1]
+    return _picture(
+        lambda ax: fit.plot_loadings(kind="dots" if k <= 10 else "heatmap", ax=ax),
+        float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
+        1.2 + 0.24 * max(len(data), 4),
+        "Nonzero loadings of every component",
+        "Nonzero loadings; what is not drawn is exactly zero.",
+    )
+
+
+def _scree(fit: SpcaResult) -> str:
+    return _picture(
+        lambda ax: fit.screeplot(ax=ax),
+        4.9,
+        3.0,
+        "Variance of the sparse components and of dense principal components",
+        "Adjusted variance of the sparse components (what each adds to those before it) beside the variance "
+        "of the dense principal components.",
+    )
+
+
+def _scores(fit: SpcaResult) -> pd.DataFrame | None:
+    has = fit._kept_scores is not None or (fit._source is not None and fit._source.has_rows)
+    return fit.scores if has and len(fit.components) > 1 else None
+
+
+def _score_plots(fit: SpcaResult, scores: pd.DataFrame) -> Iterator[str]:
+    spread = scores.std().to_numpy()
+    if (spread[:2] > 0).all():
+        yield _picture(
+            lambda ax: fit.biplot(ax=ax),
+            5.0,
+            4.8,
+            "Biplot of the first two components",
+            "Points are rows, arrows the variables with a nonzero loading on either component; the ten "
+            "longest are named.",
+        )
+    if scores.shape[1] > 2:
+        size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
+        yield _picture(
+            lambda ax: fit.plot_scores(ax=ax),
+            size,
+            size,
+            "Scores of every pair of the first components",
+            "Scores of every pair of components, at most the first five, and their correlation r.",
+        )
+
+
+def _diagnostics(fit: SpcaResult) -> Iterator[str]:
+    limits = fit.limits()
+    found = fit.diagnostics()
+    known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
+    beyond = [f"{int((found[name] > limits[name]).sum())} exceed that of {name}" for name in known]
+    yield _picture(
+        lambda ax: fit.plot_diagnostics(ax=ax),
+        5.0,
+        3.9,
+        "Squared residual of every row against its Hotelling T2",
+        f"Limits that 95 % of new rows would stay below if rows were normal: of {len(found)} rows, "
+        f"{' and '.join(beyond) or 'none can be judged'}.",
+    )
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def _html(table: Table) -> str:
+    return render(Document("", tables=(table,)), "html")
+
+
+def _equations(fit: SpcaResult) -> str:
+    lines = fit.equations(max_terms=MOST_TERMS, width=100_000).splitlines()
+    standard = fit._standard
+    centred = standard is None or standard.centring != "none"
+    scaled = standard is not None and standard.scaling != "none"
+    about = " and ".join(["centred"] * centred + ["scaled"] * scaled)
+    note = f"<p>In the {about + ' ' if about else ''}variables; zero terms are left out.</p>"
+    return note + "<pre>" + "".join(f"<span>{escape(line)}</span>" for line in lines) + "</pre>"
+
+
+def _together(fit: SpcaResult) -> str:
+    shares, correlation = fit.component_shares, fit.score_correlation
+    names = tuple(short_names(list(fit.components)))
+    rows = [
+        Row(label, tuple(percent(share) for share in shares[column]), "Least-squares % of total variance")
+        for column, label in (
+            ("alone", "alone"),
+            ("average", "average over orders"),
+            ("last", "lost if left out"),
+        )
+        if shares[column].notna().any()
+    ]
+    rows += [
+        Row(name, tuple(fixed(r, 2) for r in line), "Correlation of scores")
+        for name, line in zip(names, correlation.to_numpy().tolist(), strict=True)
+    ]
+    return _html(Table("Component", names, tuple(rows)))
+
+
+def _correlations(fit: SpcaResult) -> str:
+    """Return the correlations of the variables that have a loading, the leading ones if they are many."""
+    from spcastat.kernels.leading import leading
+
+    kept = leading(fit.loadings.to_numpy(), MOST_VARIABLES)
+    values = fit.correlations.iloc[kept]
+    labels = short_names(list(values.index), positions=kept.tolist())
+    cells = zip(labels, values.to_numpy().tolist(), fit.communalities.iloc[kept], strict=True)
+    rows = tuple(Row(label, (*(fixed(r, 2) for r in line), fixed(h, 2))) for label, line, h in cells)
+    note = (
+        "Correlations of variables with scores; the communality is the share of a variable's variance that "
+        "regression on all scores explains."
+    )
+    if len(kept) < fit._V.shape[0]:
+        note += f" {len(kept)} of {fit._V.shape[0]} variables are shown, those that lead on a component."
+    headings = (*short_names(list(fit.components)), "communality")
+    return _html(Table("Correlation", headings, rows, notes=(note,)))
+
+
+def _made(fit: SpcaResult, call: str) -> str:
+    code = "" if call.startswith("spcastat ") else "import spcastat as sp\nfit = sp."
+    lines = f"{code}{call}".splitlines()
+    versions = ", ".join(f"{name} {version}" for name, version in fit._record.versions.items())
+    options = ", ".join(f"{name}={value!r}" for name, value in fit.options.items() if value is not None)
+    return (
+        "<pre>" + "".join(f"<span>{escape(line)}</span>" for line in lines) + "</pre>\n"
+        f"<p>Options of {escape(fit.method)}: {escape(options) or 'none'}.</p>\n"
+        f"<p>Versions: {escape(versions)}.</p>"
+    )

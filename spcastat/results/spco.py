@@ -1,0 +1,191 @@
+"""The result of sparse principal coordinates: sparse scores, dense loadings."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import ShapeError
+from spcastat.intake import replay
+from spcastat.measures import MEASURES, adjusted_variances
+from spcastat.operators import Rows
+from spcastat.results.source import Source
+from spcastat.results.summary import Summary
+from spcastat.solvers import ADVICE
+from spcastat.solvers.spco import SPCO, Coordinates, soft
+from spcastat.tables import Document, Row, Table, loadings_table
+
+
+class SpcoResult:
+    """Sparse principal coordinates, made by :func:`spcastat.spco`.
+
+    Coordinates are the scores of the rows on orthonormal, dense loadings, soft-thresholded: small ones
+    are exactly zero. Everything is labelled with the user's own names.
+    """
+
+    def __init__(self, source: Source, solver: SPCO, found: Coordinates):
+        self._source = source
+        self._solver = solver
+        self._found = found
+        size = np.abs(found.A)
+        first = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-10), axis=0)
+        self._A = found.A * np.where(found.A[first, np.arange(found.A.shape[1])] < 0, -1.0, 1.0)
+
+    @property
+    def components(self) -> pd.Index:
+        """The labels PC1, ..., PCk."""
+        return pd.Index([f"PC{i + 1}" for i in range(self._A.shape[1])])
+
+    @cached_property
+    def loadings(self) -> pd.DataFrame:
+        """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
+        return pd.DataFrame(self._A.copy(), index=self._source.spec.columns, columns=self.components)
+
+    @cached_property
+    def coordinates(self) -> pd.DataFrame:
+        """The sparse coordinates Z, n x k, in the order and with the labels of the rows that were kept."""
+        return pd.DataFrame(
+            self._project(self._source.matrix), index=self._source.index, columns=self.components
+        )
+
+    @property
+    def penalty(self) -> float:
+        """The l1 penalty, in the units of the (scaled) data."""
+        return float(self._found.penalty[0])
+
+    @cached_property
+    def variance(self) -> pd.DataFrame:
+        """One row a component: nonzero coordinates, share of zeros, adjusted variance, cumulative shares.
+
+        ``cumulative CPEV`` is the adjusted variance of the dense scores XA as a share of the total variance;
+        ``cumulative fit`` the share of the total variance that the sparse coordinates reproduce,
+        1 - |X - ZA'|^2 / |X|^2; ``cumulative PCA`` that of dense components.
+        """
+        op = self._source.op
+        assert isinstance(op, Rows)
+        Z = self.coordinates.to_numpy()
+        k = Z.shape[1]
+        weighted = op.root_weights[:, None] * Z
+        dense = op.forward(self._A)
+        kept = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
+        adjusted = adjusted_variances(self._A, op)
+        return pd.DataFrame(
+            {
+                "nonzero coordinates": np.count_nonzero(Z, axis=0),
+                "share of zeros": (Z == 0).mean(axis=0),
+                "adjusted variance": adjusted,
+                "cumulative CPEV": np.cumsum(adjusted) / op.total,
+                "cumulative fit": np.cumsum(kept) / op.total,
+                "cumulative PCA": np.cumsum(op.leading(k)[0].clip(min=0.0)) / op.total,
+            },
+            index=self.components,
+        )
+
+    @property
+    def cpev(self) -> float:
+        """Cumulative percentage of explained variance of the loadings, as a fraction: adjusted variance."""
+        assert isinstance(self._source.op, Rows)
+        return float(MEASURES["adjusted"](self._A, self._source.op)[-1])
+
+    @property
+    def cpzc(self) -> float:
+        """Cumulative percentage of zero coordinates, as a fraction of all n x k."""
+        return float((self.coordinates.to_numpy() == 0).mean())
+
+    @property
+    def total_variance(self) -> float:
+        """The sum of the variances of all variables."""
+        return self._source.op.total
+
+    @property
+    def status(self) -> str:
+        """How the fit ended: "converged" or "max_iter"."""
+        return "converged" if self._found.converged else "max_iter"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit ended by itself."""
+        return self._found.converged
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return self._found.n_iter
+
+    @property
+    def objective_value(self) -> float:
+        """The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."""
+        return self._found.objective
+
+    def transform(self, new: Any, na: str = "raise") -> pd.DataFrame:
+        """Return the sparse coordinates of new rows: the same centre, scale, loadings and threshold.
+
+        Parameters
+        ----------
+        new : DataFrame, array, sparse matrix, polars or pyarrow table
+        na : {"raise", "drop"}
+
+        Returns
+        -------
+        DataFrame of shape (n_new, k)
+        """
+        matrix, index = replay(self._source.spec, new, na=na)
+        return pd.DataFrame(self._project(matrix), index=index, columns=self.components)
+
+    def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
+        """Return the rows Z A', in the units of the data, that coordinates of shape (n, k) stand for."""
+        Z = np.array(coordinates, dtype=float)
+        k = self._A.shape[1]
+        if Z.ndim != 2 or Z.shape[1] != k:
+            raise ShapeError(f"coordinates has shape {Z.shape}; it must have {k} columns, one a component.")
+        assert self._source.standard is not None
+        index = coordinates.index if isinstance(coordinates, pd.DataFrame) else None
+        return pd.DataFrame(
+            self._source.standard.restore(Z @ self._A.T), index=index, columns=self._source.spec.columns
+        )
+
+    def _project(self, matrix: Any) -> np.ndarray:
+        assert self._source.standard is not None
+        return soft(self._source.standard.project(matrix, self._A), self._found.penalty, self._solver.ridge)
+
+    # --- what people see ------------------------------------------------------------------------
+
+    def summary(self, digits: int = 3) -> Summary:
+        """Return header, loadings and shares as text, HTML, LaTeX or Markdown."""
+        n, p = self._source.n, self._source.op.p
+        document = Document(
+            title="Sparse principal coordinates",
+            facts=(
+                ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
+                ("Data", f"{n} rows x {p} variables"),
+                ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
+                ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
+                ("Status", f"{ADVICE[self.status]} ({self.n_iter} sweeps)"),
+            ),
+            tables=(loadings_table(self.loadings, digits=digits), _shares_table(self.variance)),
+            notes=("Coordinates are scores on these loadings, soft-thresholded; the loadings are dense.",),
+        )
+        return Summary(document, {"loadings": self.loadings, "variance": self.variance})
+
+    def __repr__(self) -> str:
+        return self.summary().as_text()
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+
+def _shares_table(variance: pd.DataFrame) -> Table:
+    def percents(column: str) -> tuple[str, ...]:
+        return tuple(f"{100 * value:.2f}" for value in variance[column])
+
+    rows = (
+        Row("Nonzeros", tuple(str(int(count)) for count in variance["nonzero coordinates"])),
+        Row("Zeros, %", percents("share of zeros")),
+        Row("CPEV", percents("cumulative CPEV"), "Cumulative % of total variance"),
+        Row("sparse fit", percents("cumulative fit"), "Cumulative % of total variance"),
+        Row("PCA (dense)", percents("cumulative PCA"), "Cumulative % of total variance"),
+    )
+    return Table("Coordinates", tuple(str(name) for name in variance.index), rows)

@@ -1,0 +1,117 @@
+"""One fit for each of many cardinalities, each started from the one before it where the method can.
+
+He, Monteiro and Park (2010), Figure 1, draw the variance of such a path against the cardinality.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from spcastat.config import whole_number
+from spcastat.engine import Fit, Plan, run
+from spcastat.engine.options import cardinalities
+from spcastat.engine.order import settle
+from spcastat.errors import CardinalityError
+from spcastat.measures import adjusted_variances
+from spcastat.operators import Operator
+from spcastat.solvers import Solution, Solver
+from spcastat.solvers.greedy import Greedy
+from spcastat.solvers.growth import Growth
+
+Cards = tuple[int, ...]
+
+#: Cardinalities of the default grid beyond the tenth, at most.
+GRID = 20
+
+
+def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
+    """Return the cardinalities of a path, ascending: as keys of its fits, and as tuples of length k.
+
+    Parameters
+    ----------
+    cards : None, int, or sequence of ints or of sequences of k ints
+        None is a grid from 1 to p, an int all numbers up to it.
+    k, p : int
+
+    Raises
+    ------
+    CardinalityError
+        For a cardinality that no component can have, or none at all.
+    """
+    if cards is None:
+        further = np.geomspace(10, max(p, 10), GRID).round().astype(int).tolist()
+        cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p)})
+    elif isinstance(cards, str) or not isinstance(cards, Iterable):
+        cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
+    found: dict[Any, Cards] = {}
+    for card in list(cards):
+        wanted = cardinalities(card, k, p)
+        found[int(card) if np.ndim(card) == 0 else wanted] = wanted
+    if not found:
+        raise CardinalityError("cards is empty; give one cardinality or more.")
+    if len({isinstance(key, tuple) for key in found}) > 1:
+        raise CardinalityError("cards mixes numbers and sequences; give one kind.")
+    keys = sorted(found, key=lambda key: (sum(found[key]), found[key]))
+    return keys, [found[key] for key in keys]
+
+
+def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> list[Fit]:
+    """Fit every cardinality in turn.
+
+    Parameters
+    ----------
+    op : Operator
+    plan : Plan
+        A method with a field `card`; what stands there does not matter.
+    cards : sequence of tuples of k ints
+        In ascending order, so that a fit is a good start for the next.
+    seed : int
+        Of the random starts of every fit.
+
+    Returns
+    -------
+    list of Fit
+
+    Notes
+    -----
+    The supports of greedy's first component are nested: with one component the whole path costs as much
+    as its last fit. A joint method gets the solution before as one more start next to PCA's own, so that
+    no fit is worse than the same fit alone (before a joint search, which goes on from it); where loadings
+    of the last are feasible for the next, as for the l0 methods, the criterion never gets worse along the
+    path.
+    """
+    solver, k = plan.solver, len(cards[0])
+    if isinstance(solver, Greedy) and k == 1 and solver.c == 1:
+        return _nested(op, solver, [card[0] for card in cards])
+    fits: list[Fit] = []
+    for card in cards:
+        here = with_card(solver, card)
+        before = fits[-1].solution.V.T[None] if fits else None
+        rng = np.random.default_rng(seed)
+        fit = run(op, here, k, n_init=plan.n_init, rng=rng, sort=plan.sort, starts=before, aim=plan.aim)
+        fits.append(fit)
+    return fits
+
+
+def with_card(solver: Solver, card: Cards) -> Any:
+    """Return the solver with another cardinality, a field of all solvers that have this control."""
+    return dataclasses.replace(cast(Any, solver), card=card)
+
+
+def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
+    """Grow one support and stop at every cardinality on the way."""
+    pca = op.leading(1)[0]
+    growth = Growth(op, solver.exact)
+    fits = []
+    for card in cards:
+        steps = card - growth.support.size
+        for _ in range(steps):
+            growth.add(1)
+        V, order = settle(op, growth.leading()[1][:, None], sort=False)
+        value = float(adjusted_variances(V, op).sum())
+        fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
+    return fits

@@ -1,0 +1,208 @@
+"""ALSPCA: sparse components with nearly orthogonal loadings and nearly uncorrelated scores.
+
+Lu and Zhang (2012), "An augmented Lagrangian approach for sparse principal component analysis",
+Mathematical Programming 135.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import first_max, top
+from spcastat.operators import Operator
+from spcastat.solvers.base import JointSolver, Solution
+
+#: Steps between two updates of the multipliers, at most.
+INNER = 100
+#: An inner run looks back over so many values for descent (nonmonotone search).
+MEMORY = 5
+#: Halvings of the bracket of the penalty, at most, while the cardinality is sought.
+HALVINGS = 25
+
+
+@dataclass(frozen=True)
+class ALSPCA(JointSolver):
+    """max tr(V'SV) - penalty |V|_1 with unit columns, |v_i'v_j| <= orthogonal, |v_i'Sv_j| <= uncorrelated.
+
+    The two sets of inequalities stand in an augmented Lagrangian; its inner problems are solved by
+    proximal gradient steps with a nonmonotone search, from PCA's loadings. Unit length is kept by
+    each step exactly, and so no component can vanish. (In the paper V'V = I is an equation that the
+    iteration meets up to a tolerance; here the tolerance is the bound.)
+
+    Attributes
+    ----------
+    card : tuple of int or None
+        Only the total counts: the smallest penalty that gives it is found by bisection; where none does,
+        the smallest loadings of the fit just above it are dropped.
+    penalty : tuple of float or None
+        The penalty of each component, in units of a variance.
+    orthogonal : float
+        Bound on the inner products of different loadings, in [0, 1]. 0 asks for orthogonality.
+    uncorrelated : float
+        Bound on the covariances of different scores, in units of the mean variance of the variables (for
+        a correlation matrix these are the paper's own). Infinity leaves them free.
+    tol : float
+        Converged when no bound is exceeded by more than this and the criterion changes, from one update of
+        the multipliers to the next, by at most this share of the total variance.
+    max_iter : int
+        Updates of the multipliers, at most.
+    """
+
+    card: tuple[int, ...] | None = None
+    penalty: tuple[float, ...] | None = None
+    orthogonal: float = 0.2
+    uncorrelated: float = 1.0
+    tol: float = 1e-5
+    max_iter: int = 200
+
+    criterion = "penalised variance tr(V'SV) - penalty |V|_1"
+
+    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+        problem = _Problem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)
+        start = starts[0].T
+        if self.penalty is not None:
+            V, n, converged = problem.solve(start, np.array(self.penalty), self.max_iter)
+            return self._solution(op, V, n, converged, np.array(self.penalty), {})
+        assert self.card is not None
+        return self._at_total(op, problem, start, sum(self.card))
+
+    def _at_total(self, op: Operator, problem: _Problem, start: np.ndarray, total: int) -> Solution:
+        k = start.shape[1]
+        low, high = 0.0, float(np.abs(op.dot(start)).max())
+        V, n, converged = problem.solve(start, np.zeros(k), self.max_iter)
+        above, best = (V, n, converged, 0.0), None
+        for _ in range(HALVINGS if np.count_nonzero(V) > total else 0):
+            middle = 0.5 * (low + high)
+            V, n, converged = problem.solve(start, np.full(k, middle), self.max_iter)
+            nonzeros = int(np.count_nonzero(V))
+            if nonzeros > total:
+                low, above = middle, (V, n, converged, middle)
+            else:
+                high = middle
+                if nonzeros == total:
+                    best = V, n, converged, middle
+            if high - low <= 1e-2 * high and best is not None:
+                break
+        V, n, converged, penalty = best or above
+        V = _truncated(V, total)
+        hit = int(np.count_nonzero(V)) == total
+        extra = {"by penalty": [best is not None] * k, "total hit": [hit] * k}
+        return self._solution(op, V, n, converged, np.full(k, penalty), extra)
+
+    def _solution(
+        self,
+        op: Operator,
+        V: np.ndarray,
+        n: int,
+        converged: bool,
+        penalty: np.ndarray,
+        extra: dict[str, list[bool]],
+    ) -> Solution:
+        value = float(np.trace(op.products(V)) - penalty @ np.abs(V).sum(axis=0))
+        details = {"penalty": [float(one) for one in penalty], **extra}
+        status = "converged" if converged else "max_iter"
+        return Solution(V, status, n, value, np.array([value]), details)
+
+
+class _Problem:
+    """The problem at any penalty: everything in shares of the largest variance of a start."""
+
+    def __init__(self, op: Operator, k: int, orthogonal: float, uncorrelated: float, tol: float):
+        self.op = op
+        self.k = k
+        self.tol = tol
+        self.off = ~np.eye(k, dtype=bool)
+        self.orthogonal, self.uncorrelated = orthogonal, uncorrelated
+
+    def solve(self, start: np.ndarray, penalty: np.ndarray, most: int) -> tuple[np.ndarray, int, bool]:
+        """Return loadings, updates of the multipliers, and whether they settled."""
+        k, op = self.k, self.op
+        scale = float(np.diag(op.products(start)).max())
+        weight = 1.0  # of the squared violations, in shares of `scale`
+        multipliers = np.zeros((2, k, k))
+        V = start
+        last_value, last_excess = np.inf, np.inf
+        for outer in range(1, most + 1):
+            V = self._descend(V, penalty / scale, multipliers, weight, scale)
+            SV = op.dot(V)
+            V_products, S_products = V.T @ V, V.T @ SV
+            constraints = self._constraints(V_products, S_products, scale)
+            multipliers = _clipped(multipliers + weight * constraints[0], constraints[1], weight)
+            excess = float(np.maximum(np.abs(constraints[0]) - constraints[1], 0.0).max(initial=0.0))
+            value = float(np.trace(S_products) - penalty @ np.abs(V).sum(axis=0)) / op.total
+            if excess <= self.tol and abs(value - last_value) <= self.tol:
+                return V, outer, True
+            if excess > 0.5 * last_excess:
+                weight *= 2.0
+            last_value, last_excess = value, excess
+        return V, most, False
+
+    def _constraints(self, VV: np.ndarray, SS: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return v_i'v_j and v_i'Sv_j / scale off the diagonal, and the bounds on them."""
+        values = np.stack([VV, SS / scale]) * self.off
+        bounds = np.empty_like(values)
+        bounds[0], bounds[1] = self.orthogonal, self.uncorrelated / scale
+        return values, bounds
+
+    def _smooth(
+        self, V: np.ndarray, multipliers: np.ndarray, weight: float, scale: float
+    ) -> tuple[float, np.ndarray]:
+        """Return the smooth part of the augmented Lagrangian, over `scale`, and its gradient."""
+        SV = self.op.dot(V) / scale
+        values, bounds = self._constraints(V.T @ V, scale * (V.T @ SV), scale)
+        pull = _clipped(multipliers + weight * values, bounds, weight)
+        value = -float((V * SV).sum()) + 0.25 / weight * float((pull**2).sum())
+        return value, -2.0 * SV + V @ pull[0] + SV @ pull[1]
+
+    def _descend(
+        self, V: np.ndarray, penalty: np.ndarray, multipliers: np.ndarray, weight: float, scale: float
+    ) -> np.ndarray:
+        value, slope = self._smooth(V, multipliers, weight, scale)
+        recent = [value + float(penalty @ np.abs(V).sum(axis=0))]
+        curvature = 2.0
+        for _ in range(INNER):
+            while True:
+                trial = _step(curvature * V - slope, penalty)
+                new, new_slope = self._smooth(trial, multipliers, weight, scale)
+                moved = trial - V
+                distance = float((moved**2).sum())
+                whole = new + float(penalty @ np.abs(trial).sum(axis=0))
+                if whole <= max(recent) - 1e-4 * curvature * distance or curvature > 1e8:
+                    break
+                curvature *= 2.0
+            V, change = trial, new_slope - slope
+            slope = new_slope
+            recent = [*recent[-MEMORY + 1 :], whole]
+            if np.sqrt(distance) <= self.tol or curvature > 1e8:
+                break
+            curvature = float(np.clip((moved * change).sum() / distance, 1e-2, 1e6))
+        return V
+
+
+def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
+    """Return the part of multiplier plus weight times value that lies beyond weight times bound."""
+    size = np.abs(pull) - weight * np.where(np.isfinite(bounds), bounds, np.inf)
+    return np.asarray(np.sign(pull) * np.where(size > 0, size, 0.0))
+
+
+def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    """Return max w'v - penalty |v|_1 over unit vectors v, a column a problem."""
+    V = np.sign(W) * np.maximum(np.abs(W) - penalty, 0.0)
+    for j in np.flatnonzero(~V.any(axis=0)):
+        i = first_max(np.abs(W[:, j]))
+        V[i, j] = 1.0 if W[i, j] >= 0 else -1.0
+    return unit(V)
+
+
+def _truncated(V: np.ndarray, total: int) -> np.ndarray:
+    """Keep the `total` largest loadings, but at least one of every component."""
+    if np.count_nonzero(V) <= total:
+        return V
+    size = np.abs(V)
+    for j in range(V.shape[1]):
+        size[first_max(size[:, j]), j] = np.inf
+    finite = np.where(np.isfinite(size), size, 2.0)
+    return unit(np.where(top(finite.ravel(), total).reshape(V.shape), V, 0.0))

@@ -1,0 +1,80 @@
+"""Sparse PCA by majorisation of a logarithmic penalty.
+
+Sriperumbudur, Torres and Lanckriet (2011), "A majorization-minimization approach to the sparse generalized
+eigenvalue problem", Machine Learning: the sparse PCA algorithm of its section on special cases (DC-PCA).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spcastat.operators import Operator
+from spcastat.solvers.penalised import Penalised, Run
+from spcastat.solvers.power import Limit, correlations, power, renormalised, with_length
+from spcastat.solvers.rsvd import level_for, soft_at
+
+
+@dataclass(frozen=True)
+class DCPCA(Penalised):
+    """max x'Sx - rho sum_i log(1 + |x_i| / epsilon) / log(1 + 1 / epsilon) over |x| <= 1.
+
+    As epsilon goes to zero the penalty goes to rho times the number of nonzeros. Both terms are majorised by
+    tangents, so each step soft-thresholds Sx, small loadings more than large ones.
+
+    Attributes
+    ----------
+    card : tuple of int or None
+    penalty : tuple of float or None
+        rho, in the units of the variance: roughly the variance that one nonzero must earn.
+    epsilon : float
+        How closely the penalty counts nonzeros. A loading that is zero comes back only where |Sx|_i exceeds
+        rho / (2 epsilon log(1 + 1 / epsilon)).
+    renormalise : bool
+        Replace the shrunken loadings by those of largest variance on the same support.
+    deflation : str
+    """
+
+    epsilon: float = 1e-3
+    renormalise: bool = True
+    deflation: str = "projection"
+
+    def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
+        rate = 0.5 * penalty / np.log1p(1.0 / self.epsilon)
+
+        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:  # q is Sv over the score's deviation
+            return soft_at(q, rate / ((np.abs(v) + self.epsilon) * _deviation(q, v)))
+
+        return _run(power(view, start, rule, self.tol, self.max_iter), penalty)
+
+    def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
+        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            kept, level = level_for(q * (np.abs(v) + self.epsilon), card)
+            return np.where(kept, soft_at(q, level / (np.abs(v) + self.epsilon)), 0.0)
+
+        limit = power(view, start, rule, self.tol, self.max_iter)
+        q = correlations(view, limit.v)
+        level = level_for(q * (np.abs(limit.v) + self.epsilon), card)[1] * _deviation(q, limit.v)
+        return _run(limit, 2.0 * level * np.log1p(1.0 / self.epsilon))
+
+    def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
+        q = correlations(view, start)
+        level = float((np.abs(q) * (np.abs(start) + self.epsilon)).max()) * _deviation(q, start)
+        return 2.0 * level * float(np.log1p(1.0 / self.epsilon))
+
+    def prefers(self, inside: Run, found: Run) -> bool:
+        return False  # a penalty that is implied at a loading near zero depends on epsilon alone
+
+    def finished(self, view: Operator, run: Run) -> Run:
+        v, raw = renormalised(view, run.v) if self.renormalise else (run.v, with_length(view, run.v))
+        return replace(run, v=v, raw=raw)
+
+
+def _run(limit: Limit, penalty: float) -> Run:
+    return Run(limit.v, limit.raw, limit.n_iter, limit.converged, penalty)
+
+
+def _deviation(q: np.ndarray, v: np.ndarray) -> float:
+    """Return the standard deviation of the score of unit loadings `v`, given q = X'u: v'q."""
+    return max(float(v @ q), np.finfo(float).tiny)

@@ -1,0 +1,203 @@
+"""DSPCA: the semidefinite relaxation of sparse PCA.
+
+d'Aspremont, El Ghaoui, Jordan and Lanckriet (2007), "A direct formulation for sparse PCA using
+semidefinite programming", SIAM Review 49.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.errors import OptionError
+from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.thresholds import hard
+from spcastat.kernels.ties import first_max
+from spcastat.operators import Operator
+from spcastat.solvers.base import Component, ComponentSolver, Progress
+
+#: Matrices of a larger order are refused: every step takes all eigenvectors of one.
+LARGEST_ORDER = 1000
+#: Loadings below this share of the largest are rounding.
+SMALL = 1e-3
+#: The bracket of the penalty is halved so often, at most.
+HALVINGS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class _Relaxed:
+    """A solution of the relaxation: the sparse matrix Z, the bounded matrix U, how it ended."""
+
+    Z: np.ndarray
+    U: np.ndarray
+    value: float
+    bound: float
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class DSPCA(ComponentSolver):
+    """max tr(SX) - penalty 1'|X|1 over positive semidefinite X with tr X = 1.
+
+    Solved by the alternating direction method of multipliers. The dual, min of the largest eigenvalue
+    of S + U over |U_ij| <= penalty, gives the bound that is reported: no matrix X, and so no unit vector
+    v with v'Sv - penalty |v|_1^2, exceeds it. The component is the leading eigenvector of the sparse X.
+
+    Attributes
+    ----------
+    card : tuple of int or None
+        Nonzeros of each component. The smallest penalty that gives them is found by bisection; where
+        none does, the leading eigenvector for the largest penalty with more nonzeros is truncated.
+    penalty : tuple of float or None
+        The penalty of each component, in units of a variance; variables of a smaller variance drop out.
+    deflation : str
+        A name in DEFLATIONS; the paper's own is Hotelling's.
+    tol : float
+        Converged when the gap between bound and value is at most this share of the largest eigenvalue.
+    max_iter : int
+        Steps at one penalty, at most.
+    """
+
+    card: tuple[int, ...] | None = None
+    penalty: tuple[float, ...] | None = None
+    deflation: str = "hotelling"
+    tol: float = 1e-4
+    max_iter: int = 2000
+
+    criterion = "adjusted variance"
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        p = view.p
+        if p > LARGEST_ORDER:
+            raise OptionError(
+                f"method='dspca' takes all eigenvectors of a {p} x {p} matrix in every step; it is meant for "
+                f"a few hundred variables, at most {LARGEST_ORDER}. Choose variables, or another method."
+            )
+        S = view.block(np.arange(p))
+        S = 0.5 * (S + S.T)
+        largest = float(np.diag(S).max())
+        if self.penalty is not None:
+            penalty = self.penalty[progress.done]
+            if penalty > largest:
+                raise OptionError(
+                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must "
+                    f"be in [0, {largest:g}], the largest variance that is left."
+                )
+            found = self.relaxed(S, penalty, None)
+            return _component(found, leading(found.Z), penalty, {})
+        assert self.card is not None
+        return self._at_card(S, self.card[progress.done], largest)
+
+    def _at_card(self, S: np.ndarray, card: int, largest: float) -> Component:
+        low, high = 0.0, largest
+        above: tuple[_Relaxed, np.ndarray, float] | None = None
+        best: tuple[_Relaxed, np.ndarray, float] | None = None
+        found: _Relaxed | None = None
+        for halving in range(HALVINGS + 1):
+            penalty = 0.5 * (low + high) if halving else 0.0
+            found = self.relaxed(S, penalty, found)
+            v = leading(found.Z)
+            nonzeros = int(np.count_nonzero(v))
+            if nonzeros > card:
+                low, above = penalty, (found, v, penalty)
+            else:
+                high = penalty
+                if nonzeros == card:
+                    best = found, v, penalty
+            if high - low <= 0.01 * high and (best is not None or halving == HALVINGS):
+                break
+        chosen = best or above
+        if chosen is None:
+            assert found is not None
+            chosen = found, leading(found.Z), 0.0
+        solution, v, penalty = chosen
+        v = hard(v[:, None], card)[:, 0]
+        extra = {"by penalty": best is not None, "card hit": int(np.count_nonzero(v)) == card}
+        return _component(solution, v, penalty, extra)
+
+    def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
+        """Solve the relaxation for one penalty, from a solution for another."""
+        p = S.shape[0]
+        kept = np.flatnonzero(np.diag(S) > penalty)
+        Z, U = np.zeros((p, p)), np.zeros((p, p))
+        if penalty == 0.0 or kept.size < 2:
+            v = np.zeros(p)
+            if penalty == 0.0:
+                values, vectors = top_eigh(S, 1)
+                value, v = float(values[0]), vectors[:, 0]
+            else:
+                j = first_max(np.diag(S))
+                value, v[j] = float(S[j, j]) - penalty, 1.0
+            return _Relaxed(np.outer(v, v), -np.clip(S, -penalty, penalty), value, value, 1, True)
+        inner = _admm(
+            S[np.ix_(kept, kept)],
+            penalty,
+            None if last is None else (last.Z[np.ix_(kept, kept)], last.U[np.ix_(kept, kept)]),
+            self.tol,
+            self.max_iter,
+        )
+        Z[np.ix_(kept, kept)], U[np.ix_(kept, kept)] = inner.Z, inner.U
+        return _Relaxed(Z, U, inner.value, inner.bound, inner.n_iter, inner.converged)
+
+
+def leading(Z: np.ndarray) -> np.ndarray:
+    """Return the leading eigenvector of Z without what is only rounding, at unit length."""
+    v = top_eigh(Z, 1)[1][:, 0]
+    v[np.abs(v) < SMALL * np.abs(v).max()] = 0.0
+    return np.asarray(v / np.linalg.norm(v))
+
+
+def _component(found: _Relaxed, v: np.ndarray, penalty: float, extra: dict[str, bool]) -> Component:
+    details = {"penalty": penalty, "dual bound": found.bound, "gap": found.bound - found.value, **extra}
+    return Component(v, "converged" if found.converged else "max_iter", found.n_iter, details=details)
+
+
+def _admm(
+    S: np.ndarray, penalty: float, start: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
+) -> _Relaxed:
+    """Alternate between X in the spectahedron and its soft-thresholded copy Z; U is the multiplier."""
+    p = S.shape[0]
+    scale = max(float(np.abs(np.linalg.eigvalsh(S)).max()), np.finfo(float).tiny)
+    rho = scale
+    if start is None:
+        Z, U = np.zeros((p, p)), np.zeros((p, p))
+    else:
+        Z, U = start[0], np.clip(start[1], -penalty, penalty)
+    best_value, bound = -np.inf, np.inf
+    best = Z
+    n = 0
+    while n < max_iter:
+        n += 1
+        X = _spectahedron(Z + (S + U) / rho)
+        shifted = X - U / rho
+        last = Z
+        Z = np.sign(shifted) * np.maximum(np.abs(shifted) - penalty / rho, 0.0)
+        U = U + rho * (Z - X)
+        primal = float(np.linalg.norm(X - Z))
+        dual = float(np.linalg.norm(Z - last))
+        if n % 10 == 0 or n == max_iter:
+            V = np.clip(U, -penalty, penalty)
+            bound = min(bound, float(top_eigh(S + V, 1)[0][0]))
+            value = float((S * X).sum() - penalty * np.abs(X).sum())
+            if value > best_value:
+                best_value, best = value, Z
+            if bound - best_value <= tol * scale and primal <= 10 * tol:
+                return _Relaxed(Z, V, best_value, bound, n, True)
+            if primal > 5.0 * dual:
+                rho *= 2.0
+            elif dual > 5.0 * primal:
+                rho *= 0.5
+    return _Relaxed(best if best.any() else Z, np.clip(U, -penalty, penalty), best_value, bound, n, False)
+
+
+def _spectahedron(W: np.ndarray) -> np.ndarray:
+    """Return the nearest positive semidefinite matrix of trace one."""
+    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+    ordered = values[::-1]
+    excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(values) + 1)
+    level = excess[np.flatnonzero(ordered > excess)[-1]]
+    weights = np.maximum(values - level, 0.0)
+    used = np.flatnonzero(weights)
+    return np.asarray((vectors[:, used] * weights[used]) @ vectors[:, used].T)

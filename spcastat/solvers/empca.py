@@ -1,0 +1,84 @@
+"""Expectation-maximisation for sparse and nonnegative PCA.
+
+Sigg and Buhmann (2008), "Expectation-maximization for sparse and non-negative PCA", ICML: emPCA, sections
+2 and 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.kernels.thresholds import positive_part, soft
+from spcastat.operators import Operator
+from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.power import power, renormalised, with_length
+
+
+@dataclass(frozen=True)
+class EMPCA(ComponentSolver):
+    """EM for the probabilistic PCA model in the limit of no noise, with constraints on the loadings.
+
+    The E-step gives the scores y = Xw / w'w, the M-step minimises |X - y w'|^2 under a bound on the l1 norm
+    of w. Its solution path lets one variable after another enter, so the bound is set by the cardinality:
+    X'y is shrunk by its (card+1)-th largest value.
+
+    Attributes
+    ----------
+    card : tuple of int
+        Nonzeros of each component, at most.
+    nonneg : bool
+        Whether loadings must be nonnegative (N-EMPCA). A component may then have fewer nonzeros.
+    renormalise : bool
+        Replace the shrunken loadings by those of largest variance on the same support.
+    tol : float
+        Converged when no loading changes by more than this.
+    max_iter : int
+    deflation : str
+        "orthogonalised" as in the authors' program: rows are projected off the space of the loadings.
+    """
+
+    card: tuple[int, ...]
+    nonneg: bool = False
+    renormalise: bool = True
+    tol: float = 1e-8
+    max_iter: int = 2000
+    deflation: str = "orthogonalised"
+
+    criterion = "adjusted variance"
+    uses_starts = True
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        card = self.card[progress.done]
+
+        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            W = q[:, None]
+            return soft(positive_part(W) if self.nonneg else W, card)[:, 0]
+
+        if self.nonneg:
+            start = _better_sign(start)
+        limit = power(view, start, rule, self.tol, self.max_iter)
+        v, n_iter, converged = limit.v, limit.n_iter, limit.converged
+        if not v.any():  # nothing is left of the data
+            v = soft(start[:, None], card)[:, 0]
+        elif self.renormalise and self.nonneg:
+            support = v > 0
+
+            def on_support(q: np.ndarray, w: np.ndarray) -> np.ndarray:
+                return np.where(support, np.maximum(q, 0.0), 0.0)
+
+            more = power(view, v, on_support, self.tol, self.max_iter)
+            v, n_iter, converged = more.v, n_iter + more.n_iter, converged and more.converged
+        elif self.renormalise:
+            v = renormalised(view, v)[0]
+        hit = int(np.count_nonzero(v)) == card
+        status = "converged" if converged else "max_iter"
+        return Component(v, status, n_iter, with_length(view, v), {"card hit": hit})
+
+
+def _better_sign(v: np.ndarray) -> np.ndarray:
+    """Return `v` with the sign that gives its positive part the larger norm, and that part alone."""
+    up, down = np.maximum(v, 0.0), np.maximum(-v, 0.0)
+    chosen = down if np.sum(down**2) > np.sum(up**2) * (1.0 + 1e-10) else up
+    return chosen / np.linalg.norm(chosen)

@@ -1,0 +1,106 @@
+"""Greedy search in both directions with exact eigenvalues.
+
+Moghaddam, Weiss and Avidan (2006), "Spectral bounds for sparse PCA: exact and greedy algorithms", Advances in
+Neural Information Processing Systems: the bidirectional greedy search (GSPCA).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.ties import tie_width
+from spcastat.operators import Operator
+from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.growth import Growth
+from spcastat.solvers.power import with_length
+
+#: Backward elimination starts from all variables up to this many: its cost grows as their fourth power.
+BACKWARD_ORDER = 150
+#: Halvings of the interval between the two largest eigenvalues.
+HALVINGS = 50
+
+
+@dataclass(frozen=True)
+class GSPCA(ComponentSolver):
+    """Forward selection and backward elimination, each by the largest eigenvalue; the better support wins.
+
+    Attributes
+    ----------
+    card : tuple of int
+        Nonzeros of each component.
+    backward : bool
+        Whether to try elimination too. It starts from all variables where there are at most
+        BACKWARD_ORDER, otherwise from the forward support and as many next best variables.
+    deflation : str
+        "projection" by default.
+    """
+
+    card: tuple[int, ...]
+    backward: bool = True
+    deflation: str = "projection"
+
+    criterion = "adjusted variance"
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        card = self.card[progress.done]
+        growth = Growth(view, exact=True)
+        while growth.support.size < card:
+            growth.add(1)
+        value, v = growth.leading()
+        direction = "forward"
+        if self.backward and card < view.p:
+            other, w = self._backward(view, growth, card)
+            if other > value + tie_width(np.array(value), np.array(value)):
+                value, v, direction = other, w, "backward"
+        return Component(v, "exact", card, with_length(view, v), {"variance": value, "search": direction})
+
+    def _backward(self, view: Operator, growth: Growth, card: int) -> tuple[float, np.ndarray]:
+        if view.p <= BACKWARD_ORDER:
+            support = np.arange(view.p)
+        else:
+            growth.add(card)
+            support = np.sort(growth.support)
+        S = view.block(support)
+        S = 0.5 * (S + S.T)
+        while support.size > card:
+            left = without_each(*top_eigh(S, support.size))
+            best = left.max()
+            j = int(np.flatnonzero(left >= best - tie_width(best, best))[-1])  # of equals the first ones stay
+            support = np.delete(support, j)
+            S = np.delete(np.delete(S, j, axis=0), j, axis=1)
+        value, vector = top_eigh(S, 1)
+        v = np.zeros(view.p)
+        v[support] = vector[:, 0]
+        return float(value[0]), v
+
+
+def without_each(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return the largest eigenvalue of a symmetric matrix without row and column j, for every j.
+
+    Parameters
+    ----------
+    values : ndarray of shape (s,)
+        All eigenvalues, descending; s is at least 2.
+    vectors : ndarray of shape (s, s)
+        The eigenvectors, in columns.
+
+    Returns
+    -------
+    ndarray of shape (s,)
+        By interlacing each lies between the two largest eigenvalues, where it is the root of the increasing
+        function sum_i vectors_ji^2 / (values_i - mu), found by bisection.
+    """
+    squares = vectors**2
+    low = np.full(len(values), values[1])
+    high = np.full(len(values), values[0])
+    tiny = np.finfo(float).tiny
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        gap = values[:, None] - middle
+        gap = np.where(np.abs(gap) < tiny, tiny, gap)
+        rising = (squares.T / gap).sum(axis=0) < 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    return 0.5 * (low + high)

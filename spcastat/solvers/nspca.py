@@ -1,0 +1,188 @@
+"""Nonnegative sparse PCA by coordinate ascent.
+
+Zass and Shashua (2007), "Nonnegative sparse PCA", Advances in Neural Information Processing Systems 19:
+Algorithm 1, with every coordinate at the best root of its cubic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.errors import OptionError
+from spcastat.kernels.elastic_net import Columns
+from spcastat.kernels.thresholds import hard, unit
+from spcastat.kernels.ties import first_max
+from spcastat.operators import Operator
+from spcastat.solvers.base import JointSolver, Solution
+
+#: Columns of S that are fetched at a time.
+BATCH = 128
+#: Sweeps over all variables come at least this often; those between skip variables that stay at zero.
+FULL_SWEEP = 10
+#: Up to this many variables the columns of S are kept from sweep to sweep.
+KEPT_ORDER = 4000
+#: The fit that is only there to be cut to a cardinality need not settle further than this.
+ROUGH = 1e-4
+
+
+@dataclass(frozen=True)
+class NSPCA(JointSolver):
+    """max tr(V'SV) / 2 - alpha / 4 |I - V'V|_F^2 - penalty 1'V 1 over nonnegative V, p x k.
+
+    Unit length and orthogonality are asked for by alpha only; the columns are brought to unit length at
+    the end. Nonnegative vectors that are orthogonal share no variable, so that a large alpha makes the
+    components disjoint and a small one lets them overlap.
+
+    Attributes
+    ----------
+    card : tuple of int or None
+        Nonzeros of each component, at most: the fit without a penalty is cut to the largest loadings of
+        each component and continued on these supports. A component that has fewer keeps them.
+    penalty : tuple of float or None
+        The paper's beta, for each component, in units of the variance; 0 leaves sparsity to alpha.
+    alpha : float
+        In units of the largest eigenvalue of S.
+    tol : float
+        Converged when a sweep over all variables changes no loading by more than this.
+    max_iter : int
+        Sweeps, at most.
+    """
+
+    card: tuple[int, ...] | None = None
+    penalty: tuple[float, ...] | None = None
+    alpha: float = 1.0
+    tol: float = 1e-7
+    max_iter: int = 2000
+
+    criterion = "tr(V'SV) / 2 - alpha |I - V'V|^2 / 4 - penalty 1'V1"
+    uses_starts = True
+
+    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+        size = float(op.leading(1)[0][0])
+        alpha = self.alpha * size
+        beta = np.array(self.penalty) if self.penalty is not None else np.zeros(k)
+        ascent = _Ascent(op, alpha, beta, self.tol, self.max_iter)
+        runs = [self._run(ascent, start.T) for start in starts]
+        values = np.array([run[3] for run in runs])
+        best = first_max(values - values.min())
+        V, n, converged, value = runs[best]
+        empty = np.flatnonzero(~V.any(axis=0))
+        if empty.size:
+            raise OptionError(
+                f"penalty={beta[empty[0]]:g} leaves no loading in component {empty[0] + 1}; with this alpha "
+                f"it must be below {size:g} there, the largest eigenvalue, and mostly far below."
+            )
+        details: dict[str, list[object]] = {"penalty": [float(one) for one in beta]}
+        if self.card is not None:
+            details["card hit"] = [np.count_nonzero(V[:, j]) == self.card[j] for j in range(k)]
+        return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
+
+    def _run(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
+        rough = 0.0 if self.card is None or min(self.card) >= len(start) else ROUGH
+        V, n, converged = ascent.climb(_positive(start), np.ones(start.shape, dtype=bool), rough)
+        if self.card is not None:
+            size = V / np.maximum(V.max(axis=0), np.finfo(float).tiny)
+            if rough:  # what is closer than it has settled ties
+                size = 10.0 * rough * np.round(size / (10.0 * rough))
+            kept = [min(card, max(int(np.count_nonzero(size[:, j])), 1)) for j, card in enumerate(self.card)]
+            allowed = np.column_stack([hard(size[:, [j]], card)[:, 0] > 0 for j, card in enumerate(kept)])
+            V, more, converged = ascent.climb(np.where(allowed, V, 0.0), allowed, 0.0)
+            n += more
+        return V, n, converged, ascent.value(V)
+
+
+class _Ascent:
+    """One coordinate after another: each maximises a quartic over the nonnegative numbers."""
+
+    def __init__(self, op: Operator, alpha: float, beta: np.ndarray, tol: float, max_iter: int):
+        self.op, self.alpha, self.beta, self.tol, self.max_iter = op, alpha, beta, tol, max_iter
+        self.columns = Columns(op.columns, op.p)
+        self.variances = op.diagonal()
+
+    def value(self, V: np.ndarray) -> float:
+        """Return the criterion."""
+        away = np.eye(V.shape[1]) - V.T @ V
+        products = self.op.products(V)
+        return float(
+            0.5 * np.trace(products) - 0.25 * self.alpha * (away**2).sum() - self.beta @ V.sum(axis=0)
+        )
+
+    def climb(self, V: np.ndarray, allowed: np.ndarray, rough: float) -> tuple[np.ndarray, int, bool]:
+        """Sweep over the `allowed` coordinates until none changes by more than `rough` or the tolerance."""
+        V = V.copy()
+        tol = max(rough, self.tol)
+        reach = np.flatnonzero(allowed.any(axis=1))
+        places = {r: np.flatnonzero(allowed[r]).tolist() for r in reach.tolist()}
+        for sweep in range(1, self.max_iter + 1):
+            full = sweep % FULL_SWEEP == 1
+            rows = reach if full else reach[V[reach].any(axis=1)]
+            G = np.ascontiguousarray(self.op.dot(V).T)
+            C = V.T @ V
+            change = 0.0
+            for batch in range(0, rows.size, BATCH):
+                part = rows[batch : batch + BATCH]
+                for r, column in zip(part.tolist(), self._fetch(part), strict=True):
+                    change = max(change, self._row(V[r], G, C, r, column, places[r]))
+            if change <= tol and (full or rows.size == reach.size):
+                return V, sweep, True
+        return V, self.max_iter, False
+
+    def _fetch(self, part: np.ndarray) -> np.ndarray:
+        return self.columns.rows(part) if self.op.p <= KEPT_ORDER else self.op.columns(part).T
+
+    def _row(
+        self, v: np.ndarray, G: np.ndarray, C: np.ndarray, r: int, column: np.ndarray, places: list[int]
+    ) -> float:
+        """Update the loadings v of variable r in place; returns the largest change."""
+        alpha, variance, largest = self.alpha, float(self.variances[r]), 0.0
+        for s in places:
+            old = float(v[s])
+            # the quartic -alpha/4 x^4 + c2/2 x^2 + c1 x in x = v_rs, at everything else
+            diagonal = float(C[s, s])
+            others = float(v @ v) - old * old
+            c2 = variance + alpha * (1.0 - (diagonal - old * old) - others)
+            cross = float(C[s] @ v) - diagonal * old - old * others
+            c1 = float(G[s, r]) - variance * old - alpha * cross - float(self.beta[s])
+            new = best_root(alpha, c2, c1)
+            if new != old:
+                step = new - old
+                C[s] += step * v
+                C[:, s] = C[s]
+                C[s, s] = diagonal + step * (2.0 * old + step)
+                v[s] = new
+                G[s] += step * column
+                largest = max(largest, abs(step))
+        return largest
+
+
+def best_root(alpha: float, c2: float, c1: float) -> float:
+    """Return the x >= 0 that maximises -alpha/4 x^4 + c2/2 x^2 + c1 x."""
+    if c2 <= 0.0 and c1 <= 0.0:
+        return 0.0
+    # x^3 + q x + d = 0
+    q, d = -c2 / alpha, -c1 / alpha
+    half, third = 0.5 * d, q / 3.0
+    inside = half * half + third**3
+    if inside > 0.0:
+        root = math.sqrt(inside)
+        x = math.cbrt(-half - root) if half > 0 else math.cbrt(-half + root)
+        x = x - third / x if x != 0.0 else 0.0
+    else:  # three real roots: the largest (rounding may have made all of them zero)
+        size = math.sqrt(max(-third, 0.0))
+        cube = size**3
+        x = 2.0 * size * math.cos(math.acos(max(-1.0, min(1.0, -half / cube))) / 3.0) if cube > 0.0 else size
+    if x <= 0.0:
+        return 0.0
+    slope = 3.0 * x * x + q
+    if slope != 0.0:
+        x -= (x**3 + q * x + d) / slope
+    return x if x > 0.0 and x * x * (0.5 * c2 - 0.25 * alpha * x * x) + c1 * x > 0.0 else 0.0
+
+
+def _positive(start: np.ndarray) -> np.ndarray:
+    """Return the larger of positive and negative part of every column, at unit length."""
+    up, down = np.maximum(start, 0.0), np.maximum(-start, 0.0)
+    return unit(np.where((down**2).sum(axis=0) > (up**2).sum(axis=0) * (1.0 + 1e-10), down, up))

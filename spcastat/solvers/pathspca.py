@@ -1,0 +1,70 @@
+"""The greedy path of supports with its certificate of optimality.
+
+d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis", Journal
+of Machine Learning Research: the approximate greedy search of section 3 and the conditions of section 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.ties import first_max
+from spcastat.operators import Operator
+from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.optimality import variance_bound
+from spcastat.solvers.power import renormalised
+
+#: A bound this close to the variance, as a share of it, proves that no better support exists.
+PROVED = 1e-6
+#: Deflations that leave a covariance matrix, without which there is nothing to certify.
+KEEPS_COVARIANCE = ("projection", "schur", "orthogonalised")
+
+
+@dataclass(frozen=True)
+class PathSPCA(ComponentSolver):
+    """Supports that grow by the variable with the largest score (a_i'x)^2.
+
+    x is the unit score of the present component, the leading left singular vector of the columns in the
+    support; the first variable is the one of largest variance. The score bounds from below what a variable
+    adds to the largest eigenvalue, and costs one product with S instead of an eigenvalue for each.
+
+    Attributes
+    ----------
+    card : tuple of int
+        Nonzeros of each component.
+    certify : bool
+        Report for each component an upper bound on the variance that so many nonzeros can have at this
+        deflation, and whether it is met: then the support is globally optimal.
+    deflation : str
+        "projection" by default.
+    """
+
+    card: tuple[int, ...]
+    certify: bool = True
+    deflation: str = "projection"
+
+    criterion = "adjusted variance"
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        card = self.card[progress.done]
+        support = np.array([first_max(view.diagonal())])
+        columns = view.columns(support)
+        while support.size < card:
+            block = columns[support]
+            vector = top_eigh(0.5 * (block + block.T), 1)[1][:, 0]
+            scores = (columns @ vector) ** 2  # (a_i'x)^2 up to the factor 1 / eigenvalue
+            scores[support] = -1.0
+            support = np.append(support, first_max(scores))
+            columns = np.column_stack([columns, view.columns(support[-1:])])
+        chosen = np.zeros(view.p)
+        chosen[support] = 1.0
+        v, raw = renormalised(view, chosen)
+        variance = float(raw @ raw)
+        details: dict[str, object] = {"variance": variance}
+        if self.certify and self.deflation in KEEPS_COVARIANCE and variance > 0:
+            bound = variance_bound(view, v, card, (1.0 + PROVED) * variance)
+            details |= {"variance bound": bound, "optimal": bound <= (1.0 + PROVED) * variance}
+        return Component(v, "exact", card, raw, details)

@@ -1,0 +1,193 @@
+"""Sparse PCA as a regression with an elastic net penalty, alternated with a Procrustes rotation.
+
+Zou, Hastie and Tibshirani (2006), "Sparse principal component analysis", Journal of Computational and
+Graphical Statistics 15: Algorithm 1 and section 4 (SPCA); Dou, Dai, Xu and Zhang, "Sparse unsupervised
+dimensionality reduction algorithms": Algorithm 1 (sPCA-OS, with Y = Psi Phi' in step 3).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from spcastat.errors import OptionError
+from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.elastic_net import Columns, elastic_net
+from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import tie_width, top
+from spcastat.operators import Operator
+from spcastat.solvers.base import JointSolver, Solution
+
+#: The ridge, in mean variances, where there is nothing for it to do but to keep systems regular.
+SMALL_RIDGE = 1e-6
+#: Up to this many variables it is tested whether S has full rank.
+RANK_ORDER = 3000
+
+
+@dataclass(frozen=True)
+class Regression(JointSolver):
+    """What both methods share: elastic nets for the loadings at fixed targets, then new targets.
+
+    Attributes
+    ----------
+    card : tuple of int or None
+        Nonzeros of each component: every elastic net follows its path down to the smallest penalty
+        before one variable more would enter. The penalties of the last sweep are reported.
+    penalty : tuple of float or None
+        The l1 penalty of each component.
+    ridge : float or None
+        The l2 penalty, in units of the mean variance of the variables (for a correlation matrix these
+        are the paper's own). Infinity is the limit in which the elastic net is soft thresholding, as
+        Zou et al. advise for more variables than rows. None is 1e-6 where S has full rank, which leaves
+        the lasso, and infinity where it has not (or where that is not known above 3000 variables).
+    tol : float
+        Converged when a sweep changes no loading of unit length by more than this.
+    max_iter : int
+        Sweeps, at most.
+    """
+
+    card: tuple[int, ...] | None = None
+    penalty: tuple[float, ...] | None = None
+    ridge: float | None = None
+    tol: float = 1e-8
+    max_iter: int = 5000
+
+    #: The l1 penalty of the criterion over that of the elastic net with a factor of 1/2 before its squares.
+    factor: ClassVar[float]
+
+    @abstractmethod
+    def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
+        """Return X'Y, shape (p, k), at PCA's loadings `V`, shape (p, k)."""
+
+    @abstractmethod
+    def targets(self, op: Operator, W: np.ndarray, SW: np.ndarray) -> np.ndarray:
+        """Return X'Y, shape (p, k), for the targets Y that are best at loadings W, by Procrustes."""
+
+    @abstractmethod
+    def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
+        """Return the criterion at loadings W and targets with X'Y = B, but for the l1 term."""
+
+    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+        share = (SMALL_RIDGE if _full_rank(op) else np.inf) if self.ridge is None else self.ridge
+        ridge = share * op.total / op.p
+        columns = Columns(op.columns, op.p)
+        B = self.first_targets(op, starts[0].T)
+        W = np.zeros((op.p, k))
+        levels = np.zeros(k)
+        V, converged, sweep = unit(starts[0].T), False, 0
+        while not converged and sweep < self.max_iter:
+            sweep += 1
+            for j in range(k):
+                W[:, j], levels[j] = self._loadings(columns, B[:, j], ridge, W[:, j], j)
+            last, V = V, unit(W)
+            SW = op.dot(W)
+            converged = bool(np.abs(V - last).max() <= self.tol)
+            if not converged:
+                B = self.targets(op, W, SW)
+        penalties = self.factor * levels
+        value = self.value(op.total, W, SW, B, ridge) + float(penalties @ np.abs(W).sum(axis=0))
+        details = {"penalty": [float(penalty) for penalty in penalties]}
+        if self.card is not None:
+            details["card hit"] = [np.count_nonzero(V[:, j]) == self.card[j] for j in range(k)]
+        return Solution(V, "converged" if converged else "max_iter", sweep, value, np.array([value]), details)
+
+    def _loadings(
+        self, columns: Columns, b: np.ndarray, ridge: float, last: np.ndarray, j: int
+    ) -> tuple[np.ndarray, float]:
+        card = None if self.card is None else self.card[j]
+        level = 0.0 if self.penalty is None else self.penalty[j] / self.factor
+        if np.isfinite(ridge):
+            w, level = elastic_net(columns, b, ridge, last, penalty=level, card=card)
+        else:
+            if card is not None:
+                level = threshold_for(b, card)
+            w = np.sign(b) * np.maximum(np.abs(b) - level, 0.0)
+            if card is not None:
+                w[~top(np.abs(b), card)] = 0.0
+        if not w.any():
+            raise OptionError(
+                f"penalty={self.factor * level:g} leaves no loading in component {j + 1}; there it must be "
+                f"in [0, {self.factor * float(np.abs(b).max()):g})."
+            )
+        return w, level
+
+
+@dataclass(frozen=True)
+class Zou(Regression):
+    """min |X - X W A'|^2 + ridge |W|^2 + sum_j penalty_j |w_j|_1 with A'A = I, in variance units.
+
+    The options are those of `Regression`.
+    """
+
+    factor = 2.0
+    criterion = "penalised residual variance |X - XWA'|^2 / (n - 1)"
+
+    def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
+        return op.dot(V)
+
+    def targets(self, op: Operator, W: np.ndarray, SW: np.ndarray) -> np.ndarray:
+        left, _, right = np.linalg.svd(SW, full_matrices=False)
+        return op.dot(left @ right)
+
+    def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
+        if np.isfinite(ridge):
+            return total + float((W * (SW + ridge * W - 2.0 * B)).sum())
+        return total + float((W * (W - 2.0 * B)).sum())
+
+
+@dataclass(frozen=True)
+class OptimalScoring(Regression):
+    """min |Y - XW|^2 / 2 + ridge |W|^2 / 2 + sum_j penalty_j |w_j|_1 with Y'Y = I.
+
+    X is in units in which X'X = S, so the penalties are in units of a standard deviation. The other
+    options are those of `Regression`.
+
+    Attributes
+    ----------
+    ridge : float
+        The paper's delta^2, in units of the mean variance of the variables. It is what makes directions
+        of large variance the best ones: without it every direction in the span of X fits perfectly.
+    """
+
+    ridge: float = 1.0
+
+    factor = 1.0
+    criterion = "penalised residual |Y - XW|^2 / 2 of the scoring"
+
+    def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
+        SV = op.dot(V)
+        return np.asarray(SV / np.sqrt(np.einsum("ij,ij->j", V, SV)))
+
+    def targets(self, op: Operator, W: np.ndarray, SW: np.ndarray) -> np.ndarray:
+        C = W.T @ SW
+        values, vectors = top_eigh(0.5 * (C + C.T), C.shape[0])
+        kept = values > 1e-14 * values[0]
+        return np.asarray(SW @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T)
+
+    def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
+        quadratic = SW + ridge * W if np.isfinite(ridge) else W
+        return 0.5 * W.shape[1] + float((W * (0.5 * quadratic - B)).sum())
+
+
+def threshold_for(b: np.ndarray, card: int) -> float:
+    """Return the smallest soft threshold that leaves at most `card` values, and one of any that tie."""
+    size = np.abs(b)
+    kept = top(size, card)
+    smallest = size[kept].min()
+    below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
+    return float(below.max()) if below.size else 0.0
+
+
+def _full_rank(op: Operator) -> bool:
+    """Return whether the smallest eigenvalue of S exceeds rounding."""
+    if op.rank_limit < op.p or op.p > RANK_ORDER:
+        return False
+    S = op.block(np.arange(op.p))
+    try:
+        np.linalg.cholesky(0.5 * (S + S.T) - 1e-10 * op.total / op.p * np.eye(op.p))
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -1,0 +1,290 @@
+"""Robust sparse PCA by projection pursuit: the grid algorithm.
+
+Croux, Filzmoser and Fritz (2013), "Robust sparse principal component analysis", Technometrics 55; the grid
+algorithm is that of Croux, Filzmoser and Oliveira (2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from spcastat.errors import OptionError
+from spcastat.kernels.scales import SCALES
+from spcastat.kernels.ties import top
+from spcastat.operators import Operator, Rows
+from spcastat.solvers.base import Component, ComponentSolver, Progress
+
+#: The bracket of the penalty is halved until it is narrower than this share of its upper end.
+BRACKET = 1e-2
+#: Sweeps end when one raises the criterion by no more than this share.
+QUIET = 1e-6
+#: An angle must raise the criterion by this share of the variance to be taken.
+GAIN = 1e-12
+#: So many numbers are looked at together.
+BLOCK = 1_000_000
+#: Columns are kept at hand up to this many numbers.
+AT_HAND = 4_000_000
+
+
+@dataclass(frozen=True)
+class SPCAGrid(ComponentSolver):
+    """max scale(X a)^2 - penalty |a|_1 over unit a, in the planes of a and one variable in turn.
+
+    The scale does not depend on where the data are centred, so neither do the loadings. For robust scores
+    give a robust centre, as in ``center=df.median()``. Later components are sought on the rows that are
+    left after deflation (the paper turns the data into the orthogonal complement instead, which makes
+    loadings orthogonal but less sparse).
+
+    Attributes
+    ----------
+    card : tuple of int or None
+        Nonzeros of each component, by the smallest penalty that gives them (to 1 %). Where no penalty
+        does, the largest of too many are kept and their loadings searched for anew.
+    penalty : tuple of float or None
+        The penalty of each component, in units of variance.
+    spread : {"mad", "sd", "qn"}
+        The estimator of scale: median absolute deviation, standard deviation, or Qn (Rousseeuw and Croux
+        1993; the slowest).
+    grid : int
+        Angles in a plane. Sweep i looks at them over an arc of pi / 2^i around the present angle.
+    sweeps : int
+        Sweeps over all variables after the first, at most.
+    deflation : str
+        A name in ROW_DEFLATIONS.
+    """
+
+    card: tuple[int, ...] | None = None
+    penalty: tuple[float, ...] | None = None
+    spread: Literal["mad", "sd", "qn"] = "mad"
+    grid: int = 25
+    sweeps: int = 10
+    deflation: str = "projection"
+
+    needs = "rows"
+    criterion = "squared scales of the scores on the deflated rows, summed over the components"
+
+    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+        assert isinstance(view, Rows)
+        search = _Search(view, self.spread, self.grid, self.sweeps)
+        if self.penalty is not None:
+            return self._finish(view, search, search.at(self.penalty[progress.done]), {})
+        assert self.card is not None
+        card = self.card[progress.done]
+        found, hit = _by_card(search, card)
+        return self._finish(view, search, found, {"by penalty": hit, "card hit": found.card == card})
+
+    def _finish(self, view: Rows, search: _Search, found: _Found, details: dict[str, object]) -> Component:
+        details = {"penalty": found.penalty, **details, "robust variance": found.variance}
+        length = float(np.linalg.norm(view.forward(found.a)))  # so that "residual" is "projection" here
+        return Component(found.a, "converged", found.sweeps, found.a * length, details, found.variance)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Loadings, the squared scale of their scores, and the penalty under which they were found."""
+
+    a: np.ndarray
+    variance: float
+    penalty: float
+    sweeps: int
+
+    @property
+    def card(self) -> int:
+        return int(np.count_nonzero(self.a))
+
+
+def _by_card(search: _Search, card: int) -> tuple[_Found, bool]:
+    """Return the loadings with `card` nonzeros, and whether a penalty alone gives them."""
+    if card >= search.view.p:
+        found = search.at(0.0)
+        return found, found.card == card
+    high = search.lone_penalty()
+    best: _Found | None = None
+    many: _Found | None = None
+    low = high
+    for _ in range(40):  # down until there are enough nonzeros
+        found = search.at(low)
+        if found.card > card:
+            many = found
+            break
+        if found.card == card:
+            best = found
+        high, low = low, 0.5 * low
+    while many is not None and high - low > BRACKET * high:
+        middle = 0.5 * (low + high)
+        found = search.at(middle)
+        if found.card > card:
+            low, many = middle, found
+        else:
+            high = middle
+            if found.card == card:
+                best = found
+    if best is not None:
+        return best, True
+    if many is None:  # the data themselves have fewer nonzeros to give
+        return search.at(0.0), False
+    kept = np.flatnonzero(top(np.abs(many.a), card))
+    found = search.at(many.penalty, kept)
+    return (found if found.card == card else search.cut(many, kept)), False
+
+
+class _Search:
+    """The grid algorithm on the rows of one view."""
+
+    def __init__(self, view: Rows, spread: str, grid: int, sweeps: int):
+        self.view = view
+        self.spread = spread
+        self.grid = grid
+        self.sweeps = sweeps
+        self.rows, self.root = _whole_rows(view)
+        self.held: np.ndarray | None = None
+        if len(self.rows) * view.p <= AT_HAND:
+            self.held = self.scores(np.eye(view.p)).T
+        scales = np.concatenate([self.variances(self.columns(J)) for J in self._chunks(np.arange(view.p), 1)])
+        self.single = scales
+        rounded = np.round(scales / max(float(scales.max()), np.finfo(float).tiny), 10)
+        self.order = np.argsort(-rounded, kind="stable")
+        if not scales.max() > 0:
+            raise OptionError(
+                f"spread={spread!r} is zero for every variable (of what deflation left): too many of their "
+                "values coincide. Use another of 'mad', 'qn' and 'sd', or leave such variables out."
+            )
+
+    def scores(self, V: np.ndarray) -> np.ndarray:
+        """Return the unweighted scores, rows repeated by their weight."""
+        return (self.view.forward(V)[self.rows].T / self.root).T
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        """Return the variables J of the view, shape (len(J), n)."""
+        if self.held is not None:
+            return self.held[J]
+        selector = np.zeros((self.view.p, len(J)))
+        selector[J, np.arange(len(J))] = 1.0
+        return self.scores(selector).T
+
+    def variances(self, Z: np.ndarray) -> np.ndarray:
+        """Return the squared scales along the last axis."""
+        return SCALES[self.spread](Z) ** 2
+
+    def _chunks(self, J: np.ndarray, angles: int) -> list[np.ndarray]:
+        size = max(1, BLOCK // (len(self.rows) * angles))
+        return [J[i : i + size] for i in range(0, len(J), size)]
+
+    def in_plane(self, y: np.ndarray, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Return the squared scales of y cos + z sin for every z and angle, shape (len(Z), len(angles))."""
+        c, s = np.cos(angles), np.sin(angles)
+        if self.spread == "sd":
+            dy, dZ = y - y.mean(), Z - Z.mean(axis=1, keepdims=True)
+            products = np.column_stack([np.einsum("ij,ij->i", dZ, dZ), dZ @ dy]) / (len(y) - 1)
+            own = float(dy @ dy) / (len(y) - 1)
+            return own * c**2 + 2.0 * np.outer(products[:, 1], c * s) + np.outer(products[:, 0], s**2)
+        return self.variances(y * c[:, None] + Z[:, None, :] * s[:, None])
+
+    def lone_penalty(self) -> float:
+        """Return a penalty at which about one variable is left: what any second one gains for its price."""
+        first = self.order[0]
+        y = self.columns(np.array([first]))[0]
+        half = 0.5 * np.pi * 0.5 ** np.arange(1, 12)
+        angles = np.concatenate([half, -half])
+        price = np.cos(angles) + np.abs(np.sin(angles)) - 1.0
+        best = 0.0
+        for J in self._chunks(np.delete(np.arange(self.view.p), first), len(angles)):
+            gain = self.in_plane(y, self.columns(J), angles) - self.single[first]
+            best = max(best, float((gain / price).max()))
+        return 1.01 * best if best > 0 else float(self.single[first])
+
+    def cut(self, found: _Found, kept: np.ndarray) -> _Found:
+        """Return what was found with the loadings of other variables than `kept` set to zero."""
+        a = np.zeros_like(found.a)
+        a[kept] = found.a[kept] / np.linalg.norm(found.a[kept])
+        return _Found(a, float(self.variances(self.scores(a))), found.penalty, found.sweeps)
+
+    def at(self, penalty: float, among: np.ndarray | None = None) -> _Found:
+        """Search at one penalty; with `among`, on these variables alone and without a price for them."""
+        order = self.order if among is None else self.order[np.isin(self.order, among)]
+        price = penalty if among is None else 0.0
+        state = _State(self, order, price)
+        done, value = 0, -np.inf
+        while done <= self.sweeps:
+            state.sweep(order, np.pi * 0.5**done, done == 0)
+            done += 1
+            before, value = value, state.criterion()
+            if done > 2 and value - before <= QUIET * float(self.single.max()):
+                break
+        return _Found(state.a / np.linalg.norm(state.a), float(self.variances(state.y)), penalty, done)
+
+
+class _State:
+    """Present loadings a and scores y."""
+
+    def __init__(self, search: _Search, order: np.ndarray, price: float):
+        self.search = search
+        self.price = price
+        self.a = np.zeros(search.view.p)
+        self.a[order[0]] = 1.0
+        self.y = search.columns(order[:1])[0]
+
+    def criterion(self) -> float:
+        return float(self.search.variances(self.y)) - self.price * float(np.abs(self.a).sum())
+
+    def sweep(self, order: np.ndarray, arc: float, first: bool) -> None:
+        """Turn a towards every variable in turn, by the best angle of the arc."""
+        search = self.search
+        self.a /= np.linalg.norm(self.a)
+        self.y = search.scores(self.a)
+        steps = np.linspace(-0.5, 0.5, search.grid)
+        steps = arc * (steps[:-1] if first else steps)
+        # A variable that has no loading is tried at few angles after the first sweep.
+        few = steps if first else 0.5 * arc * np.array([1.0, -1.0, 1 / 3, -1 / 3, 1 / 9, -1 / 9])
+        few = few[np.abs(few) > 1e-9]
+        for J in search._chunks(order, len(few)):
+            Z = search.columns(J)
+            wanted = self.gains(Z, few) | (self.a[J] != 0)
+            for j, z in zip(J[wanted], Z[wanted], strict=True):
+                if abs(self.a[j]) < 1.0 - 1e-12:
+                    self._turn(j, z, steps)
+
+    def gains(self, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Say for which variables without a loading an angle would raise the criterion."""
+        level = float(self.search.variances(self.y))
+        size = float(np.abs(self.a).sum())
+        price = self.price * (size * np.cos(angles) + np.abs(np.sin(angles)) - size)
+        return (self.search.in_plane(self.y, Z, angles) - price).max(axis=1) > level * (1.0 + GAIN)
+
+    def _turn(self, j: int, z: np.ndarray, steps: np.ndarray) -> None:
+        own = float(self.a[j])
+        others = np.sqrt(1.0 - own**2)
+        rest = self.a / others
+        rest[j] = 0.0
+        y = (self.y - own * z) / others
+        now = float(np.arcsin(own))
+        angles = np.concatenate([[0.0, now], now + steps])  # zero itself, then the present angle
+        size = float(np.abs(rest).sum())
+        price = self.price * (size * np.abs(np.cos(angles)) + np.abs(np.sin(angles)))
+        values = self.search.in_plane(y, z[None], angles)[0] - price
+        slack = GAIN * abs(float(values.max()))
+        best = int(np.argmax(values > values.max() - slack))
+        c, s = float(np.cos(angles[best])), float(np.sin(angles[best]))
+        self.a = c * rest
+        self.a[j] = s
+        self.y = c * y + s * z
+
+
+def _whole_rows(view: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows, repeated by their weight, and what each was multiplied by.
+
+    The weights follow from root^2 = weight / (sum of the weights - 1).
+    """
+    squares = view.root_weights**2
+    weights = squares / (squares.sum() - 1.0)
+    whole = np.round(weights)
+    if np.abs(weights - whole).max() > 1e-6:
+        raise OptionError(
+            "weights that are not whole numbers were given; a robust scale needs whole numbers (how often "
+            "each row counts). Round or multiply them, or use another method."
+        )
+    rows = np.repeat(np.arange(view.n), whole.astype(int))
+    return rows, view.root_weights[rows]

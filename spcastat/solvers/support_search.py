@@ -1,0 +1,291 @@
+"""The best support of one component that a deterministic search can find.
+
+Power iterations truncated to the cardinality run from every row of S at once, greedy supports and
+thresholded eigenvectors join them, and the best of what they reach is polished by exchanging one and
+two variables until nothing improves. Correlation matrices tie all one-variable starts: hence every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import numpy as np
+
+from spcastat.kernels.eig import bordered_top, top_eigh
+from spcastat.kernels.secular import bordered_lower
+from spcastat.kernels.thresholds import hard
+from spcastat.kernels.ties import first_max, top
+from spcastat.operators import Gram, Operator
+
+#: Rows that seed a start, at most: those of largest variance.
+SEEDS = 1500
+#: Sweeps of the truncated power iteration, at most.
+SWEEPS = 60
+#: Distinct supports that are polished by single exchanges, and by double ones.
+POLISHED, DEEP = 24, 3
+#: An exchange must raise the value by this share.
+GAIN = 1e-11
+#: Double exchanges form matrices of order p: above this order they are confined to the largest gains.
+PAIR_ORDER = 600
+
+Keep = Callable[[], bool]
+
+
+def best_support(
+    S: np.ndarray | Operator, c: int, *, running: Keep | None = None
+) -> tuple[float, np.ndarray]:
+    """Search for the largest eigenvalue of S[J, J] over supports J of `c` variables.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p) or Operator
+        Symmetric positive semidefinite, up to rounding.
+    c : int
+        From 1 to p.
+    running : callable or None
+        Asked now and then; False ends the search with the best support so far.
+
+    Returns
+    -------
+    value : float
+        The largest eigenvalue of S[J, J].
+    support : ndarray of int, shape (c,)
+        J in ascending order. Of supports that tie, the one met first: the same input gives the same answer.
+    """
+    op = S if isinstance(S, Operator) else Gram(S)
+    go_on: Keep = running or (lambda: True)
+    variances = op.diagonal()
+    if c >= op.p:
+        return float(op.leading(1)[0][0]), np.arange(op.p)
+    if c == 1:
+        best = first_max(variances)
+        return float(variances[best]), np.array([best])
+    pool = _Pool(op, c)
+    for supports in _candidates(op, c, go_on):
+        pool.add(supports)
+    visited: set[tuple[int, ...]] = set()
+    for support in pool.best(POLISHED):
+        if not go_on():
+            break
+        pool.add(_polish(op, support, go_on, visited)[None])
+    tried: set[tuple[int, ...]] = set()
+    for support in pool.best(DEEP):
+        if not go_on():
+            break
+        pool.add(_polish(op, support, go_on, tried, pairs=True)[None])
+    support = pool.best(1)[0]
+    return pool.values[tuple(support)], support
+
+
+def improve_support(S: np.ndarray | Operator, support: np.ndarray, c: int) -> np.ndarray:
+    """Fill `support` up to `c` variables greedily, then exchange one and two until nothing improves.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p) or Operator
+    support : ndarray of int
+        At least one and at most c variables.
+    c : int
+
+    Returns
+    -------
+    ndarray of int, shape (c,)
+    """
+    op = S if isinstance(S, Operator) else Gram(S)
+    return _polish(op, np.sort(_grow(op, support, c)), lambda: True, set(), pairs=True)
+
+
+class _Pool:
+    """Distinct supports and their values."""
+
+    def __init__(self, op: Operator, c: int):
+        self.op = op
+        self.c = c
+        self.values: dict[tuple[int, ...], float] = {}
+
+    def add(self, supports: np.ndarray) -> None:
+        """Take in supports, shape (m, c)."""
+        keys = dict.fromkeys(map(tuple, np.sort(supports, axis=1).tolist()))
+        new = [key for key in keys if key not in self.values]
+        if new:
+            self.values.update(zip(new, _values(self.op, np.array(new)).tolist(), strict=True))
+
+    def best(self, count: int) -> list[np.ndarray]:
+        """Return the supports of largest value; ties in the order in which they came."""
+        level = max(self.values.values()) or 1.0
+        rounded = {key: round(value / level, 10) for key, value in self.values.items()}
+        return [np.array(key) for key in sorted(rounded, key=lambda key: -rounded[key])[:count]]
+
+
+def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
+    """Return the leading eigenvalues on supports of shape (m, c)."""
+    used, place = np.unique(supports, return_inverse=True)
+    place = place.reshape(supports.shape)
+    if used.size > 4000:
+        blocks = np.stack([op.block(support) for support in supports])
+    else:
+        blocks = op.block(used)[place[:, :, None], place[:, None, :]]
+    return np.linalg.eigvalsh(0.5 * (blocks + blocks.transpose(0, 2, 1)))[:, -1]
+
+
+def _candidates(op: Operator, c: int, go_on: Keep) -> Iterator[np.ndarray]:
+    """Yield arrays of supports, shape (m, c)."""
+    variances = op.diagonal()
+    seeds = np.flatnonzero(top(variances, min(SEEDS, op.p)))
+    columns = op.columns(seeds)
+    partner = np.abs(columns)
+    partner[seeds, np.arange(seeds.size)] = -1.0
+    partners = np.argmax(partner, axis=0)
+    few = min(20, op.p)
+    vectors = op.leading(few)[1]
+    pairs = np.zeros_like(columns)
+    pairs[seeds, np.arange(seeds.size)] = 1.0
+    pairs[partners, np.arange(seeds.size)] = np.where(columns[partners, np.arange(seeds.size)] < 0, -1.0, 1.0)
+    for starts in (np.hstack([vectors, columns]), pairs):
+        yield _truncated_power(op, starts, c, go_on)
+        if not go_on():
+            return
+    strength = variances[seeds] + variances[partners]
+    strength = 0.5 * strength + np.sqrt(
+        0.25 * (variances[seeds] - variances[partners]) ** 2 + columns[partners, np.arange(seeds.size)] ** 2
+    )
+    for s in np.flatnonzero(top(strength, min(4, seeds.size))):
+        yield _grow(op, np.array([seeds[s], partners[s]]), c)[None]
+
+
+def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.ndarray:
+    """Return the supports on which power iterations from the columns of `V` come to rest, shape (m, c)."""
+    done: list[np.ndarray] = []
+    V = hard(V, c)
+    last = top(np.abs(V), c)
+    for _ in range(SWEEPS):
+        if not go_on():
+            break
+        W = op.dot(V)
+        V = hard(W, c)
+        marked = top(np.abs(W), c)
+        still = (marked != last).any(axis=0)
+        done.append(marked[:, ~still])
+        marked, V = marked[:, still], V[:, still]
+        if marked.shape[1] == 0:
+            return _as_supports(np.hstack(done))
+        last, first = np.unique(marked, axis=1, return_index=True)
+        V = V[:, first]
+    return _as_supports(np.hstack([*done, last]))
+
+
+def _as_supports(marked: np.ndarray) -> np.ndarray:
+    return np.nonzero(marked.T)[1].reshape(marked.shape[1], -1)
+
+
+def _grow(op: Operator, support: np.ndarray, c: int) -> np.ndarray:
+    """Add variables one by one, each the one that gives the largest eigenvalue."""
+    variances = op.diagonal()
+    columns = op.columns(support)
+    free = np.ones(op.p, dtype=bool)
+    free[support] = False
+    while support.size < c:
+        block = columns[support]
+        values, vectors = top_eigh(0.5 * (block + block.T), support.size)
+        candidates = np.flatnonzero(free)
+        gains = bordered_top(values, vectors.T @ columns[candidates].T, variances[candidates])
+        new = candidates[first_max(gains)]
+        support = np.append(support, new)
+        columns = np.hstack([columns, op.columns(support[-1:])])
+        free[new] = False
+    return support
+
+
+def _polish(
+    op: Operator, support: np.ndarray, go_on: Keep, visited: set[tuple[int, ...]], pairs: bool = False
+) -> np.ndarray:
+    """Exchange one variable, or where that fails and `pairs` is set two, until nothing improves.
+
+    Ends early at a support in `visited`, from where it went on before, and adds those it passes.
+    """
+    value = float(_values(op, support[None])[0])
+    while go_on() and tuple(support.tolist()) not in visited:
+        visited.add(tuple(support.tolist()))
+        columns = op.columns(support)
+        found = _best_exchange(op, support, columns, value)
+        if found is None and pairs:
+            found = _pair_exchange(op, support, columns, value, go_on)
+        if found is None:
+            break
+        support, value = found
+    return support
+
+
+def _best_exchange(
+    op: Operator, support: np.ndarray, columns: np.ndarray, value: float
+) -> tuple[np.ndarray, float] | None:
+    """Return the support after the best exchange of one variable, and its value; None if none improves.
+
+    The bordered matrix [[B, b], [b', d]] has an eigenvalue above `value` exactly where
+    d + b' (value - B)^-1 b > value, which tests all exchanges at once; only those that pass are ranked.
+    """
+    c = support.size
+    rest = np.array([np.delete(np.arange(c), i) for i in range(c)])
+    block = columns[support]
+    block = 0.5 * (block + block.T)
+    theta, Q = np.linalg.eigh(block[rest[:, :, None], rest[:, None, :]])
+    free = np.setdiff1d(np.arange(op.p), support)
+    squares = np.matmul(Q.transpose(0, 2, 1), columns[free].T[rest]) ** 2  # (c, c - 1, free)
+    corner = op.diagonal()[free]
+    gap = np.maximum(value * (1.0 + GAIN) - theta, 1e-13 * abs(value) + 1e-300)
+    out, into = np.nonzero(np.einsum("isf,is->if", squares, 1.0 / gap) + corner > value * (1.0 + GAIN))
+    if out.size == 0:
+        return None
+    estimate = bordered_lower(theta[out].T, squares[out, :, into].T, corner[into])
+    some = np.flatnonzero(top(estimate, min(12, out.size)))
+    trial = np.array([np.append(support[rest[out[t]]], free[into[t]]) for t in some])
+    values = _values(op, trial)
+    best = first_max(values)
+    if values[best] <= value * (1.0 + GAIN):
+        return None
+    return np.sort(trial[best]), float(values[best])
+
+
+def _pair_exchange(
+    op: Operator, support: np.ndarray, columns: np.ndarray, value: float, go_on: Keep
+) -> tuple[np.ndarray, float] | None:
+    """Return a support in which two variables are exchanged for two others, if one improves.
+
+    With B the block that stays and T = S + S_FB (value - B)^-1 S_BF on the free variables F, a pair a, b
+    improves where (value - T_aa)(value - T_bb) < T_ab^2.
+    """
+    c = support.size
+    if c < 3:
+        return None
+    level = value * (1.0 + GAIN)
+    variances = op.diagonal()
+    free = np.setdiff1d(np.arange(op.p), support)
+    block = columns[support]
+    block = 0.5 * (block + block.T)
+    full = op.block(free) if free.size <= PAIR_ORDER else None
+    for out in combinations(range(c), 2):
+        if not go_on():
+            return None
+        rest = np.delete(np.arange(c), out)
+        theta, Q = np.linalg.eigh(block[np.ix_(rest, rest)])
+        gap = np.maximum(level - theta, 1e-13 * abs(value) + 1e-300)
+        root = (columns[free][:, rest] @ Q) / np.sqrt(gap)
+        corner = variances[free] + (root**2).sum(axis=1)
+        if full is None:
+            near = np.flatnonzero(top(corner, PAIR_ORDER))
+            T = op.block(free[near])
+        else:
+            near, T = np.arange(free.size), full
+        T = T + root[near] @ root[near].T
+        slack = np.maximum(level - corner[near], 0.0)
+        gain = T**2 - np.outer(slack, slack)
+        np.fill_diagonal(gain, -np.inf)
+        if not gain.max() > 0.0:
+            continue
+        a, b = divmod(int(np.argmax(gain)), near.size)
+        trial = np.sort(np.append(support[rest], free[near[[a, b]]]))
+        found = float(_values(op, trial[None])[0])
+        if found > level:
+            return trial, found
+    return None

@@ -1,0 +1,143 @@
+"""Every component of a fit against brute force on what the components before it leave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spcastat.certify.certificate as module
+from spcastat.certify import certify
+from spcastat.operators import Gram, build, standardise
+
+from .conftest import matrices, values_of_supports
+
+
+def sparse_loadings(S: np.ndarray, cards: list[int], rng: np.random.Generator) -> np.ndarray:
+    """Unit columns with the given numbers of nonzeros: the best on random supports, and random signs."""
+    V = np.zeros((len(S), len(cards)))
+    for i, card in enumerate(cards):
+        J = rng.choice(len(S), card, replace=False)
+        V[J, i] = rng.standard_normal(card)
+    return V / np.linalg.norm(V, axis=0)
+
+
+def remainders(S: np.ndarray, V: np.ndarray) -> list[np.ndarray]:
+    """The Schur complements in front of each component."""
+    left = [S]
+    for v in V.T[:-1]:
+        Sv = left[-1] @ v
+        left.append(left[-1] - np.outer(Sv, Sv) / (v @ Sv))
+    return left
+
+
+def test_each_component_against_brute_force(rng):
+    for kind, S in matrices(rng, 64, 8):
+        if kind == "constant" or len(S) < 4:
+            continue
+        cards = rng.integers(1, len(S), size=3).tolist()
+        V = sparse_loadings(S, cards, rng)
+        if np.linalg.matrix_rank(S) < 4:
+            continue
+        for certificate, left, v in zip(certify(Gram(S), V), remainders(S, V), V.T, strict=True):
+            best = max(values_of_supports(left, certificate.cardinality).values())
+            assert certificate.value == pytest.approx(v @ left @ v, rel=1e-9)
+            assert certificate.upper_bound >= best * (1 - 1e-12)
+            assert certificate.upper_bound <= best * (1 + 1e-9) + 1e-12 * np.trace(S)
+            assert certificate.best_known == pytest.approx(best, rel=1e-9)
+            if certificate.value <= 1e-9 * np.trace(S):  # v was explained by those before
+                continue
+            expected = 100 * (certificate.upper_bound / certificate.value - 1)
+            assert certificate.gap == pytest.approx(expected, rel=1e-6, abs=1e-9)
+            if certificate.optimal:
+                assert certificate.value >= best * (1 - 1.1e-9)
+
+
+def test_optimal_components_are_called_optimal(rng):
+    S = np.cov(rng.standard_normal((30, 8)), rowvar=False)
+    best = values_of_supports(S, 3)
+    J = list(max(best, key=lambda key: best[key]))
+    v = np.zeros(8)
+    v[J] = np.linalg.eigh(S[np.ix_(J, J)])[1][:, -1]
+    (certificate,) = certify(Gram(S), v[:, None])
+    assert certificate.optimal
+    assert certificate.gap <= 1e-7
+    v[J[0]] += 1e-3  # the same support with other weights is not the best
+    (certificate,) = certify(Gram(S), (v / np.linalg.norm(v))[:, None])
+    assert not certificate.optimal
+    assert certificate.gap > 1e-7
+    assert certificate.support.tolist() == J
+
+
+def test_names_of_the_proofs(rng):
+    S = np.cov(rng.standard_normal((40, 6)), rowvar=False)
+    vectors = np.linalg.eigh(S)[1][:, ::-1]
+    (full,) = certify(Gram(S), vectors[:, :1])
+    assert (full.proof, full.optimal, full.nodes) == ("full cardinality", True, 0)
+    one = np.zeros((6, 1))
+    one[int(np.argmax(np.diag(S)))] = 1.0
+    (single,) = certify(Gram(S), one)
+    assert (single.proof, single.optimal) == ("largest variance", True)
+
+
+def test_rows_and_covariance_give_the_same(rng):
+    X = rng.standard_normal((7, 12))
+    S = np.cov(X, rowvar=False)
+    rows = build(X, None, standardise(X, None, True, False, range(12)), keep_rows=True)
+    assert not isinstance(rows, Gram)
+    V = sparse_loadings(S, [4, 3], rng)
+    for a, b in zip(certify(rows, V), certify(Gram(S), V), strict=True):
+        assert a.value == pytest.approx(b.value, rel=1e-10)
+        assert a.upper_bound == pytest.approx(b.upper_bound, rel=1e-10)
+        assert (a.cardinality, a.proof, a.optimal) == (b.cardinality, b.proof, b.optimal)
+
+
+def test_what_is_left_may_be_nothing(rng):
+    """Rank two: the third component is measured against rounding."""
+    X = rng.standard_normal((2, 6))
+    S = X.T @ X
+    V = np.linalg.eigh(S)[1][:, ::-1][:, :3]
+    first, second, third = certify(Gram(S), V)
+    assert first.optimal
+    assert second.optimal
+    assert third.optimal
+    assert third.upper_bound <= 1e-12 * np.trace(S)
+
+
+def test_many_variables_get_cheap_bounds(rng, monkeypatch):
+    monkeypatch.setattr(module, "DENSE_VARIABLES", 5)
+    S = np.cov(rng.standard_normal((40, 8)), rowvar=False)
+    V = sparse_loadings(S, [3, 2], rng)
+    for certificate, left in zip(certify(Gram(S), V), remainders(S, V), strict=True):
+        assert certificate.upper_bound >= max(values_of_supports(left, certificate.cardinality).values())
+        assert "too many variables" in certificate.proof
+        assert certificate.nodes == 0
+
+
+def test_interruption_returns_every_component(rng):
+    S = np.corrcoef(rng.standard_normal((50, 30)), rowvar=False)
+    V = sparse_loadings(S, [6, 6, 6], rng)
+    calls = []
+
+    def interrupt(nodes: int) -> None:
+        calls.append(nodes)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    stopped = certify(Gram(S), V, callback=interrupt)
+    proven = certify(Gram(S), V)
+    assert [c.proof.endswith("(interrupted)") for c in stopped] == [True, True, True]
+    for early, late in zip(stopped, proven, strict=True):
+        assert late.proof == "exhaustive branch and bound"
+        assert early.upper_bound >= late.best_known
+        assert early.value == pytest.approx(late.value, rel=1e-12)
+
+
+def test_limits_reach_every_component(rng):
+    S = np.corrcoef(rng.standard_normal((50, 30)), rowvar=False)
+    V = sparse_loadings(S, [6, 6], rng)
+    for certificate in certify(Gram(S), V, time_limit=0.0):
+        assert certificate.proof.endswith("(time limit)")
+        assert certificate.upper_bound >= certificate.best_known > 0
+    for certificate in certify(Gram(S), V, max_nodes=1):
+        assert certificate.nodes <= 1
+        assert certificate.upper_bound >= certificate.best_known

@@ -1,0 +1,88 @@
+"""What a formula from a command line or a file may hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from spcastat.errors import FormulaError
+from spcastat.intake.safe import problem_of, require_safe, safe_context
+
+COLUMNS = {"a", "b", "my x", "column 7", "kind"}
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "~ a + b", "~ . - a", "~ (a + b)**2", "~ a:b + a*b", "~ `my x` + `7`", "~ log(a) + np.log1p(b)",
+        "~ sqrt(a) + abs(`my x`)", "~ I(a**2 + 3*b) + I(a > 2)", "~ poly(a, 2) + bs(b, df=4)",
+        "~ bs(a, knots=[1.0, 2.5])", "~ C(kind) + C(kind, contr.sum)", "~ {a + b} + I(-a)",
+        "~ scale(center(a))",
+        "~ np.clip(a, 0, 1) + I((a > 1) & (b < 2))", "~ 1 + a", "~ 0 + a", "~ I(2**10 * a) + I(a**-1)",
+    ],
+)  # fmt: skip
+def test_names_numbers_operators_and_known_functions(formula):
+    require_safe(formula, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("~ eval('1')", "a call of 'eval'"),
+        ("~ __import__('os')", "__import__"),
+        ("~ `__import__`('os')", "the name __import__"),
+        ("~ np.load('x')", r"a call of 'np\.load'"),
+        ("~ np.linalg.norm(a)", r"a call of 'np\.linalg\.norm'"),
+        ("~ np.lib.npyio.load(a)", "a call of"),
+        ("~ a.abs()", r"a call of 'a\.abs'"),
+        ("~ I(a.values)", r"'a\.values', which looks into an object"),
+        ("~ I(().__class__.__bases__[0])", "holds"),
+        ("~ I(a[0])", r"'a\[0\]'"),
+        ("~ {open('/etc/passwd').read()}", "a call of"),
+        ("~ I((lambda: a)())", "a call of"),
+        ("~ I([x for x in a])", "holds"),
+        ("~ I(a if b else a)", "'a if b else a'"),
+        ("~ I((y := a))", "holds"),
+        ("~ log(*a)", r"'\*a'"),
+        ("~ log(**a)", r"'\*\*' before an argument"),
+        ("~ log(a)(b)", r"a call of 'log\(a\)'"),
+        ("~ log(a, where=print)", "the name 'print'"),
+        ("~ I(print)", "the name 'print'"),
+        ("~ I(np)", "the name 'np'"),
+        ("~ I(__builtins__)", "the name '__builtins__'"),
+        ("~ __builtins__", "the name __builtins__"),
+        ("~ Q('a')", "a call of 'Q'"),
+        ("~ a + 'text'", "the text 'text'"),
+        ("~ I(a == 'text')", "the text or value 'text'"),
+        ("~ C(kind, levels=['x'])", "the text or value 'x'"),
+        ("~ I(b'bytes')", "the text or value"),
+        ("~ I(9**9**9**9)", "exponents are numbers up to 100"),
+        ("~ I(((9**99)**99)**99)", "exponents are numbers up to 100"),
+        ("~ I(a**b)", "exponents are numbers up to 100"),
+        ("~ I(a @ b)", "holds"),
+        ("~ I(1 << 99999999)", "holds"),
+        ("~ hashed(a)", "a call of 'hashed'"),
+        ("~ I(_quoted_0_ + `a`)", "the name _quoted_"),
+        ("~ contr.sum.__class__(a)", "a call of"),
+        ("~ sqr(a)", r"a call of 'sqr' Did you mean 'sqrt'\?"),
+    ],
+)
+def test_everything_else_is_refused(formula, words):
+    with pytest.raises(FormulaError, match=words):
+        require_safe(formula, COLUMNS)
+
+
+def test_text_may_name_levels_in_a_file_but_hide_nothing():
+    assert problem_of("C(kind, levels=['x', 'y'])", COLUMNS, strings=True) is None
+    # the backticks would make one name of what stands between them
+    assert problem_of("C(kind, '`') + eval('`')", COLUMNS, strings=True) is not None
+    assert problem_of("eval('1')", COLUMNS, strings=True) is not None
+
+
+def test_what_may_be_called_is_numpy_itself():
+    assert all(type(function).__module__ in ("numpy", "builtins") for function in safe_context().values())
+    assert not {"load", "save", "eval", "vectorize", "frompyfunc"} & set(safe_context())
+
+
+def test_expressions_that_cannot_be_read():
+    assert "cannot be read" in str(problem_of("log(a", COLUMNS))
+    assert "cannot be read" in str(problem_of("(" * 500 + "a" + ")" * 500, COLUMNS))

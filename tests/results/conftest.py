@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.results import SpcaResult
+
+
+@pytest.fixture(scope="session")
+def pitprops() -> pd.DataFrame:
+    """Rows with exactly the correlation matrix of the pitprops, labelled."""
+    data = sp.datasets.pitprops_sample()
+    return data.set_axis([f"prop{i + 1}" for i in range(len(data))])
+
+
+@pytest.fixture(scope="session")
+def fit(pitprops) -> SpcaResult:
+    """Six sparse components, correlated in their scores."""
+    return sp.spca(pitprops, k=6, card=[7, 4, 4, 1, 1, 1])
+
+
+@pytest.fixture(scope="session")
+def covariance_fit() -> SpcaResult:
+    """The same from the correlation matrix."""
+    return sp.spca_cov(sp.datasets.load_pitprops(), k=6, card=[7, 4, 4, 1, 1, 1], n_obs=180)
+
+
+@pytest.fixture(scope="session")
+def mixed() -> pd.DataFrame:
+    """Numbers, text, and names that are no words; dates in the index."""
+    rng = np.random.default_rng(3)
+    index = pd.date_range("2020-01-01", periods=24, tz="Europe/Berlin", name="day")
+    return pd.DataFrame(
+        {
+            "a": np.arange(1.0, 25.0),
+            "b": rng.normal(10, 2, 24) ** 2,
+            "kind": [*"xyzz"] * 6,
+            "my x": rng.normal(size=24),
+            7: rng.normal(size=24),
+        },
+        index=index,
+    )

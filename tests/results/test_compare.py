@@ -1,0 +1,118 @@
+"""Fits side by side: matched supports, angles, and what cannot be compared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import OptionError, ShapeError
+
+
+@pytest.fixture(scope="module")
+def fits():
+    R = sp.datasets.load_pitprops()
+    return {
+        "l0": sp.spca_cov(R, 3, [7, 4, 4]),
+        "l1": sp.spca_cov(R, 3, [7, 4, 4], method="bcd-l1"),
+        "two": sp.spca_cov(R, 2, 5, method="greedy"),
+    }
+
+
+def test_frames(fits):
+    both = sp.compare(fits)
+    measures = both.frames["measures"]
+    for name, fit in fits.items():
+        for measure in ("pev", "rre", "adjusted", "relative_adjusted", "least_squares"):
+            assert measures.loc[name, measure] == fit.measure(measure)
+        assert measures.loc[name, "nonzeros"] == fit.card.sum()
+    card = both.frames["cardinality"]
+    assert card.loc["l0"].tolist() == [7, 4, 4]
+    assert pd.isna(card.loc["two", "PC3"])
+    for name in ("agreement", "angles"):
+        frame = both.frames[name]
+        pd.testing.assert_frame_equal(frame, frame.T)
+    assert (np.diag(both.frames["agreement"]) == 1).all()
+    assert (np.diag(both.frames["angles"]) == 0).all()
+
+
+def test_order_and_sign_do_not_count(pitprops):
+    fit = sp.spca(pitprops, 3, 4)
+    turned = sp.spca(pitprops, 3, 4)
+    turned._V = -fit._V[:, [2, 0, 1]]
+    both = sp.compare({"a": fit, "b": turned})
+    assert both.frames["agreement"].loc["a", "b"] == 1
+    assert both.frames["angles"].loc["a", "b"] < 1e-5
+    assert both.frames["matches"]["matched"].tolist() == ["PC2", "PC3", "PC1"]
+    np.testing.assert_allclose(both.frames["matches"]["cosine"], 1)
+
+
+def test_agreement_is_the_best_matching():
+    """Worked by hand: supports {1,2},{3,4} against {3,4,5},{1}: 2/3 and 1/2, on average 7/12."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=list("abcde"))
+    first, second = sp.spca(X, 2, 2), sp.spca(X, 2, 2)
+    first._V = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0]]).T / np.sqrt(2)
+    second._V = np.array([[0, 0, 1, 1, 1], [1, 0, 0, 0, 0]]).T / np.sqrt([3, 1])
+    both = sp.compare({"first": first, "second": second})
+    assert both.frames["agreement"].loc["first", "second"] == pytest.approx(7 / 12)
+    # the spans: cosines of the principal angles are singular values of V'W
+    cosines = np.linalg.svd(first._V.T @ second._V)[1]
+    angle = both.frames["angles"].loc["first", "second"]
+    assert angle == pytest.approx(np.rad2deg(np.arccos(cosines.min())))
+
+
+def test_a_component_without_partner_counts_as_zero(fits):
+    both = sp.compare({"three": fits["l0"], "two": fits["two"]})
+    matches = both.frames["matches"]
+    assert len(matches) == 2
+    assert both.frames["agreement"].loc["three", "two"] == pytest.approx(matches["jaccard"].sum() / 3)
+
+
+def test_columns_in_another_order_are_the_same_variables(pitprops):
+    fit, other = sp.spca(pitprops, 2, 4), sp.spca(pitprops[pitprops.columns[::-1]], 2, 4)
+    both = sp.compare({"a": fit, "b": other})
+    assert both.frames["agreement"].loc["a", "b"] == 1
+    assert both.frames["angles"].loc["a", "b"] < 1e-3
+
+
+def test_it_prints_in_80_columns_and_in_every_format(fits):
+    both = sp.compare({**fits, "a much longer name of a fit": fits["l0"]})
+    text = both.as_text()
+    assert max(map(len, text.splitlines())) <= 80
+    for label in (
+        "Comparison of 4 fits",
+        "Method",
+        "PEV",
+        "Agreement",
+        "Angle, degrees",
+        "Largest score |r|",
+    ):
+        assert label in text
+    assert "<table" in both._repr_html_()
+    assert r"\toprule" in both.as_latex()
+    assert "| Fit" in both.as_markdown()
+
+
+def test_many_components_have_no_rows_of_their_own(pitprops):
+    both = sp.compare({str(card): sp.spca(pitprops, 10, card, method="greedy") for card in (3, 4)})
+    assert "Components" in str(both)
+    assert "PC10" not in str(both)
+
+
+def test_fits_of_other_data_are_noted(pitprops):
+    both = sp.compare({"a": sp.spca(pitprops, 1, 4), "b": sp.spca(2 * pitprops, 1, 4)})
+    assert "different total variances" in " ".join(str(both).split())
+
+
+def test_what_cannot_be_compared(fits, pitprops):
+    fit = sp.spca(pitprops.rename(columns={"length": "long"}), 2, 3)
+    with pytest.raises(ShapeError, match="only the first has 'length', only the second 'long'"):
+        sp.compare({"a": fits["l0"], "b": fit})
+    with pytest.raises(ShapeError, match="13 and 12"):
+        sp.compare({"a": fits["l0"], "b": sp.spca(pitprops.iloc[:, 1:], 2, 3)})
+    for wrong in ([fits["l0"], fits["l1"]], {"a": fits["l0"]}, {}):
+        with pytest.raises(OptionError, match="two fits or more by name"):
+            sp.compare(wrong)
+    with pytest.raises(OptionError, match="'b' is a DataFrame"):
+        sp.compare({"a": fits["l0"], "b": pitprops})

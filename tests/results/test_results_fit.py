@@ -1,0 +1,361 @@
+"""The result: labels, scores, variances, new data, refits, and what is refused without rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sps
+
+import spcastat as sp
+from spcastat.errors import NewDataError, NoRowsError, OptionError, ShapeError
+
+METHODS = [
+    ("bcd-l0", {"card": 3}),
+    ("bcd-l1", {"card": 4, "tol": 1e-4}),
+    ("greedy", {"card": 3}),
+    ("controlled", {}),
+    ("pca", {}),
+]
+
+
+def rows(n: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 6)) @ rng.standard_normal((6, 6)) * [1, 1, 2, 3, 1, 1] + [5, 0, -3, 2, 1, 100]
+    return pd.DataFrame(X, columns=list("abcdef"), index=[f"r{i}" for i in range(n)])
+
+
+def twins() -> tuple[pd.DataFrame, Any]:
+    """Return rows and a fit with the same component twice, which no method is known to give by itself."""
+    X = rows()
+    fit = sp.spca(X, 2, 3)
+    fit._V[:, 1] = fit._V[:, 0]
+    return X, fit
+
+
+# --- labels and scores ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "options"), METHODS)
+@pytest.mark.parametrize("scale", [False, True])
+def test_loadings_and_scores(method, options, scale):
+    X = rows()
+    fit = sp.spca(X, 3, method=method, scale=scale, **options)
+    assert list(fit.loadings.columns) == ["PC1", "PC2", "PC3"]
+    assert fit.loadings.index.equals(X.columns)
+    np.testing.assert_allclose((fit.loadings**2).sum(), 1.0, atol=1e-14)
+    assert fit.scores.index.equals(X.index)
+    Y = (X - X.mean()) / (X.std() if scale else 1.0)
+    np.testing.assert_allclose(fit.scores, Y @ fit.loadings, atol=1e-12)
+    np.testing.assert_allclose(fit.scores.var(), fit.variance["score variance"], rtol=1e-11)
+    np.testing.assert_allclose(fit.score_correlation, np.corrcoef(fit.scores, rowvar=False), atol=1e-11)
+    np.testing.assert_allclose(fit.loading_products, fit.loadings.T @ fit.loadings, atol=1e-14)
+    assert fit.method == method
+    assert (fit.card == (fit.loadings != 0).sum()).all()
+    assert fit.converged
+    assert fit.status in ("converged", "exact")
+    assert fit.n_iter >= 1
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        range(6),
+        [10, 20, 30, 40, 50, 60],
+        pd.MultiIndex.from_product([["u", "w"], [1, 2, 3]]),
+        pd.date_range("2020-01-01", periods=6),
+        [1, "1", (2, 3), 2.5, None, "x"],
+        ["a <b>", "a & b", "50 %", "x_1", "$", "\\"],
+    ],
+)
+def test_labels_of_every_kind_are_kept(columns, capsys):
+    X = rows().set_axis(columns, axis=1)
+    fit, cov = sp.spca(X, 2, 3), sp.spca_cov(X.cov(), 2, 3)
+    for result in (fit, cov):
+        assert result.loadings.index.equals(X.columns)
+        assert type(result.loadings.index) is type(X.columns)
+        summary = result.summary()
+        for text in (summary.as_text(), summary.as_html(), summary.as_latex(), summary.as_markdown()):
+            assert "bcd-l0" in text
+        result.print_loadings(digits=2, cutoff=0.1, sort=True)
+    assert capsys.readouterr().out.count("PC1") == 2
+    np.testing.assert_allclose(fit.transform(X), fit.scores, atol=1e-12)
+
+
+def test_arrays_get_names():
+    fit = sp.spca(rows().to_numpy(), 2, 3)
+    assert list(fit.loadings.index) == ["x1", "x2", "x3", "x4", "x5", "x6"]
+    assert fit.scores.index.equals(pd.RangeIndex(40))
+
+
+# --- variances ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "options"), METHODS)
+def test_variance_table_by_its_formulas(method, options):
+    X = rows()
+    fit = sp.spca(X, 3, method=method, **options)
+    Y = ((X - X.mean()) / np.sqrt(len(X) - 1)).to_numpy()
+    V = fit.loadings.to_numpy()
+    total = (Y**2).sum()
+    adjusted = np.diag(np.linalg.qr(Y @ V)[1]) ** 2
+    pca = np.cumsum(np.linalg.svd(Y, compute_uv=False)[:3] ** 2) / total
+    pev, least = [], []
+    for k in (1, 2, 3):
+        Q, T = np.linalg.qr(V[:, :k])[0], np.linalg.qr(Y @ V[:, :k])[0]
+        pev.append(((Y @ Q) ** 2).sum() / total)
+        least.append(((T.T @ Y) ** 2).sum() / total)
+    table = fit.variance
+    assert list(table.index) == ["PC1", "PC2", "PC3"]
+    expected = {
+        "cardinality": (V != 0).sum(axis=0),
+        "score variance": ((Y @ V) ** 2).sum(axis=0),
+        "adjusted variance": adjusted,
+        "share of total": adjusted / total,
+        "cumulative adjusted": np.cumsum(adjusted) / total,
+        "cumulative PEV": pev,
+        "cumulative least squares": least,
+        "cumulative PCA": pca,
+    }
+    assert list(table.columns) == list(expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(table[name], values, rtol=1e-10, err_msg=name)
+    for name in ("cumulative adjusted", "cumulative PEV", "cumulative least squares"):
+        assert (table[name] <= pca + 1e-12).all()
+    assert fit.total_variance == pytest.approx(total, rel=1e-12)
+    assert fit.measure("pev") == pytest.approx(pev[-1])
+    assert fit.measure("rre") == pytest.approx(np.sqrt(1 - pev[-1]))
+    assert fit.measure("adjusted") == pytest.approx(adjusted.sum() / total)
+    assert fit.measure("relative_adjusted") == pytest.approx(adjusted.sum() / total / pca[-1])
+    assert fit.measure("least_squares") == pytest.approx(least[-1])
+    with pytest.raises(OptionError, match=r"'PEV'.*'pev'"):
+        fit.measure("PEV")
+
+
+def test_rows_and_covariance_matrix_agree():
+    X = rows()
+    fit = sp.spca(X, 3, [4, 3, 2])
+    cov = sp.spca_cov(X.cov(), 3, [4, 3, 2])
+    np.testing.assert_allclose(cov.loadings, fit.loadings, atol=1e-9)
+    np.testing.assert_allclose(cov.variance, fit.variance, rtol=1e-9)
+    scaled = sp.spca(X, 3, [4, 3, 2], scale=True)
+    np.testing.assert_allclose(sp.spca_cov(X.corr(), 3, [4, 3, 2]).loadings, scaled.loadings, atol=1e-9)
+    assert scaled.total_variance == pytest.approx(6.0, rel=1e-13)
+
+
+def test_weights_are_repeated_rows():
+    X = rows()
+    w = np.random.default_rng(1).integers(0, 4, len(X))
+    repeated = X.loc[np.repeat(X.index, w)].reset_index(drop=True)
+    for options in (
+        {"card": 3},
+        {"card": 3, "scale": True},
+        {"variance": 0.8},
+        {"method": "pca"},
+        {"center": False, "card": 2},
+    ):
+        weighted, plain = sp.spca(X, 2, weights=w, **options), sp.spca(repeated, 2, **options)
+        np.testing.assert_allclose(weighted.loadings, plain.loadings, atol=1e-9)
+        np.testing.assert_allclose(weighted.variance, plain.variance, rtol=1e-9)
+        assert weighted.scores.index.equals(X.index)  # rows of weight zero have scores too
+        np.testing.assert_allclose(
+            weighted.scores.loc[np.repeat(X.index, w)].to_numpy(), plain.scores.to_numpy(), atol=1e-9
+        )
+        sparse = sp.spca(sps.csc_array(X.to_numpy()), 2, weights=w, **options)
+        np.testing.assert_allclose(sparse.loadings, plain.loadings, atol=1e-9)
+
+
+# --- new data -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [False, True, np.arange(1.0, 7.0)])
+@pytest.mark.parametrize("center", [True, False, np.arange(6.0)])
+def test_transform_and_back(scale, center):
+    X = rows()
+    fit = sp.spca(X, 3, 4, scale=scale, center=center)
+    np.testing.assert_array_equal(fit.transform(X), fit.scores)
+    new = X.iloc[:5] * 2
+    mean = X.mean() if center is True else 0.0 if center is False else center
+    sd = 1.0
+    if scale is True:
+        sd = np.sqrt(((X - mean) ** 2).sum() / 39)
+    elif scale is not False:
+        sd = scale
+    np.testing.assert_allclose(fit.transform(new), ((new - mean) / sd) @ fit.loadings, atol=1e-11)
+    V = fit.loadings.to_numpy()
+    T = fit.scores.to_numpy()
+    back = fit.inverse_transform(fit.scores)
+    expected = (T @ np.linalg.inv(V.T @ V) @ V.T) * np.asarray(sd) + np.asarray(mean)
+    np.testing.assert_allclose(back, expected, atol=1e-10)
+    assert back.index.equals(X.index)
+    assert back.columns.equals(X.columns)
+    # PEV is defined by these very rows
+    if center is True and scale is False:
+        share = 1 - ((X - back) ** 2).sum().sum() / ((X - X.mean()) ** 2).sum().sum()
+        assert share == pytest.approx(fit.measure("pev"), rel=1e-12)
+
+
+def test_all_components_give_the_rows_back():
+    X = rows()
+    fit = sp.spca(X, 6, 6, scale=True)
+    np.testing.assert_allclose(fit.inverse_transform(fit.scores), X, atol=1e-9)
+
+
+def test_transform_takes_columns_by_name():
+    X = rows()
+    fit = sp.spca(X, 2, 3)
+    shuffled = X.assign(more="text")[["more", *reversed(X.columns)]]
+    np.testing.assert_allclose(fit.transform(shuffled), fit.scores, atol=1e-12)
+    with pytest.raises(NewDataError, match="'c'"):
+        fit.transform(X.drop(columns="c"))
+
+
+def test_one_component_twice():
+    # Whatever gave it: nothing may break where V'V is singular.
+    X, fit = twins()
+    assert np.linalg.matrix_rank(fit.loading_products) == 1
+    table = fit.variance
+    assert table["adjusted variance"].iloc[1] == pytest.approx(0.0, abs=1e-9 * fit.total_variance)
+    for name in ("cumulative adjusted", "cumulative PEV", "cumulative least squares"):
+        assert table[name].iloc[1] == pytest.approx(table[name].iloc[0], rel=1e-9)
+        assert (table[name] <= table["cumulative PCA"] + 1e-12).all()
+    np.testing.assert_allclose(fit.score_correlation, 1.0, atol=1e-12)
+    V = fit.loadings.to_numpy()
+    back = fit.inverse_transform(fit.scores)
+    # least squares: rows of the span whose scores come closest, here exactly
+    np.testing.assert_allclose(fit.transform(back), fit.scores, atol=1e-9)
+    np.testing.assert_allclose(
+        back, fit.scores.to_numpy() @ np.linalg.pinv(V.T @ V) @ V.T + X.mean().to_numpy(), atol=1e-9
+    )
+
+
+def test_formula_is_replayed():
+    X = rows()
+    X["a"] = X["a"].abs() + 1
+    fit = sp.spca(X, 2, 3, formula="~ log(a) + b + scale(c) + I(d * 2)")
+    assert len(fit.loadings) == 4
+    np.testing.assert_allclose(fit.transform(X), fit.scores, atol=1e-12)
+    np.testing.assert_allclose(fit.transform(X.iloc[:3]), fit.scores.iloc[:3], atol=1e-12)  # the fit's scale
+    assert sp.spca(X, 2, 3, formula="~ . - a").loadings.index.tolist() == list("bcdef")
+
+
+def test_rows_with_missing_values_are_dropped_on_request():
+    X = rows()
+    X.loc["r3", "b"] = np.nan
+    fit = sp.spca(X, 2, 3, na="drop")
+    assert list(fit.scores.index) == [f"r{i}" for i in range(40) if i != 3]
+    np.testing.assert_allclose(fit.loadings, sp.spca(X.drop(index="r3"), 2, 3).loadings, atol=1e-12)
+    assert "1 row with missing values dropped" in fit.summary().as_text(200)
+
+
+def test_scores_outlive_changes_of_the_data():
+    X = rows()
+    fit = sp.spca(X, 2, 3)
+    before = sp.spca(rows(), 2, 3).scores
+    X.iloc[:] = 0.0
+    np.testing.assert_array_equal(fit.scores, before)
+
+
+# --- refits ---------------------------------------------------------------------------------------
+
+
+def test_refit_replaces_the_control():
+    fit = sp.spca(rows(), 2, 3)
+    assert fit.refit(card=[4, 1]).card.tolist() == [4, 1]
+    controlled = fit.refit(variance=0.8)
+    assert controlled.method == "controlled"
+    assert controlled.measure("relative_adjusted") >= 0.8 - 1e-9
+    back = controlled.refit(card=3)
+    assert back.method == "bcd-l0"
+    np.testing.assert_array_equal(back.loadings, fit.loadings)
+    assert fit.refit(t=1.2).method == "bcd-l1"
+    assert sp.spca(rows(), 2, 3, method="greedy").refit(variance=0.5).method == "controlled"
+    assert sp.spca(rows(), 2, 3, method="greedy").refit(card=2).method == "greedy"
+    with pytest.raises(OptionError, match="both"):
+        fit.refit(card=2, variance=0.9)
+
+
+def test_refit_keeps_the_rest():
+    X = rows()
+    fit = sp.spca(X, 2, 3, scale=True, formula="~ a + b + c + d", weights=np.arange(40) % 3)
+    changed = fit.refit(card=2)
+    assert changed.loadings.index.tolist() == list("abcd")
+    np.testing.assert_array_equal(
+        changed.loadings,
+        sp.spca(X, 2, 2, scale=True, formula="~ a + b + c + d", weights=np.arange(40) % 3).loadings,
+    )
+    np.testing.assert_array_equal(
+        sp.spca(X, 2, 3).refit(scale=True).loadings, sp.spca(X, 2, 3, scale=True).loadings
+    )
+    assert sp.spca(X, 2, 3).refit(k=3).loadings.shape == (6, 3)
+    cov = sp.spca_cov(X.cov(), 2, 3, mean=X.mean(), n_obs=40).refit(card=1)
+    assert cov.card.tolist() == [1, 1]
+    assert cov.transform(X).shape == (40, 2)
+
+
+# --- covariance fits ------------------------------------------------------------------------------
+
+
+def test_a_covariance_fit_has_no_rows():
+    fit = sp.spca_cov(rows().cov(), 2, 3)
+    with pytest.raises(NoRowsError, match=r"scores need.* covariance matrix.*spca\(data"):
+        _ = fit.scores
+    with pytest.raises(NoRowsError, match="covariance matrix"):
+        fit.biplot()
+    with pytest.raises(NoRowsError, match="mean="):
+        fit.transform(rows())
+    with pytest.raises(NoRowsError, match="mean="):
+        fit.inverse_transform(np.ones((1, 2)))
+
+
+def test_a_covariance_fit_with_mean_and_scale_transforms():
+    X = rows()
+    from_cov = sp.spca_cov(X.cov(), 2, 3, mean=X.mean())
+    np.testing.assert_allclose(from_cov.transform(X), sp.spca(X, 2, 3).scores, atol=1e-9)
+    from_cor = sp.spca_cov(X.corr(), 2, 3, mean=X.mean(), scale=X.std()[::-1])  # aligned by label
+    scaled = sp.spca(X, 2, 3, scale=True)
+    np.testing.assert_allclose(from_cor.transform(X), scaled.scores, atol=1e-9)
+    np.testing.assert_allclose(
+        from_cor.inverse_transform(from_cor.transform(X)), scaled.inverse_transform(scaled.scores), atol=1e-8
+    )
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def test_scores_that_do_not_fit():
+    fit = sp.spca(rows(), 2, 3)
+    with pytest.raises(ShapeError, match="2 columns"):
+        fit.inverse_transform(np.ones((4, 3)))
+    with pytest.raises(ShapeError, match="2 columns"):
+        fit.inverse_transform(np.ones(2))
+    with pytest.raises(ShapeError, match="order"):
+        fit.inverse_transform(fit.scores[["PC2", "PC1"]])
+    assert fit.inverse_transform(np.zeros((0, 2))).shape == (0, 6)
+    np.testing.assert_allclose(fit.inverse_transform([[0, 0]]).iloc[0], rows().mean(), atol=1e-12)
+
+
+# --- summaries ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "options"), METHODS)
+def test_summaries_render(method, options):
+    fit = sp.spca(rows(), 2, method=method, **options)
+    summary = fit.summary()
+    assert str(fit) == summary.as_text() == repr(summary)
+    assert "40 rows x 6 variables" in " ".join(summary.as_text().split())
+    assert method in summary.as_text()
+    assert "<table" in summary.as_html()
+    assert fit._repr_html_() == summary.as_html()
+    assert "\\toprule" in summary.as_latex()
+    assert "|" in summary.as_markdown()
+    pd.testing.assert_frame_equal(summary.frames["loadings"], fit.loadings)
+    pd.testing.assert_frame_equal(summary.frames["variance"], fit.variance)
+
+
+def test_summary_names_the_rows_of_a_covariance_matrix():
+    R = sp.datasets.load_pitprops()
+    text = " ".join(sp.spca_cov(R, 2, 3, n_obs=180).summary().as_text().split())
+    assert "covariance matrix of 13 variables, from 180 rows" in text

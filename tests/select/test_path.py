@@ -1,0 +1,157 @@
+"""Paths over cardinalities: what each fit is, how it is started, and how it is shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import CardinalityError, NoRowsError, OptionError, UnknownOptionError
+from spcastat.select import path_cards
+from spcastat.solvers.growth import Growth
+
+
+@pytest.fixture(scope="module")
+def R() -> pd.DataFrame:
+    return sp.datasets.load_pitprops()
+
+
+def test_the_default_grid():
+    assert path_cards(None, 1, 7)[0] == [1, 2, 3, 4, 5, 6, 7]
+    keys, cards = path_cards(None, 2, 5000)
+    assert keys[:10] == list(range(1, 11))
+    assert keys[-1] == 5000
+    assert len(keys) <= 30
+    assert cards[-1] == (5000, 5000)
+
+
+def test_cardinalities_are_sorted_and_taken_once():
+    assert path_cards([5, 2, 5, 3], 2, 9) == ([2, 3, 5], [(2, 2), (3, 3), (5, 5)])
+    assert path_cards(3, 1, 9)[0] == [1, 2, 3]
+    assert path_cards([(4, 2), [1, 1]], 2, 9)[0] == [(1, 1), (4, 2)]
+
+
+@pytest.mark.parametrize(
+    ("cards", "words"),
+    [
+        ([], "empty"),
+        (0, "cards=0"),
+        ([0], "card=0"),
+        ([99], "card=99"),
+        ([1, (1, 1)], "mixes"),
+        ([(1,)], "k=2"),
+    ],
+)
+def test_cards_that_make_no_path(R, cards, words):
+    with pytest.raises(CardinalityError, match=words):
+        sp.spca_path(R, k=2, cards=cards)
+
+
+def test_greedy_has_its_whole_path_in_one_run(R, monkeypatch):
+    """The supports are nested: every fit is the one that stands alone, and a support is grown once."""
+    added = []
+    grow = Growth.add
+    monkeypatch.setattr(Growth, "add", lambda self, count: (added.append(count), grow(self, count))[1])
+    path = sp.spca_path(R, k=1, method="greedy")
+    assert sum(added) == 13
+    for card in path:
+        alone = sp.spca_cov(R, 1, card, method="greedy")
+        pd.testing.assert_frame_equal(path[card].loadings, alone.loadings)
+        assert path[card].objective_value == alone.objective_value
+        assert path[card].n_iter == alone.n_iter
+
+
+@pytest.mark.parametrize("options", [{"k": 2}, {"k": 1, "c": 2}, {"k": 1, "exact": True}])
+def test_other_paths_of_greedy_are_its_fits(R, options):
+    k = options.pop("k")
+    path = sp.spca_path(R, k=k, cards=[2, 5, 6], method="greedy", **options)
+    for card in path:
+        alone = sp.spca_cov(R, k, card, method="greedy", **options)
+        pd.testing.assert_frame_equal(path[card].loadings, alone.loadings)
+
+
+@pytest.mark.parametrize("method", ["bcd-l0", "bcd-l1"])
+def test_a_warm_start_is_never_worse(R, method):
+    path = sp.spca_path(R, k=3, method=method)
+    tol = 1e-6 * 13
+    alone = [sp.spca_cov(R, 3, card, method=method).objective_value for card in path]
+    assert (path.table["objective"] <= np.array(alone) + tol).all()
+    if method == "bcd-l0":  # loadings of one fit are feasible for the next
+        assert (path.table["objective"].diff().dropna() <= tol).all()
+
+
+def test_the_objective_and_the_search_of_a_call_are_those_of_the_path(R):
+    """With one cardinality there is nothing to start from: the fit is the one that stands alone."""
+    options = {"search": "joint", "objective": "adjusted", "patience": 5}
+    path = sp.spca_path(R, k=2, cards=[3], **options)
+    alone = sp.spca_cov(R, 2, 3, **options)
+    pd.testing.assert_frame_equal(path[3].loadings, alone.loadings)
+    assert path[3].status == alone.status == "searched"
+
+
+def test_rows_and_their_covariance_have_one_path():
+    data = sp.datasets.make_hastie(200)
+    by_rows = sp.spca_path(data, k=2, cards=[2, 3, 4], scale=True)
+    by_matrix = sp.spca_path(data.corr(), k=2, cards=[2, 3, 4])
+    np.testing.assert_allclose(by_rows.table["pev"], by_matrix.table["pev"], rtol=1e-6)
+    assert by_rows[4].scores.shape == (200, 2)
+    with pytest.raises(NoRowsError):
+        by_matrix[4].scores  # noqa: B018
+
+
+def test_a_symmetric_array_is_rows_unless_it_is_said_not_to_be(R):
+    assert sp.spca_path(R.to_numpy(), cards=2)[2]._record.from_rows
+    assert not sp.spca_path(R.to_numpy(), cards=2, covariance=True)[2]._record.from_rows
+
+
+def test_the_table_has_every_measure(R):
+    path = sp.spca_path(R, k=2, cards=[3, 6])
+    assert path.table["card"].tolist() == [3, 6]
+    for row in path.table.to_dict("records"):
+        fit = path[row["card"]]
+        assert row["nonzeros"] == fit.card.sum()
+        assert row["adjusted"] == fit.measure("adjusted")
+        assert row["pca"] == fit.variance["cumulative PCA"].iloc[-1]
+    assert len(path) == 2
+    assert list(path.fits) == [3, 6]
+
+
+def test_fits_of_a_path_can_be_changed_and_called_again(R):
+    path = sp.spca_path(R, k=2, cards=[(4, 2), (5, 3)], n_obs=180)
+    fit = path[4, 2]
+    assert fit.call == "spca_cov(S, k=2, n_obs=180, card=(4, 2))"
+    assert fit.refit(card=3).card.tolist() == [3, 3]
+    assert path[[5, 3]].options["card"] == [5, 3]
+    with pytest.raises(CardinalityError, match="no fit with card=9"):
+        path[9]
+
+
+def test_formulas_and_other_options_of_the_data():
+    data = sp.datasets.make_hastie(50).abs()
+    path = sp.spca_path(data, cards=2, formula="~ X1 + log(X2) + X5", scale=True)
+    assert list(path[2].loadings.index) == ["X1", "log(X2)", "X5"]
+    assert path[2].refit(card=1).card.tolist() == [1]
+
+
+def test_options_that_make_no_path(R):
+    with pytest.raises(OptionError, match="card and variance"):
+        sp.spca_path(R, cards=2, variance=0.9)
+    with pytest.raises(UnknownOptionError, match="'card'"):
+        sp.spca_path(R, cards=2, method="pca")
+    with pytest.raises(UnknownOptionError, match="deflate"):
+        sp.spca_path(R, cards=2, method="greedy", deflate="schur")
+
+
+def test_it_prints_in_80_columns(R):
+    text = str(sp.spca_path(R, k=2, cards=[(4, 2), (5, 3)]))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "4, 2" in text
+    assert "Path of 2 fits with 2 components" in text
+    assert "<table" in sp.spca_path(R, cards=2)._repr_html_()
+
+
+def test_a_path_that_was_stopped_says_where(R):
+    with pytest.warns(sp.errors.ConvergenceWarning, match=r"card 4\)"):
+        path = sp.spca_path(R, k=3, cards=[4], max_iter=1)
+    assert "Stopped at max_iter" in str(path)

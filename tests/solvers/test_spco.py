@@ -1,0 +1,113 @@
+"""Sparse principal coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import spcastat as sp
+from spcastat.errors import ComponentsError, OptionError, ShapeError
+
+X = sp.datasets.make_hastie(n=150)
+
+
+def test_no_penalty_is_principal_coordinates() -> None:
+    fit = sp.spco(X, 2, 0.0)
+    pca = sp.spca(X, 2, method="pca")
+    np.testing.assert_allclose(fit.loadings, pca.loadings, atol=1e-7)
+    np.testing.assert_allclose(fit.coordinates, pca.scores, atol=1e-6)
+    assert fit.cpev == pytest.approx(pca.measure("adjusted"))
+    assert fit.cpzc == 0.0
+
+
+def test_the_ridge_divides() -> None:
+    # Theorem 2: Z = XA / (1 + gamma)
+    np.testing.assert_allclose(sp.spco(X, 2, 5.0, ridge=1.0).coordinates * 2, sp.spco(X, 2, 5.0).coordinates)
+
+
+def test_conditions_of_optimality() -> None:
+    fit = sp.spco(X, 2, 15.0)
+    Y, A, Z = (X - X.mean()).to_numpy(), fit.loadings.to_numpy(), fit.coordinates.to_numpy()
+    T = Y @ A
+    np.testing.assert_allclose(Z, np.sign(T) * np.maximum(np.abs(T) - 15.0, 0.0), atol=1e-9)
+    np.testing.assert_allclose(A.T @ A, np.eye(2), atol=1e-12)
+    M = A.T @ Y.T @ Z  # Procrustes: symmetric and positive semidefinite
+    np.testing.assert_allclose(M, M.T, atol=1e-5 * np.abs(M).max())
+    assert np.linalg.eigvalsh(0.5 * (M + M.T))[0] > 0
+    value = 0.5 * ((Y - Z @ A.T) ** 2).sum() + 15.0 * np.abs(Z).sum()
+    assert fit.objective_value == pytest.approx(value / (len(X) - 1), rel=1e-10)
+    assert (np.diff(fit._found.objectives) <= 1e-9).all()
+    rest = ((Y - Z @ A.T) ** 2).sum() / (Y**2).sum()
+    assert fit.variance["cumulative fit"].iloc[-1] == pytest.approx(1 - rest)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.25, 0.7])
+def test_a_share_of_zeros(zeros: float) -> None:
+    fit = sp.spco(X, 2, zeros=zeros)
+    assert fit.cpzc == pytest.approx(zeros, abs=1 / X.size)
+    np.testing.assert_allclose(sp.spco(X, 2, fit.penalty).loadings, fit.loadings, atol=1e-4)
+
+
+def test_one_group_a_component() -> None:
+    # After 002, Figure 2, with group means that are not on one line (there they are, so that the printed
+    # picture cannot come from the printed data): each coordinate is nonzero for one group alone.
+    rng = np.random.default_rng(0)
+    means = np.zeros((3, 50))
+    means[0, :25], means[1, 25:] = 10.0, -10.0
+    Y = np.repeat(means, 10, axis=0) + rng.standard_normal((30, 50))
+    Z = sp.spco(Y, 2, 25.0, center=False).coordinates.to_numpy() != 0
+    assert sorted([np.flatnonzero(Z[:, 0]).tolist(), np.flatnonzero(Z[:, 1]).tolist()]) == [
+        list(range(10)),
+        list(range(10, 20)),
+    ]
+
+
+def test_dense_sparse_and_weighted_rows_agree() -> None:
+    fit = sp.spco(X, 2, 10.0)
+    same = sp.spco(scipy.sparse.csr_array(X.to_numpy()), 2, 10.0)
+    np.testing.assert_allclose(same.coordinates.to_numpy(), fit.coordinates.to_numpy(), atol=1e-6)
+    weights = np.ones(len(X))
+    weights[:20], weights[20:30] = 2.0, 0.0
+    twice = pd.concat([X[:20], X[:20], X[30:]])
+    np.testing.assert_allclose(
+        sp.spco(X, 2, 10.0, weights=weights).loadings, sp.spco(twice, 2, 10.0).loadings, atol=1e-6
+    )
+    assert fit.loadings.equals(sp.spco(X, 2, 10.0).loadings)
+
+
+def test_labels_new_rows_and_the_way_back() -> None:
+    frame = X.set_index(pd.Index([f"r{i}" for i in range(len(X))]))
+    fit = sp.spco(frame, 2, 5.0, scale=False)
+    assert fit.coordinates.index.equals(frame.index)
+    assert fit.loadings.index.equals(frame.columns)
+    pd.testing.assert_frame_equal(fit.transform(frame), fit.coordinates)
+    back = fit.inverse_transform(fit.coordinates)
+    assert back.shape == frame.shape
+    assert back.index.equals(frame.index)
+    with pytest.raises(ShapeError, match="2 columns"):
+        fit.inverse_transform(np.ones((3, 3)))
+
+
+def test_what_is_printed() -> None:
+    text = str(sp.spco(X, 2, zeros=0.5))
+    for part in ("Sparse principal coordinates", "CPZC 50.00 %", "Zeros, %"):
+        assert part in text
+    assert "<table" in sp.spco(X, 2, zeros=0.5)._repr_html_()
+    assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_refusals() -> None:
+    with pytest.raises(OptionError, match=r"exactly one of penalty= .* neither"):
+        sp.spco(X, 2)
+    with pytest.raises(OptionError, match="both"):
+        sp.spco(X, 2, 1.0, zeros=0.5)
+    with pytest.raises(OptionError, match="zeros"):
+        sp.spco(X, 2, zeros=1.0)
+    with pytest.raises(OptionError, match="makes every coordinate of PC1, PC2 zero"):
+        sp.spco(X, 2, 1e6)
+    with pytest.raises(OptionError, match="ridge"):
+        sp.spco(X, 2, 1.0, ridge=-1.0)
+    with pytest.raises(ComponentsError, match="rank"):
+        sp.spco(X, 11, 1.0)

@@ -1,0 +1,190 @@
+"""The command line on real fits: formulas, reports, saved fits, paths and comparisons."""
+
+from __future__ import annotations
+
+import html
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat
+from spcastat import cli, datasets
+
+
+def refused(capsys, *argv, code=1):
+    """Run the command, which must fail with `code`, and return its one line of error."""
+    assert cli.main([str(arg) for arg in argv]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    if code == 1:
+        assert err.startswith("spcastat: error: ")
+        assert err.count("\n") == 1
+    return err
+
+
+# --- formulas, options, reports -----------------------------------------------------------------
+
+
+@pytest.fixture
+def hastie(tmp_path):
+    """Sixty rows with labels, a column of text, and a name with a space."""
+    data = datasets.make_hastie(60).abs()
+    data["my x"] = data["X1"] ** 0.5
+    data["kind"] = list("uvw") * 20
+    data.index = [f"r{i}" for i in range(60)]
+    path = tmp_path / "hastie.csv"
+    data.to_csv(path)
+    return path
+
+
+def ran(capsys, *argv) -> str:
+    """Run the command, which must succeed without a word on standard error, and return what it prints."""
+    assert cli.main([str(arg) for arg in argv]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def test_a_formula_gives_what_it_gives_in_python(hastie, capsys):
+    formula = "~ X1 + log(X2 + 1) + np.sqrt(X5) + sqrt(X6) + `my x` + C(kind)"
+    out = ran(capsys, "fit", hastie, "--k", 2, "--card", 2, "--formula", formula, "--dummy")
+    data = pd.read_csv(hastie, index_col=0)
+    fit = spcastat.spca(data, 2, 2, formula=formula, categorical="dummy", context={"sqrt": np.sqrt})
+    assert out == f"{fit}\n"
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("~ eval('1')", "a call of 'eval'"),
+        ("~ {open('/etc/passwd').read()}", "a call of"),
+        ("~ X1.values.tofile('x')", "a call of"),
+        ("~ np.save('x', X1)", "a call of 'np.save'"),
+        ("~ I(X1.__class__)", "looks into an object"),
+        ("~ I(X1[0])", "'X1[0]'"),
+        ("~ Q('X1')", "a call of 'Q'"),
+        ("~ os", "'os', which is not a column"),
+        ("X2 ~ X1", "two sides"),
+        ("~ log(X1", "cannot be read"),
+        ("~ X99", "Did you mean 'X9'?"),
+    ],
+)
+def test_a_formula_may_hold_names_numbers_operators_and_known_functions(hastie, capsys, formula, words):
+    assert words in refused(capsys, "fit", hastie, "--k", 1, "--card", 1, "--formula", formula)
+
+
+def test_options_of_the_method(hastie, capsys):
+    arguments = ["fit", hastie, "--k", 1, "--card", 3, "--drop", "kind", "--method", "greedy"]
+    out = ran(capsys, *arguments, "--option", "c=2", "--option", "exact=True")
+    data = pd.read_csv(hastie, index_col=0).drop(columns="kind")
+    assert out == f"{spcastat.spca(data, 1, 3, method='greedy', c=2, exact=True)}\n"
+    assert "'foo' is not an option" in refused(capsys, *arguments, "--option", "foo=1")
+    assert "NAME=VALUE" in refused(capsys, *arguments, "--option", "foo", code=2)
+    assert "give one" in refused(capsys, *arguments, "--option", "method=pca")
+
+
+def test_a_report_says_the_command(hastie, tmp_path, capsys):
+    page = tmp_path / "out file.html"
+    out = ran(capsys, "fit", hastie, "--k", 1, "--card", 3, "--drop", "kind", "--report", page)
+    text = page.read_text(encoding="utf-8")
+    assert html.escape(f"spcastat fit {hastie} --k 1 --card 3 --drop kind --report '{page}'") in text
+    assert out.startswith("Sparse PCA")
+    assert "cannot be written" in refused(
+        capsys, "fit", "pitprops", "--k", 1, "--card", 3, "--report", tmp_path / "no" / "x.html"
+    )
+
+
+# --- saved fits ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(hastie, tmp_path, capsys):
+    path = tmp_path / "one.spca"
+    ran(capsys, "fit", hastie, "--k", 2, "--card", 3, "--drop", "kind", "--scale", "--save", path)
+    return path
+
+
+def test_transform_writes_the_scores_of_new_rows(saved, hastie, tmp_path, capsys):
+    data = pd.read_csv(hastie, index_col=0)
+    wanted = spcastat.load(saved).transform(data)
+    found = pd.read_csv(io.StringIO(ran(capsys, "transform", saved, hastie)), index_col=0)
+    pd.testing.assert_frame_equal(found, wanted, check_names=False)
+    assert "60 rows written" in ran(capsys, "transform", saved, hastie, "--out", tmp_path / "scores.csv")
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "scores.csv", index_col=0), wanted, check_names=False
+    )
+
+
+def test_transform_of_rows_without_labels_has_none(saved, hastie, tmp_path, capsys):
+    pd.read_csv(hastie, index_col=0).to_csv(tmp_path / "plain.csv", index=False)
+    assert ran(capsys, "transform", saved, tmp_path / "plain.csv").startswith("PC1,PC2\n")
+
+
+def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
+    data = pd.read_csv(hastie, index_col=0)
+    data.drop(columns="X3").to_csv(tmp_path / "less.csv")
+    assert "lack 1 of the 11 columns of the fit: 'X3'" in refused(
+        capsys, "transform", saved, tmp_path / "less.csv"
+    )
+    data.iloc[0, 0] = float("nan")
+    data.to_csv(tmp_path / "holes.csv")
+    assert "(Here: --na drop.)" in refused(capsys, "transform", saved, tmp_path / "holes.csv")
+    assert len(ran(capsys, "transform", saved, tmp_path / "holes.csv", "--na", "drop").splitlines()) == 60
+    assert "the fit comes first" in refused(capsys, "transform", hastie, saved)
+    assert "There is no file" in refused(capsys, "transform", tmp_path / "no.spca", hastie)
+    (tmp_path / "cut.spca").write_bytes(saved.read_bytes()[:500])
+    assert "damaged or cut off" in refused(capsys, "transform", tmp_path / "cut.spca", hastie)
+
+
+def test_saved_fits_are_compared(saved, hastie, tmp_path, capsys):
+    other = tmp_path / "two.spca"
+    ran(capsys, "fit", hastie, "--k", 2, "--card", 5, "--drop", "kind", "--scale", "--save", other)
+    out = ran(capsys, "compare", saved, other, "--plot", tmp_path / "compare.png")
+    assert "Comparison of 2 fits" in out
+    assert "Angle, degrees" in out
+    assert (tmp_path / "compare.png").read_bytes().startswith(b"\x89PNG")
+    assert "two or more" in refused(capsys, "compare", saved)
+    assert "1 of them saved fits" in refused(capsys, "compare", saved, hastie)
+    assert "given twice" in refused(capsys, "compare", saved, saved)
+
+
+# --- several fits of one file -------------------------------------------------------------------
+
+
+def test_methods_and_cardinalities_are_compared(hastie, capsys):
+    arguments = ["compare", hastie, "--drop", "kind", "--k", 2]
+    out = ran(capsys, *arguments, "--methods", "bcd-l0,greedy", "--cards", "3;4,2")
+    assert "Comparison of 4 fits" in out
+    assert "greedy 4-2" in out
+    assert "Did you mean 'greedy'" in refused(capsys, *arguments, "--methods", "gredy,bcd-l0", "--cards", "3")
+    assert "one fit only" in refused(capsys, *arguments, "--cards", "3")
+    assert "--k is needed" in refused(capsys, "compare", "pitprops", "--cards", "3;4")
+
+
+def test_a_path_is_printed_drawn_and_written(hastie, tmp_path, capsys):
+    arguments = ["path", hastie, "--drop", "kind", "--cards", "2-4", "--scale"]
+    out = ran(capsys, *arguments, "--plot", tmp_path / "path.svg", "--out", tmp_path / "path.csv")
+    data = pd.read_csv(hastie, index_col=0).drop(columns="kind")
+    path = spcastat.spca_path(data, 1, [2, 3, 4], scale=True)
+    assert out == f"{path}\n"
+    assert pd.read_csv(tmp_path / "path.csv")["adjusted"].tolist() == pytest.approx(
+        path.table["adjusted"].tolist()
+    )
+    assert "<svg" in (tmp_path / "path.svg").read_text(encoding="utf-8")
+    assert "its name must end in one of" in refused(capsys, *arguments, "--plot", tmp_path / "path.docx")
+
+
+def test_a_path_of_bundled_data(capsys):
+    out = ran(capsys, "path", "pitprops", "--k", "2", "--cards", "4,4;5,4", "--method", "greedy")
+    assert "covariance matrix of 13 variables, from 180 rows" in out
+    assert "5, 4" in out
+
+
+@pytest.mark.parametrize("command", ["path", "compare", "transform"])
+def test_every_command_has_help_with_examples_and_exit_codes(capsys, command):
+    out = ran(capsys, command, "--help")
+    assert f"  spcastat {command} " in out
+    assert "exit codes:" in out
