@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import listed, warn, whole_number
-from spcastat.engine import Plan, make_plan, run
+from spcastat.engine import Plan, choose_method, make_plan, run
 from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
 from spcastat.intake import looks_like_covariance
 from spcastat.results import SpcaPath, SpcaResult, call_text
@@ -20,6 +20,9 @@ from spcastat.select import fit_path, path_cards, with_card
 from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
 
 __all__ = ["methods", "spca", "spca_cov", "spca_path"]
+
+#: Options that say how to iterate, not what to fit.
+ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience")
 
 
 def spca(
@@ -302,9 +305,9 @@ def _given(
     """Collect the options that differ from "not given"."""
     named = {"card": card, "variance": variance, "tol": tol, "max_iter": max_iter}
     given = {name: value for name, value in {**named, **options}.items() if value is not None}
-    if nonneg is not False:
+    if not isinstance(nonneg, (bool, np.bool_)) or nonneg:
         given["nonneg"] = nonneg
-    if isinstance(n_init, bool) or n_init != 1:
+    if whole_number("n_init", n_init, 1) > 1:
         given["n_init"] = n_init
     return given
 
@@ -339,19 +342,27 @@ def _again(
 ) -> Callable[..., SpcaResult]:
     """Return a function that repeats `call` with changes."""
 
+    first = next(iter(inspect.signature(function).parameters))
+
     def refit(**changes: Any) -> SpcaResult:
         arguments = {**call, **changes}
         new_controls = [name for name in CONTROLS if changes.get(name) is not None]
-        if new_controls:
-            for name in CONTROLS:
-                if name not in changes:
+        method = SOLVERS.get(str(arguments.get("method")))
+        if method and "method" not in changes and new_controls and new_controls[0] not in method.controls:
+            arguments["method"] = method = None
+        for name in CONTROLS:
+            foreign = "method" in changes and method is not None and name not in method.controls
+            if name not in changes and (new_controls or foreign):
+                arguments.pop(name, None)
+        if new_controls or "method" in changes:
+            given = {name: arguments[name] for name in CONTROLS if arguments.get(name) is not None}
+            options = choose_method(arguments.get("method"), given).options
+            for name in ITERATION:  # how to iterate is nothing that another method must take over
+                if name not in changes and name not in options:
                     arguments.pop(name, None)
-            method = SOLVERS.get(arguments.get("method") or "")
-            if method and "method" not in changes and new_controls[0] not in method.controls:
-                arguments["method"] = None
         if "formula" in changes and "context" not in changes:
             arguments["context"] = None
-        return function(arguments.pop("data", data), **arguments)
+        return function(arguments.pop(first, data), **arguments)
 
     return refit
 

@@ -122,7 +122,7 @@ def hastie(call: Call) -> Sheet:
         sheet.add(label, PRINTED_HASTIE.get(label, [None, None]), ours)
     sheet.notes += [
         f"RSPCA: {min(counts, default=0)} sets or more; the others fewer in quick mode.",
-        "Print has the outcome of one set and curves over single sets, on which RSPCA is near no "
+        "Print has the outcome of one set, and curves over single sets on which RSPCA is near no "
         "error and the "
         "others are not. At noise variance 4000 the all-ones start finds both supports in 68 (l0), "
         "34 (l1) and 69 "

@@ -8,7 +8,6 @@ which that variable has the largest loading.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 EPS = float(np.finfo(float).eps)
 #: Leading eigenvectors over which a subgradient is smoothed, and how far below the first they may lie, in
@@ -47,7 +46,9 @@ def gershgorin_bound(S: np.ndarray, c: int) -> float:
 def eigenvalue_bound(S: np.ndarray) -> float:
     """Return the largest eigenvalue of `S`, enlarged by the rounding of its computation."""
     p = len(S)
-    value = scipy.linalg.eigh(S, subset_by_index=[p - 1, p - 1], eigvals_only=True)[0]
+    from scipy.linalg import eigh
+
+    value = eigh(S, subset_by_index=[p - 1, p - 1], eigvals_only=True)[0]
     return float(value) + 8.0 * p * EPS * float(np.abs(S).sum(axis=1).max())
 
 
@@ -158,7 +159,9 @@ def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         else:
             order = np.argsort(values)
             return values[order], vectors[:, order]
-    values, vectors = scipy.linalg.eigh(M, subset_by_index=[f - k, f - 1])
+    from scipy.linalg import eigh
+
+    values, vectors = eigh(M, subset_by_index=[f - k, f - 1])
     return values, vectors
 
 

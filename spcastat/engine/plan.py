@@ -118,8 +118,8 @@ def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
     aim = Aim(**{name: checked.pop(name) for name in ("objective", "search", "patience") if name in checked})
     if aim.search == "joint" and checked.get("nonneg"):
         raise OptionError(
-            "search='joint' was given with nonneg=True; a joint search has no nonnegative form. Use n_init=20 "
-            "or more starts with search='single'."
+            "search='joint' was given with nonneg=True; a joint search has no nonnegative form. Use n_init=20"
+            " or more starts with search='single'."
         )
     if aim.patience is not None and aim.search != "joint":
         raise OptionError("patience was given, but it belongs to search='joint'; give both or neither.")

@@ -118,7 +118,9 @@ def _one_by_one(
         V[:, i] = part.v
         explained += float(part.v @ view.dot(part.v))
         if i < k - 1:
-            raw = part.v if part.raw is None else part.raw
+            raw = part.raw
+            if raw is None:  # the length of a least-squares fit, so that "residual" is free of scale
+                raw = part.v * np.sqrt(max(float(part.v @ view.dot(part.v)), 0.0))
             removed = Removed(part.v, raw, V[:, :i])
             if solver.needs == "rows":
                 assert isinstance(view, Rows)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.linalg as la
 
 from spcastat.config import listed, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
@@ -165,13 +164,13 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float) ->
     shifted = S.copy()
     shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= EIGEN_LIMIT else largest)
     try:
-        la.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        np.linalg.cholesky(shifted)
         return
-    except la.LinAlgError:
+    except np.linalg.LinAlgError:
         pass
     found = ""
     if len(S) <= EIGEN_LIMIT:
-        values = la.eigvalsh(S, check_finite=False)
+        values = np.linalg.eigvalsh(S)
         if values[0] >= -tolerance * values[-1]:
             return
         found = f": its smallest eigenvalue is {values[0]:.4g} (the largest is {values[-1]:.4g})"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sps
 
 from spcastat.config import listed
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
@@ -205,7 +204,9 @@ def _open_sparse(data: Any) -> Any:
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
     dtype = np.float32 if data.dtype == np.float32 else np.float64
-    matrix = sps.csc_array(data, dtype=dtype)
+    from scipy.sparse import csc_array
+
+    matrix = csc_array(data, dtype=dtype)
     if not matrix.has_canonical_format:
         # Adding up repeated entries works in place: not on the caller's arrays.
         matrix = matrix.copy()

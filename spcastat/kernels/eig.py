@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 
 from spcastat.kernels.ties import flip_signs, tie_width
 
 #: Up to this order LAPACK is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
+#: Up to this order all pairs cost about as much as a few, and scipy.linalg need not be imported.
+WHOLE_ORDER = 150
 #: An axis must have this share of its length in a group's space, beside the axes before it, to count.
 AXIS = 1e-3
 
@@ -29,7 +30,13 @@ def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     p = S.shape[0]
     m = min(k + 1, p)
     while True:
-        values, vectors = scipy.linalg.eigh(S, subset_by_index=[p - m, p - 1] if m < p else None)
+        if p <= WHOLE_ORDER:
+            m = p
+            values, vectors = np.linalg.eigh(S)
+        else:
+            from scipy.linalg import eigh
+
+            values, vectors = eigh(S, subset_by_index=[p - m, p - 1])
         values, vectors = values[::-1], vectors[:, ::-1]
         if m == p or values[-1] < values[k - 1] - tie_width(values[k - 1], values[0]):
             return values, vectors

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
 
 from spcastat.kernels.ties import ROUNDING, first_max, tie_width
 
@@ -66,6 +65,8 @@ class _Model:
         pivot = row[j] + self.ridge
         border = np.empty(0)
         if m:
+            from scipy.linalg import solve_triangular
+
             border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True, check_finite=False)
             pivot = pivot - border @ border
         if pivot <= SINGULAR * (row[j] + self.ridge):
@@ -93,6 +94,8 @@ class _Model:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         m = self.active.size
+        from scipy.linalg import cho_solve
+
         return np.asarray(cho_solve((self.factor[:m, :m], True), right, check_finite=False))
 
     def spread(self, values: np.ndarray) -> np.ndarray:

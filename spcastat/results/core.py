@@ -65,12 +65,12 @@ class Core:
         """The labels PC1, ..., PCk."""
         return pd.Index([f"PC{i + 1}" for i in range(self._V.shape[1])])
 
-    @cached_property
+    @property
     def loadings(self) -> pd.DataFrame:
         """Loadings, p x k; every column has unit length and its largest absolute entry is positive."""
         return pd.DataFrame(self._V.copy(), index=self._spec.columns, columns=self.components)
 
-    @cached_property
+    @property
     def card(self) -> pd.Series:
         """Number of nonzero loadings of each component."""
         return pd.Series(np.count_nonzero(self._V, axis=0), index=self.components, name="card")
@@ -93,7 +93,7 @@ class Core:
 
     # --- variance -------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def variance(self) -> pd.DataFrame:
         """Variance of each component under every definition, one row a component.
 
@@ -237,7 +237,13 @@ class Core:
         scores : array-like of shape (n, k)
         """
         standard = self._need_centre("inverse_transform()")
-        T = np.array(scores, dtype=float)
+        T = np.asarray(scores)
+        if T.dtype.kind not in "biuf" or not np.isfinite(T).all():
+            raise ShapeError(
+                f"scores holds values of type {T.dtype}, or missing or infinite ones; scores are finite real "
+                "numbers."
+            )
+        T = T.astype(float)
         k = self._V.shape[1]
         if T.ndim != 2 or T.shape[1] != k:
             raise ShapeError(f"scores has shape {T.shape}; it must have {k} columns, one a component.")

@@ -94,7 +94,7 @@ class SpcaResult(Described):
         DataFrame
             One row a component: ``cardinality``, ``value`` and proven ``upper_bound`` in variance units,
             ``gap`` in percent of the value, ``optimal`` (True only where it is proven, to 1e-9 relative),
-            ``proof`` (what proved the bound), ``nodes``, ``seconds``, and ``best_known`` with its ``support``,
+            ``proof`` (what proved the bound), ``nodes``, ``seconds``, ``best_known`` and its ``support``,
             the best that was met on the way.
 
         Raises

@@ -75,6 +75,11 @@ def open_rows(
 def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale: Any = None) -> Opened:
     """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
     covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
+    if scale is not None and mean is None:
+        raise OptionError(
+            "scale was given without mean; transform() needs both, (x - mean) / scale. Give mean= as well, "
+            "or leave scale out."
+        )
     p = len(covariance.columns)
     standard = None
     if covariance.mean is not None:

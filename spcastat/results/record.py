@@ -6,7 +6,6 @@ import dataclasses
 import platform
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ class Record:
     status, advice : str
     n_iter : int
     objective, objective_share : float
-        In variance units, and as a share of the total variance.
+        The value, and as a share of the total variance where it is a variance.
     optima : list of [float, int]
         Distinct values of the objective that starts or a joint search met, as shares of the total variance,
         and how often.
@@ -83,7 +82,7 @@ class Record:
     advice: str
     n_iter: int
     objective: float
-    objective_share: float
+    objective_share: float | None
     optima: list[list[Any]] = field(default_factory=list)
     n_init: int = 1
     reached: int = 1
@@ -125,7 +124,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         advice=ADVICE[solution.status],
         n_iter=solution.n_iter,
         objective=solution.objective,
-        objective_share=solution.objective / source.op.total,
+        objective_share=solution.objective / source.op.total if plan.solver.in_variance_units else None,
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
         reached=_reached(solution.objectives, solution.objective),
@@ -149,6 +148,8 @@ def _ordered(options: dict[str, Any], order: np.ndarray) -> dict[str, Any]:
 
 @cache
 def _versions() -> dict[str, str]:
+    from importlib import metadata  # as slow to import as a fit of small data
+
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

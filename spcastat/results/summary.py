@@ -120,8 +120,10 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         joint = record.options.get("search") == "joint"
         when = "all components together" if joint else "after every component"
         yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
-    share = f"{100 * record.objective_share:.2f} % of the total variance"
-    yield "Objective", f"{record.criterion}: {record.objective:.6g} ({share})"
+    share = ""
+    if record.objective_share is not None:
+        share = f" ({100 * record.objective_share:.2f} % of the total variance)"
+    yield "Objective", f"{record.criterion}: {record.objective:.6g}{share}"
     yield "Status", _status(record)
 
 

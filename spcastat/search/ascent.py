@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.optimize import minimize
 
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
@@ -23,6 +24,8 @@ WIDTH = 60
 
 def refine(objective: Objective, V: np.ndarray, max_iter: int = 300) -> tuple[float, np.ndarray]:
     """Return the objective and unit loadings, shape (m, k), after a joint ascent on the supports of V."""
+    from scipy.optimize import minimize
+
     where = np.nonzero(V)
     W = np.zeros(V.shape)
 
@@ -31,8 +34,8 @@ def refine(objective: Objective, V: np.ndarray, max_iter: int = 300) -> tuple[fl
         value, gradient = objective.with_gradient(W)
         return -value, -gradient[where]
 
-    options = {"maxiter": max_iter, "ftol": 1e-13, "gtol": 1e-9}
-    found = minimize(negative, V[where], jac=True, method="L-BFGS-B", options=options)
+    options: Any = {"maxiter": max_iter, "ftol": 1e-13, "gtol": 1e-9}
+    found = minimize(negative, V[where].astype(float), jac=True, method="L-BFGS-B", options=options)
     W[where] = found.x
     better = unit(W)
     value, before = objective.value(better), objective.value(V)

@@ -43,7 +43,7 @@ def best_values(A: np.ndarray, B: np.ndarray, support: np.ndarray) -> tuple[floa
     values, U = whitened(A[block], B[block])
     v = np.zeros(len(A))
     v[support] = U[:, -1]
-    length = np.linalg.norm(v)
+    length = float(np.linalg.norm(v))
     if length == 0:
         v[support[0]] = length = 1.0
     return float(values[-1]), v / length

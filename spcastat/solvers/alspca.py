@@ -59,6 +59,7 @@ class ALSPCA(JointSolver):
     max_iter: int = 200
 
     criterion = "penalised variance tr(V'SV) - penalty |V|_1"
+    in_variance_units = False
 
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
         problem = _Problem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)

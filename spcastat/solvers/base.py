@@ -121,6 +121,8 @@ class Solver(ABC):
     uses_starts: ClassVar[bool] = False
     #: In words, the quantity that ``Solution.objective`` holds.
     criterion: ClassVar[str]
+    #: Whether that quantity is a variance, so that its share of the total variance says something.
+    in_variance_units: ClassVar[bool] = True
 
 
 class JointSolver(Solver):

@@ -58,6 +58,7 @@ class NSPCA(JointSolver):
     max_iter: int = 2000
 
     criterion = "tr(V'SV) / 2 - alpha |I - V'V|^2 / 4 - penalty 1'V1"
+    in_variance_units = False
     uses_starts = True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:

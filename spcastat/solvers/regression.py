@@ -156,6 +156,7 @@ class OptimalScoring(Regression):
 
     factor = 1.0
     criterion = "penalised residual |Y - XW|^2 / 2 of the scoring"
+    in_variance_units = False
 
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
         SV = op.dot(V)

@@ -56,6 +56,7 @@ class LargestL1(ComponentSolver):
     uses_starts = True
     own_starts = True
     criterion = "l1 variance: the mean absolute scores on the deflated rows, summed over the components"
+    in_variance_units = False
 
     @abstractmethod
     def rule(self, done: int) -> Sparse:

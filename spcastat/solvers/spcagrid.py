@@ -65,6 +65,7 @@ class SPCAGrid(ComponentSolver):
 
     needs = "rows"
     criterion = "squared scales of the scores on the deflated rows, summed over the components"
+    in_variance_units = False
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
