@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from benchmarks.papers.bcd import NONNEG
+from benchmarks.papers.bcd import NONNEG, NSPCA
 from benchmarks.papers.fits import Call, fit, loadings
 from benchmarks.papers.sheet import Sheet
 
@@ -35,7 +35,7 @@ def _images(call: Call) -> tuple[np.ndarray, np.ndarray] | str:
 
 
 def _card(X: np.ndarray) -> Any:
-    found = fit(X, 10, "nspca", penalty=0.0)
+    found = fit(X, 10, "nspca", **NSPCA)
     return CARD if isinstance(found, str) else [int(c) for c in found.card]
 
 
@@ -48,7 +48,7 @@ def table_8(call: Call) -> Sheet:
     card = _card(images[0])
     for label, printed in TABLE_8.items():
         method, options = NONNEG[label]
-        given = {"penalty": 0.0} if method == "nspca" else {**options, "card": card}
+        given = NSPCA if method == "nspca" else {**options, "card": card}
         found = fit(images[0], 10, method, **given)
         ours = found if isinstance(found, str) else [found.measure("rre"), 100 * found.measure("pev")]
         sheet.add(label, printed, ours)
@@ -76,7 +76,7 @@ def table_9(call: Call) -> Sheet:
     for label, (method, options) in {"PCA": ("pca", {}), **NONNEG}.items():
         if f"{label}+LR" not in TABLE_9:
             continue
-        given = {"nspca": {"penalty": 0.0}, "pca": {}}.get(method, {**options, "card": card})
+        given = {"nspca": NSPCA, "pca": {}}.get(method, {**options, "card": card})
         found = fit(parts[0][0], 10, method, **given)
         if isinstance(found, str):
             sheet.add(f"{label}+LR", TABLE_9[f"{label}+LR"], found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.rotation import varimax
 from spcastat.kernels.thresholds import unit
 from spcastat.operators import Operator
 
@@ -22,23 +23,17 @@ def starting_loadings(op: Operator, V: np.ndarray, n_init: int, rng: np.random.G
     Returns
     -------
     ndarray of shape (n_init, k, p)
-        PCA, its varimax rotation, then row-seeded and random starts in turn.
+        PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and random
+        starts in turn.
     """
     starts = [V]
     if n_init > 1:
-        starts.append(rotated(V))
+        starts.append(unit(varimax(V)))
+    if n_init > 2:
+        starts.append(unit(varimax(V, normalise=True)))
     while len(starts) < n_init:
-        starts.append(row_seeded(op, V.shape[1], rng) if len(starts) % 2 == 0 else random(V.shape, rng))
+        starts.append(row_seeded(op, V.shape[1], rng) if len(starts) % 2 else random(V.shape, rng))
     return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
-
-
-def rotated(V: np.ndarray) -> np.ndarray:
-    """Return the varimax rotation of the loadings, which concentrates them on few variables."""
-    if V.shape[1] == 1:
-        return V
-    from statsmodels.multivariate.factor_rotation import rotate_factors
-
-    return unit(np.asarray(rotate_factors(V, "varimax")[0]))
 
 
 def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:

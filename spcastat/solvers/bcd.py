@@ -6,7 +6,7 @@ analysis", Neurocomputing: Algorithms 1 and 2, Theorems 1 to 3 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -23,6 +23,10 @@ Update = Callable[[np.ndarray], np.ndarray]
 NOTHING_LEFT = 1e-14
 #: So many sweeps in a row must change nothing.
 QUIET_SWEEPS = 3
+#: Every so many sweeps the starts that have come to the same loadings go on as one.
+MEETING = 5
+#: Loadings closer than this are the same.
+SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ class BCD(JointSolver):
         value = np.full(n_starts, np.inf)
         sweeps = np.zeros(n_starts, dtype=int)
         quiet = np.zeros(n_starts, dtype=int)
+        leader = np.arange(n_starts)
         for sweep in range(1, self.max_iter + 1):
             for i in range(k):
                 state.update(i, updates[i], floor)
@@ -91,10 +96,19 @@ class BCD(JointSolver):
             sweeps[running] = sweep
             still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
             found[running[~still]] = state.V[~still]
+            if sweep % MEETING == 0:
+                for this, other in _met(state.V, new, still, self.tol * op.total):
+                    leader[running[this]] = running[other]
+                    still[this] = False
             state.keep(still)
             running = running[still]
             if running.size == 0:
                 break
+        for start in range(n_starts):  # leaders come before those that met them
+            if leader[start] != start:
+                first = leader[start] = leader[leader[start]]
+                found[start], value[start] = found[first], value[first]
+                sweeps[start], quiet[start] = sweeps[first], quiet[first]
         best = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
         status = "converged" if quiet[best] >= QUIET_SWEEPS else "max_iter"
         return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value, candidates=found)
@@ -136,6 +150,21 @@ class _State:
         """Drop the starts that are done."""
         if not mask.all():
             self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
+
+
+def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> Iterator[tuple[int, int]]:
+    """Yield pairs (this, other) of running starts with the same loadings, `other` the earlier one."""
+    first: list[int] = []
+    for this in np.flatnonzero(still).tolist():
+        for other in first:
+            if (
+                abs(value[this] - value[other]) <= width
+                and np.abs(np.abs(V[this]) - np.abs(V[other])).max() < SAME
+            ):
+                yield this, other
+                break
+        else:
+            first.append(this)
 
 
 def _dots(M: np.ndarray, w: np.ndarray) -> np.ndarray:

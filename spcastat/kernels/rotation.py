@@ -1,0 +1,40 @@
+"""Varimax rotation, for starting values: loadings that are large on few variables each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: The criterion must rise by this share in a step for the rotation to go on.
+RISE = 1e-10
+
+
+def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.ndarray:
+    """Rotate the columns of `A` to the largest varimax criterion.
+
+    Parameters
+    ----------
+    A : ndarray of shape (p, k)
+    normalise : bool
+        Give every variable the same weight (Kaiser's normalisation).
+    max_iter : int
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+
+    Notes
+    -----
+    Kaiser (1958); each step is the orthogonal matrix closest to the gradient.
+    """
+    size = np.linalg.norm(A, axis=1, keepdims=True) if normalise else np.ones((len(A), 1))
+    B = A / np.where(size > 0, size, 1.0)
+    rotation = np.eye(A.shape[1])
+    reached = 0.0
+    for _ in range(max_iter):
+        L = B @ rotation
+        left, values, right = np.linalg.svd(B.T @ (L**3 - L * (L**2).mean(axis=0)))
+        rotation = left @ right
+        if values.sum() <= reached * (1.0 + RISE):
+            break
+        reached = float(values.sum())
+    return np.asarray(A @ rotation)
