@@ -36,6 +36,8 @@ def test_methods_are_listed():
     assert isinstance(table, pd.DataFrame)
     assert {"bcd-l0", "bcd-l1", "greedy", "controlled", "pca"} <= set(table["name"])
     assert table.notna().all().all()
+    assert table["name"].is_unique
+    assert table.set_index("name").at["spco", "function"] == "spco"
 
 
 # --- warnings -------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ ROWS = [
     ["certify", "select", "tables", "plots"],
     ["results"],
     ["api", "coordinates", "datasets"],
-    ["cli"],
+    ["cli", "sklearn"],
     ["__main__", "__init__"],
 ]
 HEIGHT = {unit: row for row, units in enumerate(ROWS) for unit in units}

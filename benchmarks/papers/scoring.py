@@ -130,10 +130,9 @@ def table_4(call: Call) -> Sheet:
         first = float(variance["cumulative least squares"].iloc[0])
         sheet.add(label, [*printed, None, None], [*variance["cumulative adjusted"], first, right])
     sheet.notes.append(
-        "Four variables around one factor hold 41 % of the total variance, so 61 % printed for a "
-        "component of "
-        "four variables is no adjusted variance; it is near the share that a regression of all variables on "
-        "that score explains (column 'least squares 1')."
+        "Four variables around one factor hold 41 % of the total variance, so the 61 % printed for a first "
+        "component of four variables cannot be its adjusted variance: that is what dense PCA explains. The "
+        "share that a regression of all variables on the score explains is in column 'least squares 1'."
     )
     return sheet
 

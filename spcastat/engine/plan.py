@@ -14,6 +14,19 @@ from spcastat.solvers import CONTROLS, SOLVERS, JointSolver, Method, Solver
 
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
 DEFAULT_VARIANCE = 0.9
+#: Arguments of a call that are no options of a method, for hints at misspelt names.
+ARGUMENTS = {
+    "formula",
+    "method",
+    "center",
+    "scale",
+    "weights",
+    "na",
+    "rng",
+    "order",
+    "context",
+    "categorical",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +144,7 @@ def _no_such_option(name: str, method: Method) -> str:
     has: Sequence[str] = method.options
     if owners:
         return f"method={method.name!r} has no option {name!r}; methods that have it: {listed(owners, 30)}."
-    known = sorted({option for other in SOLVERS.values() for option in other.options})
+    known = sorted({option for other in SOLVERS.values() for option in other.options} | ARGUMENTS)
     return (
         f"{name!r} is not an option of any method; method={method.name!r} has "
         f"{listed(has, 30) or 'none'}.{nearest(name, known)}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spcastat.kernels.ties import flip_signs, tie_width
+from spcastat.kernels.ties import flip_signs, levelled, tie_width
 
 #: Up to this order LAPACK is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
@@ -14,6 +14,8 @@ DENSE_ORDER = 500
 WHOLE_ORDER = 150
 #: An axis must have this share of its length in a group's space, beside the axes before it, to count.
 AXIS = 1e-3
+#: Up to so many entries, those of a vector are levelled; among more of them chance neighbours come too close.
+LEVELLED_ORDER = 5000
 
 
 def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,6 +60,8 @@ def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.nda
         if stop - start > 1:
             vectors[:, start:stop] = _by_axes(vectors[:, start:stop])
         start = stop
+    if len(vectors) <= LEVELLED_ORDER:
+        vectors = levelled(vectors)
     return values, vectors * flip_signs(vectors)
 
 

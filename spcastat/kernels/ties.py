@@ -12,6 +12,8 @@ import numpy as np
 RELATIVE = 1e-10
 #: Rounding in a value is at most about this share of the largest value beside it.
 ROUNDING = 1e-14
+#: Entries of an eigenvector closer than this share of its largest entry are equal.
+LEVEL = 1e-13
 
 
 def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
@@ -47,6 +49,23 @@ def top(values: np.ndarray, count: int) -> np.ndarray:
     above = values > lowest + width
     tied = (values >= lowest - width) & ~above
     return above | (tied & (np.cumsum(tied, axis=0) <= count - above.sum(axis=0)))
+
+
+def levelled(V: np.ndarray) -> np.ndarray:
+    """Make absolute values that differ by rounding alone equal in every column of `V`, shape (p, m).
+
+    An iteration that shrinks equal entries almost to nothing would otherwise blow up their last bits.
+    """
+    V = np.array(V)
+    for column in V.T:
+        size = np.abs(column)
+        order = np.argsort(size, kind="stable")
+        ranked = size[order]
+        apart = np.diff(ranked) > LEVEL * ranked[-1]
+        group = np.concatenate([[0], np.cumsum(apart)])
+        mean = np.bincount(group, ranked) / np.bincount(group)
+        column[order] = np.copysign(mean[group], column[order])
+    return V
 
 
 def flip_signs(V: np.ndarray) -> np.ndarray:

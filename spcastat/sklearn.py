@@ -1,0 +1,243 @@
+"""Sparse PCA as a scikit-learn transformer; needs the extra ``sklearn`` and is imported on demand only.
+
+>>> from spcastat.sklearn import SparsePCA                      # doctest: +SKIP
+>>> SparsePCA(n_components=3, card=5).fit_transform(X)          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.api import spca
+from spcastat.config import whole_number
+from spcastat.errors import ComponentsError
+from spcastat.kernels.sparsity import is_sparse
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        "spcastat.sklearn needs scikit-learn 1.6 or newer, which could not be imported; install it with "
+        "pip install 'spcastat[sklearn]'. spcastat.spca() does without."
+    ) from error
+
+__all__ = ["SparsePCA"]
+
+
+class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Sparse principal components for pipelines and grid searches.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    card : int or sequence of ints, optional
+        Number of nonzero loadings of every component, or of each.
+    variance : float in (0, 1], optional
+        Instead of `card`: the share of dense PCA's explained variance to keep. With neither, 0.9.
+    method : str, optional
+        A name in :func:`spcastat.methods`.
+    scale, center : bool or array-like of shape (n_features,)
+        As for :func:`spcastat.spca`.
+    nonneg : bool
+        Nonnegative loadings, for the methods that have them.
+    n_init : int
+        Number of starts.
+    random_state : None, int or RandomState
+        Seed of random starts. None is a fixed seed: two fits agree to the last bit.
+    tol : float, optional
+    max_iter : int, optional
+    options : dict, optional
+        Further options of the method, such as ``{"objective": "adjusted", "search": "joint"}``.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Loadings, of unit length; zeros are exact.
+    mean_, scale_ : ndarray of shape (n_features,)
+        What is subtracted from each feature, and what it is divided by then.
+    explained_variance_ : ndarray of shape (n_components,)
+        Adjusted variance: what each component adds to those before it, with the divisor n - 1.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Adjusted variance as a share of the total variance.
+    n_components_ : int
+    n_iter_ : int
+        Number of sweeps or steps; 1 for a method that does not iterate.
+    result_ : SpcaResult
+        The fit itself, with its tables and plots. In a pickled or copied estimator it is as one from a file:
+        without the data.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    `transform` is the plain projection of the centred and scaled rows, as ``SpcaResult.transform`` gives it:
+    a component with four nonzeros needs four features. (The ``SparsePCA`` of scikit-learn solves a ridge
+    regression there.)
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> from spcastat.sklearn import SparsePCA
+    >>> model = SparsePCA(n_components=2, card=4).fit(sp.datasets.make_hastie())
+    >>> (model.components_ != 0).sum(axis=1).tolist()
+    [4, 4]
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        card: Any = None,
+        variance: float | None = None,
+        method: str | None = None,
+        scale: Any = False,
+        center: Any = True,
+        nonneg: bool = False,
+        n_init: int = 1,
+        random_state: Any = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        options: dict[str, Any] | None = None,
+    ):
+        self.n_components = n_components
+        self.card = card
+        self.variance = variance
+        self.method = method
+        self.scale = scale
+        self.center = center
+        self.nonneg = nonneg
+        self.n_init = n_init
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.options = options
+
+    def fit(self, X: Any, y: Any = None) -> SparsePCA:
+        """Fit the components.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        SparsePCA
+            Itself.
+        """
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2)
+        k = whole_number("n_components", self.n_components, 1, error=ComponentsError)
+        if k > X.shape[1]:
+            raise ComponentsError(
+                f"n_components={k} was given; it must be at most the number of features, "
+                f"n_features={X.shape[1]}."
+            )
+        self.result_ = spca(
+            self._named(X),
+            k,
+            self.card,
+            variance=self.variance,
+            method=self.method,
+            nonneg=self.nonneg,
+            center=self.center,
+            scale=self.scale,
+            n_init=self.n_init,
+            rng=self._seed(),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            **(self.options or {}),
+        )
+        standard = self.result_._standard
+        assert standard is not None
+        self.components_ = self.result_.loadings.to_numpy().T.copy()
+        self.mean_ = np.array(standard.mean, dtype=float)
+        self.scale_ = np.array(standard.scale, dtype=float)
+        self.explained_variance_ = self.result_.variance["adjusted variance"].to_numpy().copy()
+        self.explained_variance_ratio_ = self.result_.variance["share of total"].to_numpy().copy()
+        self.n_components_ = k
+        self.n_iter_ = max(self.result_.n_iter, 1)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the scores of rows, shape (n_samples, n_components): the projection on the loadings.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        """
+        return self.result_.transform(self._checked(X)).to_numpy()
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return the rows, shape (n_samples, n_features), in the span of the loadings that have these scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores.
+        """
+        check_is_fitted(self)
+        return self.result_.inverse_transform(np.asarray(X, dtype=float)).to_numpy()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the PEV of rows: the share of their squared distance from the mean that the components keep.
+
+        For the rows of the fit this is ``result_.measure("pev")``. It is what a grid search compares by
+        default; for new rows too it tends to grow with the number of nonzeros.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        """
+        rows = self._checked(X)
+        scores = self.result_.transform(rows).to_numpy()
+        lost = float(self.result_.diagnostics(rows)["Q"].sum())
+        V = self.components_.T
+        kept = float(np.sum(scores @ np.linalg.pinv(V.T @ V) * scores))
+        return kept / (kept + lost) if kept + lost > 0 else float("nan")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> Any:
+        """Leave the data behind, and what would fit them again; the scores are kept."""
+        state = super().__getstate__()
+        if "result_" in state:
+            result = copy.copy(state["result_"])
+            result._kept_scores = result.scores
+            result._source = result._again = None
+            state = {**state, "result_": result}
+        return state
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=np.float64)
+        return self._named(X)
+
+    def _named(self, X: Any) -> Any:
+        """Return the matrix `X`, under the names of the features where there are any."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return X
+        if is_sparse(X):
+            sparse: Any = pd.DataFrame.sparse
+            return sparse.from_spmatrix(X, columns=names)
+        return pd.DataFrame(X, columns=names, copy=False)
+
+    def _seed(self) -> Any:
+        if self.random_state is None or isinstance(self.random_state, int | np.integer):
+            return self.random_state
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

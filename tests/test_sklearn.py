@@ -1,0 +1,143 @@
+"""The scikit-learn transformer: its contract, and that it is the same fit."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import spcastat as sp
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from spcastat.errors import ComponentsError, UnknownOptionError
+from spcastat.sklearn import SparsePCA
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return sp.datasets.pitprops_sample(60)
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [SparsePCA(), SparsePCA(card=1, scale=True), SparsePCA(n_components=1, method="pca")]
+)
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_it_is_the_same_fit(rows):
+    model = SparsePCA(n_components=2, card=[7, 4], scale=True).fit(rows)
+    fit = sp.spca(rows, k=2, card=[7, 4], scale=True)
+    np.testing.assert_array_equal(model.components_.T, fit.loadings)
+    np.testing.assert_array_equal(model.transform(rows), fit.transform(rows))
+    np.testing.assert_array_equal(model.explained_variance_, fit.variance["adjusted variance"])
+    np.testing.assert_array_equal(model.explained_variance_ratio_, fit.variance["share of total"])
+    assert list(model.result_.loadings.index) == list(rows.columns)
+    # the definition: the centred and scaled rows times the loadings, to rounding
+    direct = (rows.to_numpy() - model.mean_) / model.scale_ @ model.components_.T
+    np.testing.assert_allclose(model.transform(rows), direct, atol=1e-12)
+
+
+def test_inverse_transform_is_the_projection_on_the_loadings(rows):
+    model = SparsePCA(n_components=3, card=5, scale=True).fit(rows)
+    back = pd.DataFrame(model.inverse_transform(model.transform(rows)), columns=rows.columns)
+    np.testing.assert_allclose(model.transform(back), model.transform(rows), atol=1e-10)
+    full = SparsePCA(n_components=13, method="pca").fit(rows)
+    np.testing.assert_allclose(full.inverse_transform(full.transform(rows)), rows, atol=1e-10)
+
+
+def test_score_is_pev_and_needs_the_mean_of_the_fit(rows):
+    model = SparsePCA(n_components=3, card=5).fit(rows)
+    assert model.score(rows) == pytest.approx(model.result_.measure("pev"), rel=1e-10)
+    assert model.score(rows + 10) != pytest.approx(model.score(rows), rel=1e-3)
+
+
+def test_frames_in_frames_out(rows):
+    model = SparsePCA(n_components=2, card=4).set_output(transform="pandas").fit(rows)
+    scores = model.transform(rows)
+    assert isinstance(scores, pd.DataFrame)
+    assert list(scores.columns) == list(model.get_feature_names_out()) == ["sparsepca0", "sparsepca1"]
+    assert scores.index.equals(rows.index)
+    assert list(model.feature_names_in_) == list(rows.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(rows[rows.columns[::-1]])
+
+
+def test_sparse_and_dense_agree(rows):
+    X = np.where(np.abs(rows) > 0.5, rows, 0.0)
+    dense = SparsePCA(n_components=2, card=4).fit(X)
+    for kind in (sparse.csr_matrix, sparse.csc_array):
+        model = SparsePCA(n_components=2, card=4).fit(kind(X))
+        np.testing.assert_allclose(model.transform(kind(X)), dense.transform(X), atol=1e-9)
+        assert model.score(kind(X)) == pytest.approx(dense.score(X), rel=1e-9)
+    frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X), columns=rows.columns)
+    np.testing.assert_allclose(SparsePCA(2, card=4).fit_transform(frame), dense.transform(X), atol=1e-9)
+
+
+def test_pipeline_and_grid_search(rows):
+    y = rows[["topdiam", "length", "ringbut", "bowdist", "whorls"]].sum(axis=1)  # size: PC1
+    pipe = make_pipeline(SparsePCA(n_components=2, scale=True), LinearRegression())
+    grid = {"sparsepca__card": [1, 7], "sparsepca__options": [None, {"objective": "adjusted"}]}
+    search = GridSearchCV(pipe, grid, cv=3, error_score="raise").fit(rows, y)
+    assert search.best_params_["sparsepca__card"] == 7
+    assert search.best_score_ > 0.5
+    alone = GridSearchCV(SparsePCA(n_components=2), {"card": [1, 13]}, cv=3).fit(rows)
+    assert alone.best_params_ == {"card": 13}  # PEV cannot prefer one variable to all
+
+
+def test_random_state(rows):
+    def fitted(state):
+        return SparsePCA(n_components=3, card=4, n_init=5, random_state=state).fit(rows).components_
+
+    np.testing.assert_array_equal(fitted(3), fitted(np.int64(3)))
+    np.testing.assert_array_equal(fitted(None), fitted(None))
+    np.testing.assert_array_equal(fitted(np.random.RandomState(1)), fitted(np.random.RandomState(1)))
+
+
+def test_a_pickled_estimator_works_and_leaves_the_data_behind(rows):
+    wide = pd.concat([rows] * 50, ignore_index=True)
+    model = SparsePCA(n_components=1, card=4).fit(wide)
+    text = pickle.dumps(model)
+    assert len(text) < wide.to_numpy().nbytes / 2
+    again = pickle.loads(text)
+    np.testing.assert_array_equal(again.transform(wide), model.transform(wide))
+    assert str(again.result_) == str(model.result_)
+    assert model.result_.refit(card=3).card.tolist() == [3]  # pickling changed nothing
+    with pytest.raises(sp.errors.NoRowsError, match=r"fit again"):
+        again.result_.refit(card=3)
+
+
+def test_refusals(rows):
+    with pytest.raises(ComponentsError, match=r"n_components=14 .* n_features=13"):
+        SparsePCA(n_components=14).fit(rows)
+    with pytest.raises(UnknownOptionError, match="greedy"):
+        SparsePCA(method="greedy", card=3, options={"ridge": 1.0}).fit(rows)
+    assert clone(SparsePCA(card=[3, 2])).card == [3, 2]
+
+
+def test_without_scikit_learn_the_message_says_what_to_do(monkeypatch):
+    real = builtins.__import__
+
+    def absent(name, *rest):
+        if name.split(".")[0] == "sklearn":
+            raise ImportError(f"No module named {name!r}")
+        return real(name, *rest)
+
+    monkeypatch.delitem(sys.modules, "spcastat.sklearn")
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(ImportError, match=r"pip install 'spcastat\[sklearn\]'"):
+        importlib.import_module("spcastat.sklearn")
