@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import spcastat
 
@@ -14,18 +18,29 @@ HERE = Path(__file__).resolve().parent
 shutil.rmtree(HERE / "vignettes", ignore_errors=True)
 shutil.copytree(HERE.parent / "vignettes", HERE / "vignettes")
 
+# Cells that fail on purpose show their message, not the traceback through the package.
+ipython = Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, ipython, ignore_errors=True)
+(ipython / "profile_default").mkdir()
+(ipython / "profile_default" / "ipython_config.py").write_text(
+    "get_config().InteractiveShell.xmode = 'Minimal'\n"
+)
+os.environ["IPYTHONDIR"] = str(ipython)
+
 project = "spcastat"
 author = "The spcastat developers"
 copyright = author
 version = release = spcastat.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "jupyter_execute"]
 templates_path = ["_templates"]
 default_role = "literal"
 
 html_theme = "furo"
 html_title = f"spcastat {version}"
+html_static_path = ["_static"]
+html_css_files = ["frames.css"]
 html_copy_source = False
 html_show_sphinx = False
 
@@ -38,18 +53,27 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_typehints = "none"
+autodoc_class_signature = "separated"  # results are not made by hand
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
 
-def plain_bars(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Escape the bars of norms, |X|, which reStructuredText takes for substitutions."""
     for i, line in enumerate(lines):
         parts = re.split(r"(``.*?``|`.*?`)", line)
         lines[i] = "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts)
 
 
-def setup(app: object) -> None:
-    """Connect what is above."""
-    app.connect("autodoc-process-docstring", plain_bars)  # type: ignore[attr-defined]
+def whole_sentences(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Undo for properties what Napoleon does to "One thing: another", which it reads as a type and a text."""
+    for line in [line for line in lines if what == "property" and line.startswith(":type: ")]:
+        lines.remove(line)
+        lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
+
+
+def setup(app: Any) -> None:
+    """Connect what is above, before and after Napoleon."""
+    app.connect("autodoc-process-docstring", plain_bars, priority=400)
+    app.connect("autodoc-process-docstring", whole_sentences, priority=600)

@@ -156,7 +156,8 @@ def _status(record: Record) -> str:
 def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.Series) -> Iterator[str]:
     missed = list(_missed(record, card))
     if missed:
-        yield f"Cardinality missed: {', '.join(missed)}; see details."
+        more = "; see details" if record.details else ""
+        yield f"Cardinality missed: {', '.join(missed)}{more}."
     deviations = np.sqrt(variances.clip(min=0.0))
     deviations = deviations[deviations > 0]
     unscaled = not record.from_rows or record.scaling == "none"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
+from spcastat.search.descent import minimise
 from spcastat.search.objectives import Objective
 from spcastat.search.quotient import best_values, exchanges, promising, whitened
 
@@ -18,14 +17,14 @@ SHORT = 15
 #: Where the ranking of exchanges is only approximate, so many of the best are valued, and so many of these
 #: are followed by a joint ascent.
 VALUED, REFINED = 8, 2
+#: The share of new columns that are taken from a random mixture of so many leading directions.
+WILD, DIRECTIONS = 0.25, 6
 #: At most so many variables leave and enter in the exchanges that are compared.
 WIDTH = 60
 
 
 def refine(objective: Objective, V: np.ndarray, max_iter: int = 300) -> tuple[float, np.ndarray]:
     """Return the objective and unit loadings, shape (m, k), after a joint ascent on the supports of V."""
-    from scipy.optimize import minimize
-
     where = np.nonzero(V)
     W = np.zeros(V.shape)
 
@@ -34,9 +33,7 @@ def refine(objective: Objective, V: np.ndarray, max_iter: int = 300) -> tuple[fl
         value, gradient = objective.with_gradient(W)
         return -value, -gradient[where]
 
-    options: Any = {"maxiter": max_iter, "ftol": 1e-13, "gtol": 1e-9}
-    found = minimize(negative, V[where].astype(float), jac=True, method="L-BFGS-B", options=options)
-    W[where] = found.x
+    W[where] = minimise(negative, V[where], max_iter)
     better = unit(W)
     value, before = objective.value(better), objective.value(V)
     if value < before or np.count_nonzero(better) != len(where[0]):
@@ -78,14 +75,24 @@ def best_column(
         support, ratio, v = new, better, w
 
 
-def added_column(objective: Objective, V: np.ndarray, card: int, gain: float, mix: float = 0.0) -> np.ndarray:
-    """Return a column of `card` nonzeros, shape (m,), that fits best beside the columns of V.
+def added_column(
+    objective: Objective, V: np.ndarray, card: int, gain: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Return a column of `card` nonzeros, shape (m,), that fits well beside the columns of V.
 
-    `mix` of the second direction is added to the first before it is cut to a support, for variety.
+    Mostly the best that exchanges find from the leading direction, with some of the second mixed in for
+    variety; now and then a support cut from a random mixture of several directions, as it is: what is best
+    beside the columns of V need not belong to the best fit of all.
     """
     A, B = objective.block(np.column_stack([V, np.zeros(len(V))]), V.shape[1])
     _, U = whitened(A, B)
-    lead = U[:, -1] if len(A) == 1 else U[:, -1] + mix * U[:, -2]
+    if rng.random() < WILD:
+        several = U[:, -min(DIRECTIONS, len(A)) :]
+        mixture = several @ rng.standard_normal(several.shape[1])
+        return best_values(A, B, np.flatnonzero(top(np.abs(mixture), card)))[1]
+    lead = U[:, -1]
+    if rng.random() < 0.5 and len(A) > 1:
+        lead = lead + rng.standard_normal() * U[:, -2]
     return best_column(objective, A, B, np.flatnonzero(top(np.abs(lead), card)), gain)
 
 

@@ -25,13 +25,17 @@ class Optima:
 
     hits: dict[float, int] = field(default_factory=dict)
 
-    def add(self, value: float, times: int = 1) -> None:
+    def add(self, value: float) -> None:
         """Count an optimum."""
         for known in self.hits:
             if abs(known - value) <= SAME:
-                self.hits[known] += times
+                self.hits[known] += 1
                 return
-        self.hits[value] = times
+        self.hits[value] = 1
+
+    def polish(self, value: float) -> None:
+        """Give the best optimum the value that a final climb from it reached."""
+        self.hits[value] = self.hits.pop(max(self.hits))
 
     def table(self) -> list[tuple[float, int]]:
         """Return (value, hits), the best first."""
@@ -90,7 +94,7 @@ def search(
         return best_value, best, optima
     value, V = climb(objective, best, GAIN)
     value, V = refine(objective, V)
-    optima.add(value, 0)
+    optima.polish(value)
     return value, V, optima
 
 
@@ -108,12 +112,11 @@ def rebuilt(
     W[:, chosen] = 0.0
     for place, i in enumerate(chosen):
         others = np.delete(W, chosen[place:], axis=1)
-        mix = float(rng.standard_normal()) if rng.random() < 0.5 else 0.0
-        W[:, i] = added_column(objective, others, int(cards[i]), ROUGH, mix)
+        W[:, i] = added_column(objective, others, int(cards[i]), ROUGH, rng)
     return W if (np.count_nonzero(W, axis=0) == cards).all() else None
 
 
 def default_patience(objective: Objective, m: int, k: int) -> int:
     """Return how many vain rounds end a search: fewer where a round costs more."""
-    work = 50000 if objective.exact else 10000
+    work = 35000 if objective.exact else 10000
     return int(np.clip(work // (m * k), 8, 600))

@@ -109,8 +109,8 @@ def test_basis():
     M = problem(6, 12, rng).S
     V = rng.standard_normal((6, 4))
     Z, coordinates, remainder = basis(V, M @ V)
-    assert Z.T @ M @ Z == pytest.approx(np.eye(4), abs=1e-12)
-    assert Z == pytest.approx(V @ coordinates)
+    assert pytest.approx(np.eye(4), abs=1e-12) == Z.T @ M @ Z
+    assert pytest.approx(V @ coordinates) == Z
     assert np.tril(coordinates, -1) == pytest.approx(0.0, abs=1e-15)
     for j in range(4):
         before = V[:, :j]
@@ -131,7 +131,7 @@ def test_basis_with_dependent_columns(identity):
     kept = [0, 1, 4]
     assert Z[:, kept].T @ M @ Z[:, kept] == pytest.approx(np.eye(3), abs=1e-11)
     assert not Z[:, [2, 3, 5]].any()
-    assert Z == pytest.approx(V @ coordinates)
+    assert pytest.approx(V @ coordinates) == Z
 
 
 def test_basis_of_nearly_dependent_columns():
@@ -141,7 +141,7 @@ def test_basis_of_nearly_dependent_columns():
     V[:, 1] = V[:, 0] + 1e-5 * V[:, 1]
     Z, _, remainder = basis(V, V)
     # the second column comes from a difference: what is left of it has 1e-10 of its squared length
-    assert Z.T @ Z == pytest.approx(np.eye(3), abs=1e-4)
+    assert pytest.approx(np.eye(3), abs=1e-4) == Z.T @ Z
     assert remainder[1] / (V[:, 1] @ V[:, 1]) == pytest.approx(
         np.linalg.qr(V)[1][1, 1] ** 2 / (V[:, 1] @ V[:, 1]), rel=1e-4
     )
