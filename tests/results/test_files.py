@@ -219,7 +219,7 @@ def rewrite(path: Path, change, seal: bool = True) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["__import__('os').system('true')", "C(a, '`') or open('/tmp/x', '`')", "a.__class__", "eval('1')"],
+    ["__import__('os').system('true')", "C(a, '`') or open('x', '`')", "a.__class__", "eval('1')"],
 )
 def test_a_formula_in_a_file_cannot_run_anything(mixed, path, expression):
     sp.spca(mixed, k=1, card=1, formula="~ a + log(b)").save(path)
