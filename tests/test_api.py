@@ -80,8 +80,8 @@ def test_a_covariance_matrix_given_as_data_warns():
 
 
 def test_containers_agree():
-    import polars as pl
-    import pyarrow as pa
+    pl = pytest.importorskip("polars")
+    pa = pytest.importorskip("pyarrow")
 
     X = rows()
     plain = sp.spca(X, 2, 3)
