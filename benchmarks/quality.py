@@ -6,14 +6,12 @@ data of Zhao, Meng, Xu and Gao (2015), and certificates. Quick mode ends in thre
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 # Matrices are small: threads of the linear algebra cost more than they bring.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -22,7 +20,15 @@ import numpy as np
 
 import spcastat as sp
 from benchmarks.papers.fits import Call, loadings, matched
-from benchmarks.report import markdown_table, stamp, text_table, write_section
+from benchmarks.report import (
+    add_data,
+    command_line,
+    markdown_table,
+    read_arguments,
+    stamp,
+    text_table,
+    write_section,
+)
 from spcastat.errors import ConvergenceWarning
 
 #: Cardinalities -> objective -> best known on pitprops, in percent.
@@ -237,21 +243,9 @@ TABLES: dict[str, Callable[[Call], Table]] = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Make the tables, print them, and write them where that is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument(
-        "tables", nargs="*", metavar="table", help=f"any of {', '.join(TABLES)}; all by default"
-    )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
-    parser.add_argument("--full", action="store_true", help="1000 sets of toy data, five seeds, more starts")
-    parser.add_argument("--write", action="store_true", help="put all tables into benchmarks/RESULTS.md")
-    given = parser.parse_args(arguments)
-    unknown = [name for name in given.tables if name not in TABLES]
-    if unknown:
-        parser.error(f"unknown table {', '.join(unknown)}; there are {', '.join(TABLES)}")
-    if given.write and given.tables:
-        parser.error("--write replaces the whole section; leave the names of tables out")
-    if given.data is not None and not given.data.is_dir():
-        parser.error(f"--data {given.data}: there is no such folder")
+    parser = command_line("quality", __doc__, TABLES)
+    add_data(parser, "1000 sets of toy data, five seeds, more starts")
+    given = read_arguments(parser, TABLES, arguments)
     call = Call(given.data, given.full)
     body = [
         "## Quality of the fits",

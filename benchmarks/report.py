@@ -1,12 +1,13 @@
-"""What the benchmarks share: sections of RESULTS.md that each benchmark may rewrite alone, and a stamp."""
+"""What the benchmarks share: their command line, tables, and sections of RESULTS.md of their own."""
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import importlib.metadata
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -18,6 +19,38 @@ def stamp(packages: Sequence[str] = ("spcastat", "numpy", "scipy", "pandas", "st
     found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
     today = datetime.date.today().isoformat()
     return f"{today}; Python {platform.python_version()}, {found}; {os.cpu_count()} processors."
+
+
+def command_line(name: str, about: str | None, tables: Collection[str]) -> argparse.ArgumentParser:
+    """Return the parser of ``python -m benchmarks.name``, to which a benchmark adds its own options."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
+    parser.add_argument(
+        "tables", nargs="*", metavar="table", help=f"any of {', '.join(tables)}; all by default"
+    )
+    parser.add_argument("--write", action="store_true", help="put all tables into benchmarks/RESULTS.md")
+    return parser
+
+
+def add_data(parser: argparse.ArgumentParser, full: str) -> None:
+    """Add ``--data`` and ``--full``, which is explained by `full`."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
+    parser.add_argument("--full", action="store_true", help=full)
+
+
+def read_arguments(
+    parser: argparse.ArgumentParser, tables: Collection[str], arguments: Sequence[str] | None
+) -> argparse.Namespace:
+    """Read a command line; one that cannot be carried out ends the program with the reason."""
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.tables if name not in tables]
+    if unknown:
+        parser.error(f"unknown table {', '.join(unknown)}; there are {', '.join(tables)}")
+    if given.write and given.tables:
+        parser.error("--write replaces the whole section; leave the names of tables out")
+    folder = getattr(given, "data", None)
+    if folder is not None and not folder.is_dir():
+        parser.error(f"--data {folder}: there is no such folder")
+    return given
 
 
 def write_section(name: str, body: str, path: Path = RESULTS) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -19,7 +18,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import spcastat as sp
-from benchmarks.report import markdown_table, stamp, text_table, write_section
+from benchmarks.report import (
+    command_line,
+    markdown_table,
+    read_arguments,
+    stamp,
+    text_table,
+    write_section,
+)
 from spcastat.errors import ConvergenceWarning, SpcaError
 from spcastat.results.spco import SpcoResult
 
@@ -153,17 +159,7 @@ TABLES: dict[str, Callable[[], tuple[str, list[str], list[list[str]], list[str]]
 
 def main(arguments: list[str] | None = None) -> int:
     """Make the tables, print them, and write them where that is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument(
-        "tables", nargs="*", metavar="table", help=f"any of {', '.join(TABLES)}; all by default"
-    )
-    parser.add_argument("--write", action="store_true", help="put all tables into benchmarks/RESULTS.md")
-    given = parser.parse_args(arguments)
-    unknown = [name for name in given.tables if name not in TABLES]
-    if unknown:
-        parser.error(f"unknown table {', '.join(unknown)}; there are {', '.join(TABLES)}")
-    if given.write and given.tables:
-        parser.error("--write replaces the whole section; leave the names of tables out")
+    given = read_arguments(command_line("speed", __doc__, TABLES), TABLES, arguments)
     threads = os.environ["OPENBLAS_NUM_THREADS"]
     body = [
         "## Speed",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 # Matrices are small: threads cost more than they bring, and tables are to be remade on two processors.
 os.environ.setdefault("OMP_NUM_THREADS", "2")
@@ -15,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 from benchmarks.papers import bcd, faces, greedy, robust, scoring
 from benchmarks.papers.fits import Call
 from benchmarks.papers.sheet import Sheet
-from benchmarks.report import stamp, write_section
+from benchmarks.report import add_data, command_line, read_arguments, stamp, write_section
 
 TABLES: dict[str, Callable[[Call], Sheet]] = {
     "000-2": bcd.table_2,
@@ -50,20 +48,10 @@ PAPERS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
-    parser.add_argument(
-        "tables", nargs="*", metavar="table", help=f"any of {', '.join(TABLES)}; all by default"
-    )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
-    parser.add_argument("--full", action="store_true", help="the papers' numbers of repetitions")
+    parser = command_line("papers", __doc__, TABLES)
+    add_data(parser, "the papers' numbers of repetitions")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
-    given = parser.parse_args(arguments)
-    unknown = [name for name in given.tables if name not in TABLES]
-    if unknown:
-        parser.error(f"unknown table {', '.join(unknown)}; there are {', '.join(TABLES)}")
-    if given.data is not None and not given.data.is_dir():
-        parser.error(f"--data {given.data}: there is no such folder")
+    given = read_arguments(parser, TABLES, arguments)
     call = Call(given.data, given.full)
     body = [
         "## The papers' tables",

@@ -116,11 +116,12 @@ def _one_by_one(
         part = solver.component(view, Progress(i, explained, pca, n_init, rng, V[:, :i]), start)
         parts.append(part)
         V[:, i] = part.v
-        explained += float(part.v @ view.dot(part.v))
+        variance = float(part.v @ view.dot(part.v))
+        explained += variance
         if i < k - 1:
             raw = part.raw
             if raw is None:  # the length of a least-squares fit, so that "residual" is free of scale
-                raw = part.v * np.sqrt(max(float(part.v @ view.dot(part.v)), 0.0))
+                raw = part.v * np.sqrt(max(variance, 0.0))
             removed = Removed(part.v, raw, V[:, :i])
             if solver.needs == "rows":
                 assert isinstance(view, Rows)
