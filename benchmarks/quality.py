@@ -11,7 +11,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 # Matrices are small: threads of the linear algebra cost more than they bring.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -20,15 +19,7 @@ import numpy as np
 
 import spcastat as sp
 from benchmarks.papers.fits import Call, loadings, matched
-from benchmarks.report import (
-    add_data,
-    command_line,
-    markdown_table,
-    read_arguments,
-    stamp,
-    text_table,
-    write_section,
-)
+from benchmarks.report import Table, add_data, command_line, read_arguments, stamp, write_section
 from spcastat.errors import ConvergenceWarning
 
 #: Cardinalities -> objective -> best known on pitprops, in percent.
@@ -59,25 +50,6 @@ TOY = {"Table 2": (False, 6), "Table 6, nonnegative": (True, 5)}
 SIZES = (500, 1000, 2000, 5000)
 #: Norm -> how many of 1000 sets shall be recovered.
 RECOVERED = {"l0": 995, "l1": 985}
-
-
-@dataclass
-class Table:
-    """Cells as text, and what the reader must know."""
-
-    title: str
-    head: list[str]
-    rows: list[list[str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def show(self, markdown: bool) -> str:
-        """Return the table as text or as Markdown."""
-        parts = [f"### {self.title}" if markdown else self.title]
-        if self.rows:
-            parts.append((markdown_table if markdown else text_table)(self.head, self.rows))
-        if self.notes:
-            parts.append("\n".join(f"{'-' if markdown else '*'} {note}" for note in self.notes))
-        return "\n\n".join(parts)
 
 
 def joint(call: Call) -> Table:

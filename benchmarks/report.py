@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -85,3 +86,22 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
+
+
+@dataclass
+class Table:
+    """Cells as text, and what the reader must know."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def show(self, markdown: bool) -> str:
+        """Return the table as text or as Markdown."""
+        parts = [f"### {self.title}" if markdown else self.title]
+        if self.rows:
+            parts.append((markdown_table if markdown else text_table)(self.head, self.rows))
+        if self.notes:
+            parts.append("\n".join(f"{'-' if markdown else '*'} {note}" for note in self.notes))
+        return "\n\n".join(parts)

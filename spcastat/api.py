@@ -14,6 +14,7 @@ from spcastat.config import listed, warn, whole_number
 from spcastat.engine import Plan, choose_method, make_plan, run
 from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
 from spcastat.intake import looks_like_covariance
+from spcastat.progress import listening
 from spcastat.results import SpcaPath, SpcaResult, call_text
 from spcastat.results.opening import open_covariance, open_rows
 from spcastat.select import fit_path, path_cards, with_card
@@ -22,7 +23,7 @@ from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
 __all__ = ["methods", "spca", "spca_cov", "spca_path"]
 
 #: Options that say how to iterate, not what to fit.
-ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience")
+ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience", "screen")
 
 
 def spca(
@@ -43,6 +44,7 @@ def spca(
     order: str | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
+    progress: Any = False,
     context: Mapping[str, Any] | None = None,
     categorical: str = "refuse",
     **options: Any,
@@ -51,9 +53,13 @@ def spca(
 
     Parameters
     ----------
-    data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p)
+    data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p), or chunks of rows
         Never changed. The numbers are copied unless they exceed 64 MB: do not change a larger array while
-        its fit is in use.
+        its fit is in use. Rows that are larger than memory come in chunks, and are walked over whenever they
+        are needed: the path of a Parquet file or of a folder with such files, a ``numpy.memmap``, a list of
+        tables, anything else that gives tables and can be iterated over again, or a function without
+        arguments that opens such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. A
+        collection of dask stays where its workers are. See Notes.
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
@@ -84,6 +90,10 @@ def spca(
     tol : float, optional
         Relative to the total variance.
     max_iter : int, optional
+    progress : bool or callable
+        True shows how far passes over the data and long searches are: a bar where tqdm is installed, lines to
+        stderr otherwise. A function is called with a :class:`spcastat.progress.Step`; an error that it raises
+        ends the fit. Results are the same with and without.
     context : mapping, optional
         Names besides the columns that the formula may use; by default those where `spca` is called.
     categorical : {"refuse", "dummy"}
@@ -100,6 +110,19 @@ def spca(
     SpcaError
         One family for each cause, under :mod:`spcastat.errors`.
 
+    Notes
+    -----
+    With chunks the means and covariances are had in one pass, and `scores` are computed chunk by chunk. All
+    chunks have the same columns, `weights` go by position over all rows, and a formula has only terms that
+    take each row for itself. Methods that take nothing but data are refused, and with more than 3000
+    variables all but "bcd-l0" with `card`.
+
+    With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` is screened:
+    it searches among the variables of largest variance, exchanges single variables until none improves the
+    fit, and verifies the result against all variables, bringing in those of which it cannot exclude that they
+    would enter. The summary says what was proven. ``screen=False`` searches among all variables, a number
+    begins with so many.
+
     Examples
     --------
     >>> import spcastat as sp
@@ -111,30 +134,31 @@ def spca(
         **{name: value for name, value in locals().items() if name not in ("data", "options", "context")},
         **options,
     }
-    k = whole_number("k", k, 1, error=ComponentsError)
-    opened = open_rows(
-        data,
-        formula=formula,
-        context=context,
-        weights=weights,
-        na=na,
-        categorical=categorical,
-        center=center,
-        scale=scale,
-    )
-    if formula is None and looks_like_covariance(data):
-        warn(
-            "data is square and symmetric with equal row and column labels: if it is a covariance or "
-            "correlation matrix, use spca_cov(S, ...); spca() takes its rows for observations.",
-            DataWarning,
+    with listening(progress):
+        k = whole_number("k", k, 1, error=ComponentsError)
+        opened = open_rows(
+            data,
+            formula=formula,
+            context=context,
+            weights=weights,
+            na=na,
+            categorical=categorical,
+            center=center,
+            scale=scale,
         )
-    given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
-    plan = make_plan(k, opened.p, method, order, given)
-    generator = _generator(rng)
-    source = opened.source(plan.solver.needs == "rows")
-    fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
-    again = _again(spca, data, {**call, "context": opened.context})
-    return _finish(SpcaResult.of(source, plan, fit, again, call_text(spca, call)))
+        if formula is None and looks_like_covariance(data):
+            warn(
+                "data is square and symmetric with equal row and column labels: if it is a covariance or "
+                "correlation matrix, use spca_cov(S, ...); spca() takes its rows for observations.",
+                DataWarning,
+            )
+        given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
+        plan = make_plan(k, opened.p, method, order, given)
+        generator = _generator(rng)
+        source = opened.source(plan.solver.needs == "rows")
+        fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
+        again = _again(spca, data, {**call, "context": opened.context})
+        return _finish(SpcaResult.of(source, plan, fit, again, call_text(spca, call)))
 
 
 def spca_cov(
@@ -153,6 +177,7 @@ def spca_cov(
     order: str | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
+    progress: Any = False,
     **options: Any,
 ) -> SpcaResult:
     """Fit sparse principal components to a covariance or correlation matrix.
@@ -162,7 +187,7 @@ def spca_cov(
     S : DataFrame or array of shape (p, p)
         Symmetric and positive semidefinite.
     k : int
-    card, variance, method, nonneg, n_init, rng, order, tol, max_iter, **options
+    card, variance, method, nonneg, n_init, rng, order, tol, max_iter, progress, **options
         As for :func:`spca`.
     n_obs : int, optional
         Number of rows behind the matrix, for the header.
@@ -179,16 +204,17 @@ def spca_cov(
         **{name: value for name, value in locals().items() if name not in ("S", "options")},
         **options,
     }
-    k = whole_number("k", k, 1, error=ComponentsError)
-    opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
-    given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
-    plan = make_plan(k, opened.p, method, order, given)
-    _need_no_rows(plan)
-    source = opened.source(False)
-    fit = run(
-        source.op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort, aim=plan.aim
-    )
-    return _finish(SpcaResult.of(source, plan, fit, _again(spca_cov, S, call), call_text(spca_cov, call)))
+    with listening(progress):
+        k = whole_number("k", k, 1, error=ComponentsError)
+        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
+        given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
+        plan = make_plan(k, opened.p, method, order, given)
+        _need_no_rows(plan)
+        source = opened.source(False)
+        fit = run(
+            source.op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort, aim=plan.aim
+        )
+        return _finish(SpcaResult.of(source, plan, fit, _again(spca_cov, S, call), call_text(spca_cov, call)))
 
 
 def spca_path(
@@ -204,6 +230,7 @@ def spca_path(
     nonneg: bool = False,
     tol: float | None = None,
     max_iter: int | None = None,
+    progress: Any = False,
     **options: Any,
 ) -> SpcaPath:
     """Fit sparse principal components for each of many cardinalities, and see what a nonzero buys.
@@ -224,7 +251,7 @@ def spca_path(
         A method that takes a cardinality; "bcd-l0" by default.
     rng : int, optional
         Seed of random starts; every fit starts from it.
-    order, n_init, nonneg, tol, max_iter
+    order, n_init, nonneg, tol, max_iter, progress
         As for :func:`spca`.
     **options
         Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `weights`, `na`,
@@ -238,7 +265,8 @@ def spca_path(
     Notes
     -----
     Each fit is also started from the one before it, for methods that use starts, so that it is never worse
-    than the same fit alone (which is what its `call` and `refit` give). The first component of "greedy" is
+    than the same fit alone, which is what its `call` and `refit` give (but for exchanges in screened fits,
+    which follow the best start only). The first component of "greedy" is
     had for all cardinalities at once.
 
     Examples
@@ -248,36 +276,44 @@ def spca_path(
     >>> path.table["nonzeros"].tolist()
     [1, 4, 7]
     """
-    k = whole_number("k", k, 1, error=ComponentsError)
-    if covariance is None:
-        covariance = options.get("formula") is None and looks_like_covariance(data)
-    function, reader = (spca_cov, open_covariance) if covariance else (spca, open_rows)
-    about = inspect.signature(reader).parameters
-    described = {name: options.pop(name) for name in list(options) if name in about}
-    opened = reader(data, **described)
-    keys, wanted = path_cards(cards, k, opened.p)
-    given = _given(wanted[-1], options.pop("variance", None), nonneg, n_init, tol, max_iter, options)
-    plan = make_plan(k, opened.p, method, order, given)
-    if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
-        plan = replace(plan, sort=isinstance(plan.solver, JointSolver))
-    if covariance:
-        _need_no_rows(plan)
-    source = opened.source(plan.solver.needs == "rows")
-    call: dict[str, Any] = {"k": k, **described, "method": method, "order": order, "n_init": n_init}
-    call |= {"rng": rng, "nonneg": nonneg, "tol": tol, "max_iter": max_iter, **options}
-    fits = {}
-    for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, _seed(rng)), strict=True):
-        here = {**call, "card": key}
-        own = replace(plan, solver=with_card(plan.solver, card))
-        again = _again(function, data, {**here, "context": opened.context} if not covariance else here)
-        fits[key] = SpcaResult.of(source, own, fit, again, call_text(function, here))
-    missed = [key for key, fit in fits.items() if not fit.converged]
-    if missed:
-        warn(
-            f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).",
-            ConvergenceWarning,
-        )
-    return SpcaPath(fits)
+    with listening(progress):
+        k = whole_number("k", k, 1, error=ComponentsError)
+        if covariance is None:
+            covariance = options.get("formula") is None and looks_like_covariance(data)
+        function, reader = (spca_cov, open_covariance) if covariance else (spca, open_rows)
+        about = inspect.signature(reader).parameters
+        described = {name: options.pop(name) for name in list(options) if name in about}
+        opened = reader(data, **described)
+        keys, wanted = path_cards(cards, k, opened.p)
+        given = _given(wanted[-1], options.pop("variance", None), nonneg, n_init, tol, max_iter, options)
+        plan = make_plan(k, opened.p, method, order, given)
+        if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
+            plan = replace(plan, sort=isinstance(plan.solver, JointSolver))
+        if covariance:
+            _need_no_rows(plan)
+        source = opened.source(plan.solver.needs == "rows")
+        call: dict[str, Any] = {"k": k, **described, "method": method, "order": order, "n_init": n_init}
+        call |= {
+            "rng": rng,
+            "nonneg": nonneg,
+            "tol": tol,
+            "max_iter": max_iter,
+            "progress": progress,
+            **options,
+        }
+        fits = {}
+        for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, _seed(rng)), strict=True):
+            here = {**call, "card": key}
+            own = replace(plan, solver=with_card(plan.solver, card))
+            again = _again(function, data, {**here, "context": opened.context} if not covariance else here)
+            fits[key] = SpcaResult.of(source, own, fit, again, call_text(function, here))
+        missed = [key for key, fit in fits.items() if not fit.converged]
+        if missed:
+            warn(
+                f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).",
+                ConvergenceWarning,
+            )
+        return SpcaPath(fits)
 
 
 def methods() -> pd.DataFrame:

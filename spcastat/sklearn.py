@@ -231,7 +231,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the matrix `X`, under the names of the features where there are any."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            return X
+            # as an array in memory: one that lies in a file would be walked over in chunks
+            return X if is_sparse(X) else np.asarray(memoryview(X))
         if is_sparse(X):
             sparse: Any = pd.DataFrame.sparse
             return sparse.from_spmatrix(X, columns=names)

@@ -21,9 +21,10 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # A module may import from the rows above its own, and from its own package; never from a neighbour.
 ROWS = [
     ["errors"],
-    ["config", "labels"],
+    ["config", "labels", "progress"],
     ["kernels"],
     ["intake", "operators"],
+    ["streams"],
     ["solvers", "measures"],
     ["search"],
     ["engine"],

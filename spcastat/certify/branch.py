@@ -17,6 +17,7 @@ from spcastat.certify.bounds import (
     trace_bound,
 )
 from spcastat.certify.node import SHARES, SPLIT_ORDER, Node, examine
+from spcastat.progress import Advance, stage
 from spcastat.solvers.support_search import best_support, improve_support
 
 #: "Optimal" means proven to this relative tolerance.
@@ -110,13 +111,14 @@ def prove(
     """
     begun = time.perf_counter()
     proof = Proof()
-    search = _Search(S, c, proof, begun + time_limit, np.inf if max_nodes is None else max_nodes, callback)
-    try:
-        search.run(support)
-    except _Stopped as stop:
-        proof.stopped = str(stop)
-    except KeyboardInterrupt:
-        proof.stopped = "interrupted"
+    most = np.inf if max_nodes is None else max_nodes
+    with stage("branch and bound", unit="nodes") as advance:
+        try:
+            _Search(S, c, proof, begun + time_limit, most, callback, advance).run(support)
+        except _Stopped as stop:
+            proof.stopped = str(stop)
+        except KeyboardInterrupt:
+            proof.stopped = "interrupted"
     proof.seconds = time.perf_counter() - begun
     return proof
 
@@ -132,6 +134,7 @@ class _Search:
         deadline: float,
         max_nodes: float,
         callback: Callback | None,
+        advance: Advance,
     ):
         self.S = S
         self.c = min(c, len(S))
@@ -139,6 +142,7 @@ class _Search:
         self.deadline = deadline
         self.max_nodes = max_nodes
         self.callback = callback
+        self.advance = advance
         self.shift = 0.0
 
     def run(self, support: np.ndarray | None) -> None:
@@ -235,3 +239,4 @@ class _Search:
             raise _Stopped("node limit")
         self._check()
         self.proof.nodes += 1
+        self.advance(1)

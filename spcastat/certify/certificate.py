@@ -10,6 +10,7 @@ import numpy as np
 from spcastat.certify.bounds import enlarged, trace_bound
 from spcastat.certify.branch import OPTIMAL, Callback, prove
 from spcastat.operators import Gram, Operator, Removed, deflate
+from spcastat.progress import stage
 
 #: Up to this many variables S is formed and searched; above it only cheap bounds are given.
 DENSE_VARIABLES = 5000
@@ -103,16 +104,18 @@ def certify(
     floor = NOTHING_LEFT * float(op.diagonal().max())
     certificates: list[Certificate] = []
     stopped = ""
-    for i in range(k):
-        v = V[:, i]
-        if dense and not stopped:
-            share = max(end - time.perf_counter(), 0.0) / (k - i)
-            certificate, stopped = _search(view, v, floor, share, max_nodes, callback)
-        else:
-            certificate = _cheap(view, v, floor, stopped)
-        certificates.append(certificate)
-        if i < k - 1:
-            view = deflate(view, Removed(v, v, V[:, :i]), "schur")
+    with stage("certificates", k, "components") as advance:
+        for i in range(k):
+            v = V[:, i]
+            if dense and not stopped:
+                share = max(end - time.perf_counter(), 0.0) / (k - i)
+                certificate, stopped = _search(view, v, floor, share, max_nodes, callback)
+            else:
+                certificate = _cheap(view, v, floor, stopped)
+            certificates.append(certificate)
+            if i < k - 1:
+                view = deflate(view, Removed(v, v, V[:, :i]), "schur")
+            advance(1)
     return tuple(certificates)
 
 

@@ -67,6 +67,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tol", type=float, help="when a fit has converged")
     add("--max-iter", type=int, metavar="N", help="when it is stopped")
     add("--option", type=_option, action="append", metavar="NAME=VALUE", help="an option of the method")
+    add("--progress", action="store_true", help="show on standard error how far the work is")
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
     reading_arguments(parser)
@@ -94,7 +95,7 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
     # argparse leaves None, or for a switch its default, where nothing was given
     optional = ("method", "na", "n_init", "rng", "tol", "max_iter", "n_obs", "formula")
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
-    given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
+    given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
     for name, value in args.option or []:

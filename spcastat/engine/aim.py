@@ -29,11 +29,15 @@ class Aim:
     search : {"single", "joint"}
     patience : int or None
         Vain rounds that end a joint search.
+    screen : bool, int or None
+        Whether the search runs on the variables of largest variance and is then verified against all; a
+        number is that of the variables to begin with. None decides by the size of the data.
     """
 
     objective: str = "pev"
     search: str = "single"
     patience: int | None = None
+    screen: bool | int | None = None
 
 
 def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solution, list[Optimum]]:

@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat.config import listed, one_of, real_number, whole_number
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
-from spcastat.operators import DEFLATIONS
+from spcastat.operators import DEFLATIONS, GRAM_ORDER
 from spcastat.search import OBJECTIVES
 from spcastat.solvers.thresholding import ROTATIONS
 
@@ -96,6 +96,16 @@ def _between(name: str, low: float, high: float) -> Check:
     return check
 
 
+def _screen(value: Any, k: int, p: int) -> bool | int:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if not isinstance(value, (int, np.integer)):
+        raise OptionError(
+            f"screen={value!r} was given; it must be True, False, or the number of variables to begin with."
+        )
+    return whole_number("screen", value, 1, min(p, GRAM_ORDER))
+
+
 def _count(name: str) -> Check:
     return lambda value, k, p: whole_number(name, value, 1)
 
@@ -133,6 +143,7 @@ CHECKS: dict[str, Check] = {
     "objective": lambda value, k, p: one_of("objective", value, OBJECTIVES),
     "search": lambda value, k, p: one_of("search", value, ("single", "joint")),
     "patience": _count("patience"),
+    "screen": _screen,
     "max_iter": _count("max_iter"),
     "tol": lambda value, k, p: real_number("tol", value, 0.0, 1.0),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from spcastat.config import listed, nearest, one_of
@@ -27,6 +27,10 @@ ARGUMENTS = {
     "context",
     "categorical",
 }
+
+
+#: Options that belong to the choice between fits.
+AIM = tuple(one.name for one in fields(Aim))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +132,35 @@ def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
     """Take the options of the choice between fits out of the checked ones."""
     if not method.further:
         return None
-    aim = Aim(**{name: checked.pop(name) for name in ("objective", "search", "patience") if name in checked})
+    aim = Aim(**{name: checked.pop(name) for name in AIM if name in checked})
     if aim.search == "joint" and checked.get("nonneg"):
         raise OptionError(
             "search='joint' was given with nonneg=True; a joint search has no nonnegative form. Use n_init=20"
             " or more starts with search='single'."
         )
+    if aim.screen is not None and aim.screen is not False:
+        _check_screen(aim, checked)
     if aim.patience is not None and aim.search != "joint":
         raise OptionError("patience was given, but it belongs to search='joint'; give both or neither.")
     return aim
+
+
+def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
+    """Refuse to screen where the tests of the variables left out do not hold, or too few would be left."""
+    for name, value, needed in (
+        ("objective", aim.objective, "pev"),
+        ("nonneg", checked.get("nonneg", False), False),
+    ):
+        if value != needed:
+            raise OptionError(
+                f"screen={aim.screen!r} was given with {name}={value!r}; variables can be screened with "
+                f"{name}={needed!r} only. Leave out one of them."
+            )
+    if aim.screen is not True and int(aim.screen or 0) < max(checked["card"]):
+        raise OptionError(
+            f"screen={aim.screen} was given with card={max(checked['card'])}; a search needs at least as "
+            "many variables as nonzeros. Give a larger number, or screen=True."
+        )
 
 
 def _no_such_option(name: str, method: Method) -> str:

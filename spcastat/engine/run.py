@@ -8,12 +8,15 @@ import numpy as np
 
 from spcastat.engine.aim import Aim, chosen, searched, thinned
 from spcastat.engine.order import settle
+from spcastat.engine.screening import Screening, candidates_to_begin, screened
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
+from spcastat.progress import Advance, stage
 from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
 from spcastat.solvers.base import Component, Progress
+from spcastat.solvers.bcd import BCD
 from spcastat.solvers.greedy import Controlled
 
 
@@ -31,12 +34,15 @@ class Fit:
     optima : tuple of (float, int)
         Distinct values of the objective that starts or a joint search met, as shares of the total variance,
         the best first, and how often; empty for methods without that choice.
+    screening : Screening or None
+        What was done where the search ran on some of the variables.
     """
 
     solution: Solution
     order: np.ndarray
     pca: np.ndarray
     optima: tuple[tuple[float, int], ...] = ()
+    screening: Screening | None = None
 
 
 def run(
@@ -72,13 +78,23 @@ def run(
     ------
     ComponentsError
         Where the covariance matrix has a rank below k.
+    OptionError
+        Where the data can only be screened, and the method or the call does not allow it.
     """
+    size = candidates_to_begin(op, solver, aim)
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
     values, vectors = op.leading(k)
     rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
     if rank < k:
         raise ComponentsError(_too_many(k, rank))
+    if size is not None:
+        assert isinstance(solver, BCD)
+        assert aim is not None
+        found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts, aim=aim)
+        V = np.zeros((op.p, k))
+        V[found.candidates], order = settle(found.sub, found.solution.V, sort)
+        return Fit(replace(found.solution, V=V), order, values, tuple(found.optima), found.screening)
     if isinstance(solver, JointSolver):
         tried = starting_loadings(op, vectors, n_init, rng)
         if starts is not None and solver.uses_starts:
@@ -86,7 +102,8 @@ def run(
         solution = solver.solve(op, k, tried)
     else:
         assert isinstance(solver, ComponentSolver)
-        solution = _one_by_one(op, solver, values, n_init, rng)
+        with stage("one component after another", k, "components") as advance:
+            solution = _one_by_one(op, solver, values, n_init, rng, advance)
     optima: list[tuple[float, int]] = []
     if aim is not None and isinstance(solver, JointSolver):
         solution, optima = chosen(op, solution, aim, sort)
@@ -103,7 +120,12 @@ def run(
 
 
 def _one_by_one(
-    op: Operator, solver: ComponentSolver, pca: np.ndarray, n_init: int, rng: np.random.Generator
+    op: Operator,
+    solver: ComponentSolver,
+    pca: np.ndarray,
+    n_init: int,
+    rng: np.random.Generator,
+    advance: Advance,
 ) -> Solution:
     k = len(pca)
     V = np.zeros((op.p, k))
@@ -128,6 +150,7 @@ def _one_by_one(
                 view = deflate_rows(view, removed, solver.deflation)
             else:
                 view = deflate(view, removed, solver.deflation)
+        advance(1)
     worst = max((part.status for part in parts), key=list(ADVICE).index)
     names = dict.fromkeys(name for part in parts for name in part.details)
     details = {name: [part.details.get(name) for part in parts] for name in names}

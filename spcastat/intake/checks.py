@@ -37,9 +37,7 @@ def require_rows(n: int, dropped: int = 0) -> None:
 
 
 def require_finite(matrix: Any, columns: pd.Index) -> None:
-    """Raise InfiniteValuesError if `matrix`, dense (n, p) or CSC, holds infinite values."""
-    if not _suspicious(matrix):
-        return
+    """Raise InfiniteValuesError if `matrix`, dense or sparse of shape (n, p), holds infinite values."""
     rows, where = _entries(matrix, np.isinf)
     if len(rows):
         raise InfiniteValuesError(
@@ -50,21 +48,24 @@ def require_finite(matrix: Any, columns: pd.Index) -> None:
 
 
 def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
-    """Return a mask of the rows without missing values, or None if all are complete.
+    """Return a mask of the rows without missing values, or None if all are complete; refuse infinite ones.
 
     Parameters
     ----------
-    matrix : ndarray of shape (n, p) or scipy.sparse CSC array
+    matrix : ndarray of shape (n, p) or scipy.sparse CSC or CSR array
     columns : pandas.Index of length p
     na : {"raise", "drop"}
 
     Raises
     ------
+    InfiniteValuesError
+        If there are infinite values.
     MissingValuesError
         If there are missing values and `na` is ``"raise"``.
     """
     if not _suspicious(matrix):
         return None
+    require_finite(matrix, columns)
     rows, where = _entries(matrix, np.isnan)
     if not len(rows):
         return None
@@ -192,6 +193,8 @@ def _entries(matrix: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns of the stored entries that pass `test`."""
     if is_sparse(matrix):
         found = np.flatnonzero(test(matrix.data))
-        return matrix.indices[found], np.searchsorted(matrix.indptr, found, side="right") - 1
+        inner = matrix.indices[found]
+        outer = np.searchsorted(matrix.indptr, found, side="right") - 1
+        return (outer, inner) if matrix.format == "csr" else (inner, outer)
     rows, where = np.nonzero(test(matrix))
     return rows, where

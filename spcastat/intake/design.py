@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.intake.checks import rows_to_keep
+
 
 @dataclass(frozen=True, eq=False)
 class Spec:
@@ -56,6 +58,8 @@ class Design:
         Nonnegative row weights of the rows kept.
     dropped : int
         How many rows were left out because of missing values.
+    checked : bool
+        Whether the values are known to be finite.
     """
 
     matrix: Any
@@ -63,6 +67,11 @@ class Design:
     spec: Spec
     weights: np.ndarray | None = None
     dropped: int = 0
+    checked: bool = True
+
+    def check(self) -> None:
+        """Raise MissingValuesError or InfiniteValuesError if a value is not finite."""
+        rows_to_keep(self.matrix, self.columns, "raise")
 
     @property
     def columns(self) -> pd.Index:

@@ -20,7 +20,8 @@ COPY_LIMIT = 64 * 1024 * 1024
 
 _ALLOWED = (
     "a pandas DataFrame, a two-dimensional NumPy array, a scipy.sparse matrix or array, or an eager table "
-    "that narwhals knows (polars.DataFrame, pyarrow.Table)"
+    "that narwhals knows (polars.DataFrame, pyarrow.Table); for rows in chunks the path of a Parquet file or "
+    "folder, a numpy.memmap, a list of such tables, or a function that opens them anew"
 )
 
 
@@ -30,7 +31,8 @@ class Table:
 
     Attributes
     ----------
-    values : DataFrame, ndarray of shape (n, p), or scipy.sparse CSC array of shape (n, p)
+    values : DataFrame, ndarray of shape (n, p), or scipy.sparse array of shape (n, p)
+        Sparse values are CSC; CSR where they came so and are too large for a copy.
     columns, index : pandas.Index
         p and n labels; copies, so that renaming the caller's does not reach them.
     named, labelled : bool
@@ -72,7 +74,7 @@ def open_table(data: Any) -> Table:
         table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
     elif is_sparse(data):
         values = _open_sparse(data)
-        table = _unnamed(values, data.format == "csc" and _overlap(values, data))
+        table = _unnamed(values, data.format == values.format and _overlap(values, data))
     elif isinstance(data, np.ndarray):
         values = _open_array(data)
         table = _unnamed(values, bool(np.may_share_memory(values, data)))
@@ -163,7 +165,7 @@ def _unnamed(values: Any, shared: bool) -> Table:
 
 
 def _overlap(a: Any, b: Any) -> bool:
-    """Whether two CSC matrices share any of their arrays."""
+    """Whether two sparse matrices of one format share any of their arrays."""
     pairs = ((a.data, b.data), (a.indices, b.indices), (a.indptr, b.indptr))
     return any(np.may_share_memory(x, y) for x, y in pairs)
 
@@ -204,9 +206,10 @@ def _open_sparse(data: Any) -> Any:
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
     dtype = np.float32 if data.dtype == np.float32 else np.float64
-    from scipy.sparse import csc_array
+    from scipy.sparse import csc_array, csr_array
 
-    matrix = csc_array(data, dtype=dtype)
+    rowwise = data.format == "csr" and data.data.nbytes + data.indices.nbytes > COPY_LIMIT
+    matrix = csr_array(data, dtype=dtype) if rowwise else csc_array(data, dtype=dtype)
     if not matrix.has_canonical_format:
         # Adding up repeated entries works in place: not on the caller's arrays.
         matrix = matrix.copy()
@@ -231,7 +234,7 @@ def _open_other(data: Any) -> pd.DataFrame:
     except TypeError:
         hint = ""
         if isinstance(data, list | tuple):
-            hint = " Use np.asarray(data) if it is a list of rows."
+            hint = " Use np.asarray(data) if it is a list of rows." if data else " It is empty."
         elif isinstance(data, dict):
             hint = " Use pd.DataFrame(data)."
         elif isinstance(data, str):

@@ -13,13 +13,12 @@ from spcastat.errors import FormulaError, OptionError
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import (
     read_weights,
-    require_finite,
     require_rows,
     require_weight,
     rows_to_keep,
 )
 from spcastat.intake.design import Design, Spec
-from spcastat.intake.frames import Table, frame_numbers, numbers, open_table, own, require_unique
+from spcastat.intake.frames import COPY_LIMIT, Table, frame_numbers, numbers, open_table, own, require_unique
 
 
 def read_data(
@@ -30,6 +29,7 @@ def read_data(
     weights: Any = None,
     na: str = "raise",
     categorical: str = "refuse",
+    defer: bool = False,
 ) -> Design:
     """Turn data into a checked table of numbers.
 
@@ -56,6 +56,9 @@ def read_data(
         What to do with rows that have missing values in the columns used.
     categorical : {"refuse", "dummy"}
         Whether a formula may use text and categories, as one 0/1 column for each level.
+    defer : bool
+        Leave an array above :data:`spcastat.intake.COPY_LIMIT` unchecked for missing and infinite values,
+        which takes a pass over it; the caller calls ``Design.check`` if a sum over all values is not finite.
 
     Returns
     -------
@@ -73,13 +76,13 @@ def read_data(
     """
     one_of("na", na, ("raise", "drop"))
     one_of("categorical", categorical, ("refuse", "dummy"))
-    _check_options(formula, context, categorical)
+    check_options(formula, context, categorical)
     table = open_table(data)
     require_unique(table.columns)
     require_rows(len(table.index))
     w = None if weights is None else read_weights(weights, table.index, table.labelled)
     if formula is None:
-        return _read_columns(table, None, w, na)
+        return _read_columns(table, None, w, na, defer)
     if not isinstance(table.values, pd.DataFrame):
         kind = "a NumPy array" if isinstance(table.values, np.ndarray) else "sparse data"
         hint = "pd.DataFrame(data, columns=[...])"
@@ -92,11 +95,12 @@ def read_data(
     parsed = formulas.parse(formula, table.columns, context or {})
     kinds = formulas.inputs(table.values, parsed, categorical)
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
-        return _read_columns(table, parsed, w, na)
+        return _read_columns(table, parsed, w, na, defer)
     return _read_formula(table, parsed, kinds, w, na)
 
 
-def _check_options(formula: Any, context: Any, categorical: str) -> None:
+def check_options(formula: Any, context: Any, categorical: str) -> None:
+    """Raise OptionError for a context that is no mapping, and for options that need a formula."""
     if context is not None and not isinstance(context, Mapping):
         raise OptionError(
             f"context of type {type(context).__name__} was given; it must be a mapping from names to values, "
@@ -111,7 +115,9 @@ def _check_options(formula: Any, context: Any, categorical: str) -> None:
         raise OptionError("context was given without a formula; leave it out, or give a formula.")
 
 
-def _read_columns(table: Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str) -> Design:
+def _read_columns(
+    table: Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str, defer: bool
+) -> Design:
     """Read columns as they are: all of them, or those that a plain formula picks."""
     if parsed is None:
         columns = table.columns
@@ -122,12 +128,12 @@ def _read_columns(table: Table, parsed: formulas.Parsed | None, w: np.ndarray | 
         columns = table.columns[positions]
         spec = Spec("formula", columns, formula=parsed.text)
         matrix, shared = frame_numbers(table.values, positions)
-    require_finite(matrix, columns)
-    keep = rows_to_keep(matrix, columns, na)
+    defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > COPY_LIMIT
+    keep = None if defer else rows_to_keep(matrix, columns, na)
     if keep is not None:
         matrix, shared = matrix[np.flatnonzero(keep)], False
     index, w, dropped = _rows(table.index, w, keep)
-    return Design(own(matrix, shared), index, spec, w, dropped)
+    return Design(own(matrix, shared), index, spec, w, dropped, checked=not defer)
 
 
 def _read_formula(

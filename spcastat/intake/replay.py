@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import listed, nearest, one_of, warn
-from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, TooFewRowsError
+from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, SpcaError, TooFewRowsError
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import require_finite, rows_to_keep
+from spcastat.intake.checks import rows_to_keep
 from spcastat.intake.columntypes import kind_of, refuse
 from spcastat.intake.design import Spec
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
@@ -58,16 +58,37 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     """
     one_of("na", na, ("raise", "drop"))
     table = open_table(new)
-    if spec.kind == "formula" and spec.model_spec is not None:
-        matrix, keep = _formula(spec, table, na)
-    else:
-        matrix, columns = _columns(spec, table)
-        require_finite(matrix, columns)
-        keep = rows_to_keep(matrix, columns, na)
-        if keep is not None:
-            matrix = matrix[np.flatnonzero(keep)]
+    matrix, keep = replay_table(spec, table, na)
     index = table.index if keep is None else table.index[keep]
     return matrix, index
+
+
+def replay_table(
+    spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
+) -> tuple[Any, np.ndarray | None]:
+    """Make an opened table into the columns that `spec` describes; see :func:`replay`.
+
+    Parameters
+    ----------
+    spec : Spec
+    table : Table
+    na : {"raise", "drop"}
+    error : type
+        What to raise where a formula cannot be evaluated.
+
+    Returns
+    -------
+    matrix : ndarray of shape (m', p), or scipy.sparse CSC array
+    keep : ndarray of shape (m,) or None
+        A mask of the m' rows kept; None where all are.
+    """
+    if spec.kind == "formula" and spec.model_spec is not None:
+        return _formula(spec, table, na, error)
+    matrix, columns = _columns(spec, table)
+    keep = rows_to_keep(matrix, columns, na)
+    if keep is not None:
+        matrix = matrix[np.flatnonzero(keep)]
+    return matrix, keep
 
 
 def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
@@ -105,7 +126,9 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
     return numbers(table)[0], table.columns
 
 
-def _formula(spec: Spec, table: Table, na: str) -> tuple[np.ndarray, np.ndarray | None]:
+def _formula(
+    spec: Spec, table: Table, na: str, error: type[SpcaError]
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Replay a formula; return the matrix and the mask of the rows kept (None: all)."""
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
@@ -133,7 +156,7 @@ def _formula(spec: Spec, table: Table, na: str) -> tuple[np.ndarray, np.ndarray 
         if levels is not None:
             data[name] = _known(data[name].astype(object), name, levels)
     matrix, _, _ = formulas.evaluate(
-        spec.model_spec, data, index, spec.context or {}, str(spec.formula), NewDataError
+        spec.model_spec, data, index, spec.context or {}, str(spec.formula), error
     )
     return matrix, keep
 

@@ -46,8 +46,11 @@ def top(values: np.ndarray, count: int) -> np.ndarray:
         return np.ones(values.shape, dtype=bool)
     lowest = np.partition(values, p - count, axis=0)[p - count]
     width = tie_width(lowest, np.abs(values).max(axis=0))
+    reached = values >= lowest - width
+    if (reached.sum(axis=0) == count).all():
+        return reached
     above = values > lowest + width
-    tied = (values >= lowest - width) & ~above
+    tied = reached & ~above
     return above | (tied & (np.cumsum(tied, axis=0) <= count - above.sum(axis=0)))
 
 

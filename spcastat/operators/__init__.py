@@ -4,8 +4,16 @@
 component as a low-rank view.
 """
 
+from spcastat.operators.accumulate import Accumulator, CrossProducts, Sums
 from spcastat.operators.base import Operator
-from spcastat.operators.build import build, standardise
+from spcastat.operators.build import (
+    GRAM_ORDER,
+    build,
+    from_products,
+    prepare,
+    standard_of,
+    standardise,
+)
 from spcastat.operators.deflated import DEFLATIONS, Deflated, Removed, deflate
 from spcastat.operators.deflated_rows import ROW_DEFLATIONS, DeflatedRows, deflate_rows
 from spcastat.operators.gram import Gram
@@ -14,7 +22,10 @@ from spcastat.operators.standardise import Standardisation
 
 __all__ = [
     "DEFLATIONS",
+    "GRAM_ORDER",
     "ROW_DEFLATIONS",
+    "Accumulator",
+    "CrossProducts",
     "Deflated",
     "DeflatedRows",
     "DenseRows",
@@ -24,8 +35,12 @@ __all__ = [
     "Rows",
     "SparseRows",
     "Standardisation",
+    "Sums",
     "build",
     "deflate",
     "deflate_rows",
+    "from_products",
+    "prepare",
+    "standard_of",
     "standardise",
 ]

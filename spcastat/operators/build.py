@@ -6,39 +6,89 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators.accumulate import CrossProducts, Sums, centred
 from spcastat.operators.base import Operator
 from spcastat.operators.gram import Gram
 from spcastat.operators.rows import DenseRows, SparseRows
-from spcastat.operators.standardise import (
-    Standardisation,
-    column_means,
-    column_squares,
-    is_constant,
-    row_blocks,
-)
+from spcastat.operators.sparse_sums import sparse_squares
+from spcastat.operators.standardise import Standardisation, is_constant
 
 #: With no fewer rows than variables the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000
 #: Up to this many variables it is formed whatever the number of rows.
 SMALL_ORDER = 400
 
+Given = bool | np.ndarray
 
-def standardise(
+
+def prepare(
     X: Any,
     weights: np.ndarray | None,
-    center: bool | np.ndarray,
-    scale: bool | np.ndarray,
-    names: Sequence[object],
+    center: Given,
+    scale: Given,
+    names: Sequence[object] | pd.Index,
+    keep_rows: bool = False,
+) -> tuple[Standardisation, Operator]:
+    """Find centre and scale of raw rows and the operator for them, in one pass where that can be.
+
+    Parameters
+    ----------
+    X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
+    weights, center, scale, names
+        As for :func:`standardise`.
+    keep_rows : bool
+        As for :func:`build`.
+    """
+    positive = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+    if is_sparse(X):
+        sums = Sums(X.shape[1])
+        sums.add(X, weights)
+        standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, names)
+        squares = sums.squares + sums.weight * (sums.mean - standard.mean) ** 2
+        return standard, _sparse_rows(X, weights, standard, keep_rows, squares / (sums.weight - 1.0))
+    if not _forms_gram(X, keep_rows):
+        weight, mean, Y = centred(X, weights)
+        standard = standard_of(mean, np.einsum("ij,ij->j", Y, Y), weight, center, scale, names)
+        if center is not True:
+            return standard, build(X, weights, standard, keep_rows)
+        w = np.ones(X.shape[0]) if weights is None else weights
+        return standard, _dense_rows(Y, w, standard)
+    products = CrossProducts(X.shape[1])
+    products.add(X, weights)
+    return from_products(products, positive, center, scale, names)
+
+
+def from_products(
+    products: CrossProducts, positive: int, center: Given, scale: Given, names: Sequence[object] | pd.Index
+) -> tuple[Standardisation, Gram]:
+    """Return centre, scale and covariance matrix of rows that were summed up.
+
+    Parameters
+    ----------
+    products : CrossProducts
+    positive : int
+        Number of rows whose weight is not zero.
+    center, scale, names
+        As for :func:`standardise`.
+    """
+    squares = np.diag(products.products)
+    standard = standard_of(products.mean, squares, products.weight, center, scale, names)
+    return standard, _gram(products, positive, standard)
+
+
+def standardise(
+    X: Any, weights: np.ndarray | None, center: Given, scale: Given, names: Sequence[object] | pd.Index
 ) -> Standardisation:
     """Find the centre and scale of raw rows.
 
     Parameters
     ----------
-    X : ndarray or scipy.sparse CSC array of shape (n, p)
+    X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
     weights : ndarray of shape (n,) or None
         Frequency weights: a row of weight 2 counts as two rows.
     center, scale : bool or ndarray of shape (p,)
@@ -52,15 +102,36 @@ def standardise(
     ConstantColumnError
         With ``scale=True`` where a column does not vary.
     """
-    n, p = X.shape
-    w = np.ones(n) if weights is None else weights
-    if center is True:
-        mean = column_means(X, w)
-    else:
-        mean = np.zeros(p) if center is False else np.asarray(center, dtype=float)
+    sums = Sums(X.shape[1])
+    if center is True or scale is True:
+        sums.add(X, weights)
+    return standard_of(sums.mean, sums.squares, sums.weight, center, scale, names)
+
+
+def standard_of(
+    mean: np.ndarray,
+    squares: np.ndarray,
+    weight: float,
+    center: Given,
+    scale: Given,
+    names: Sequence[object] | pd.Index,
+) -> Standardisation:
+    """Return the centre and scale that means, and sums of squares about them, give.
+
+    Parameters
+    ----------
+    mean, squares : ndarray of shape (p,)
+    weight : float
+        The sum of the weights of the rows.
+    center, scale, names
+        As for :func:`standardise`.
+    """
+    p = len(mean)
+    centre = mean if center is True else np.zeros(p) if center is False else np.asarray(center, dtype=float)
     if scale is True:
-        variance = column_squares(X, w, mean) / (w.sum() - 1.0)
-        constant = np.flatnonzero(is_constant(mean, variance))
+        about = squares if center is True else squares + weight * (mean - centre) ** 2
+        variance = about / (weight - 1.0)
+        constant = np.flatnonzero(is_constant(centre, variance))
         if constant.size:
             raise ConstantColumnError(
                 f"{constant.size} of {p} columns do not vary: "
@@ -72,7 +143,7 @@ def standardise(
         divisor = np.ones(p) if scale is False else np.asarray(scale, dtype=float)
     centring = "mean" if center is True else "none" if center is False else "given"
     scaling = "sd" if scale is True else "none" if scale is False else "given"
-    return Standardisation(mean, divisor, centring, scaling)
+    return Standardisation(centre, divisor, centring, scaling)
 
 
 def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool = False) -> Operator:
@@ -82,7 +153,7 @@ def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_ro
 
     Parameters
     ----------
-    X : ndarray or scipy.sparse CSC array of shape (n, p)
+    X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
     weights : ndarray of shape (n,) or None
     standard : Standardisation
     keep_rows : bool
@@ -90,37 +161,60 @@ def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_ro
     """
     n, p = X.shape
     w = np.ones(n) if weights is None else weights
-    root = np.sqrt(w / (w.sum() - 1.0))
-    rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")
-    form_gram = not keep_rows and (p <= SMALL_ORDER or (n >= p and p <= GRAM_ORDER))
+    positive = int(np.count_nonzero(w))
     if is_sparse(X):
-        rows = SparseRows(X, standard.mean, 1.0 / standard.scale, root, rank_limit)
-        still = is_constant(standard.mean, rows.diagonal() * standard.scale**2)
-        if still.any():
-            rows = SparseRows(X, standard.mean, np.where(still, 0.0, 1.0 / standard.scale), root, rank_limit)
-        return Gram(rows.gram(), rank_limit) if form_gram else rows
-    if form_gram:
-        S = gram_by_blocks(X, root, standard)
-        still = is_constant(standard.mean, np.diag(S) * standard.scale**2)
-        if still.any():
-            S[still], S[:, still] = 0.0, 0.0
-        return Gram(S, rank_limit)
-    Y = (X - standard.mean) / standard.scale
-    Y *= root[:, None]
-    Y[:, is_constant(standard.mean, np.einsum("ij,ij->j", Y, Y) * standard.scale**2)] = 0.0
-    return DenseRows(Y, root, rank_limit)
+        squares = sparse_squares(X, weights, standard.mean)
+        return _sparse_rows(X, weights, standard, keep_rows, squares / (w.sum() - 1.0))
+    if _forms_gram(X, keep_rows):
+        products = CrossProducts(p)
+        products.add(X, weights)
+        return _gram(products, positive, standard)
+    Y = X - standard.mean
+    if weights is not None:
+        Y *= np.sqrt(w)[:, None]
+    return _dense_rows(Y, w, standard)
 
 
-def gram_by_blocks(X: np.ndarray, root: np.ndarray, standard: Standardisation) -> np.ndarray:
-    """Accumulate Y'Y, shape (p, p), over blocks of rows; each block is centred before it is multiplied."""
-    p = X.shape[1]
-    S = np.zeros((p, p))
-    shift = np.zeros(p)
-    for rows in row_blocks(*X.shape):
-        block = (X[rows] - standard.mean) * root[rows, None]
-        S += block.T @ block
-        shift += root[rows] @ block
-    if standard.centring == "mean":  # what rounding left of the mean
-        S -= np.outer(shift, shift) / (root**2).sum()
-    S /= np.outer(standard.scale, standard.scale)
-    return S
+def _forms_gram(X: Any, keep_rows: bool) -> bool:
+    n, p = X.shape
+    return not keep_rows and (p <= SMALL_ORDER or (n >= p and p <= GRAM_ORDER))
+
+
+def _sparse_rows(
+    X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool, variances: np.ndarray
+) -> Operator:
+    """Return the operator of sparse rows, whose columns have `variances` before scaling."""
+    w = np.ones(X.shape[0]) if weights is None else weights
+    positive = int(np.count_nonzero(w))
+    multiplier = np.where(is_constant(standard.mean, variances), 0.0, 1.0 / standard.scale)
+    root = np.sqrt(w / (w.sum() - 1.0))
+    rank_limit = _rank_limit(positive, standard)
+    rows = SparseRows(X, standard.mean, multiplier, root, rank_limit, variances * multiplier**2)
+    return Gram(rows.gram(), rank_limit) if _forms_gram(X, keep_rows) else rows
+
+
+def _dense_rows(Y: np.ndarray, w: np.ndarray, standard: Standardisation) -> DenseRows:
+    """Return the operator of centred rows that were multiplied by the roots of the weights; Y is used up."""
+    divisor = w.sum() - 1.0
+    Y /= np.sqrt(divisor) if standard.scaling == "none" else standard.scale * np.sqrt(divisor)
+    rows = DenseRows(Y, np.sqrt(w / divisor), _rank_limit(int(np.count_nonzero(w)), standard))
+    still = is_constant(standard.mean, rows.diagonal() * standard.scale**2)
+    if still.any():
+        Y[:, still] = 0.0
+        rows = DenseRows(Y, rows.root_weights, rows.rank_limit)
+    return rows
+
+
+def _rank_limit(positive: int, standard: Standardisation) -> int:
+    return positive - int(standard.centring == "mean")
+
+
+def _gram(products: CrossProducts, positive: int, standard: Standardisation) -> Gram:
+    S = products.products if standard.centring == "mean" else products.about(standard.mean)
+    S = S / (products.weight - 1.0)
+    still = is_constant(standard.mean, np.diag(S))
+    if standard.scaling != "none":
+        S /= np.outer(standard.scale, standard.scale)
+    if still.any():
+        S[still], S[:, still] = 0.0, 0.0
+    return Gram(S, _rank_limit(positive, standard))

@@ -10,11 +10,18 @@ import numpy as np
 
 from spcastat.kernels.eig import DENSE_ORDER, settled, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.operators.accumulate import CrossProducts
 from spcastat.operators.base import Operator, lanczos_start
-from spcastat.operators.standardise import column_squares, row_blocks
+from spcastat.operators.blocks import row_blocks
+from spcastat.operators.sparse_products import product
+from spcastat.operators.sparse_sums import sparse_squares
 
 #: Up to this many rows (or variables) the smaller cross-product matrix is formed for the leading pairs.
 SMALL_SIDE = 3 * DENSE_ORDER
+#: Sparse rows with more than this share of stored entries are multiplied as dense blocks.
+FULL = 0.05
+#: More columns than this are not copied from rows held one by one, but multiplied some rows at a time.
+SLAB = 50
 #: Sparse rows with a mean beyond this many standard deviations are centred block by block for products.
 FAR_MEAN = 100.0
 
@@ -91,6 +98,10 @@ class DenseRows(Rows):
         self.rank_limit = min(rank_limit, self.p)
 
     def diagonal(self) -> np.ndarray:
+        return self._variances
+
+    @cached_property
+    def _variances(self) -> np.ndarray:
         return np.einsum("ij,ij->j", self.Y, self.Y)
 
     def forward(self, V: np.ndarray) -> np.ndarray:
@@ -121,13 +132,15 @@ class SparseRows(Rows):
 
     Parameters
     ----------
-    X : scipy.sparse CSC array of shape (n, p)
-        Raw values; never changed and never made dense.
+    X : scipy.sparse CSC or CSR array of shape (n, p)
+        Raw values; never changed, copied or made dense.
     mean, multiplier : ndarray of shape (p,)
         What is subtracted from each column, and what it is then multiplied by.
     root_weights : ndarray of shape (n,)
         Square roots of the row weights over the divisor of the variances.
     rank_limit : int
+    variances : ndarray of shape (p,), optional
+        The diagonal of S where it is known.
     """
 
     def __init__(
@@ -137,6 +150,7 @@ class SparseRows(Rows):
         multiplier: np.ndarray,
         root_weights: np.ndarray,
         rank_limit: int,
+        variances: np.ndarray | None = None,
     ):
         self.X = X
         self.n, self.p = X.shape
@@ -144,47 +158,77 @@ class SparseRows(Rows):
         self.multiplier = multiplier
         self.root_weights = root_weights
         self.rank_limit = min(rank_limit, self.p)
+        if variances is not None:
+            self._variances = variances
 
     def diagonal(self) -> np.ndarray:
         return self._variances
 
     @cached_property
+    def _row_weights(self) -> tuple[np.ndarray | None, float]:
+        """Weights of the rows, None where all are alike, and what sums over the rows are multiplied by."""
+        if np.ptp(self.root_weights) == 0:
+            return None, float(self.root_weights[0] ** 2)
+        return self.root_weights**2, 1.0
+
+    @cached_property
     def _variances(self) -> np.ndarray:
-        return column_squares(self.X, self.root_weights**2, self.mean) * self.multiplier**2
+        weights, share = self._row_weights
+        return sparse_squares(self.X, weights, self.mean) * share * self.multiplier**2
 
     def forward(self, V: np.ndarray) -> np.ndarray:
         scaled = (self.multiplier * V.T).T
         used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
-        raw = self.X[:, used] @ scaled[used] if 8 * used.size < self.p else self.X @ scaled
-        return (self.root_weights * (raw - self.mean @ scaled).T).T
+        if self.X.format == "csc" and 8 * used.size < self.p:
+            raw = product(self.X[:, used], scaled[used])
+        else:
+            raw = product(self.X, scaled)
+        raw -= self.mean @ scaled
+        return (self.root_weights * raw.T).T
 
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         weighted = (self.root_weights * U.T).T
-        raw = self.X.T @ weighted
+        raw = product(self.X.T, weighted)
         return (self.multiplier * (raw.T - np.multiply.outer(weighted.sum(axis=0), self.mean))).T
 
+    def block(self, J: np.ndarray) -> np.ndarray:
+        if len(J) > SLAB and self.X.format == "csr":
+            return self._dense_gram(J)
+        return self.take(J).gram()
+
     def take(self, J: np.ndarray) -> SparseRows:
-        return SparseRows(self.X[:, J], self.mean[J], self.multiplier[J], self.root_weights, self.rank_limit)
+        known = self.__dict__.get("_variances")
+        return SparseRows(
+            self.X[:, J],
+            self.mean[J],
+            self.multiplier[J],
+            self.root_weights,
+            self.rank_limit,
+            None if known is None else known[J],
+        )
 
     def cross_products(self) -> np.ndarray:
         return self.gram() if self.p <= self.n else self._row_products()
 
     def gram(self) -> np.ndarray:
         """Return S as a dense array, shape (p, p)."""
-        if self._far_from_zero():
-            S = np.zeros((self.p, self.p))
-            by_rows = self.X.tocsr()
-            for rows in row_blocks(self.n, self.p):
-                block = (by_rows[rows].toarray() - self.mean) * self.multiplier
-                block *= self.root_weights[rows, None]
-                S += block.T @ block
-            return S
-        weights = self.root_weights**2
-        linear = self.X.T @ weights
-        raw = (self.X.T @ self.X.multiply(weights[:, None]).tocsc()).toarray()
-        raw -= np.outer(linear, self.mean) + np.outer(self.mean, linear)
-        raw += weights.sum() * np.outer(self.mean, self.mean)
-        return raw * np.outer(self.multiplier, self.multiplier)
+        weights, share = self._row_weights
+        if self._far_from_zero() or self.X.nnz > FULL * self.n * self.p:
+            return self._dense_gram(np.arange(self.p))
+        linear = product(self.X.T, np.ones(self.n) if weights is None else weights)
+        heavy = self.X if weights is None else self.X.multiply(weights[:, None])
+        S = (self.X.T @ heavy).toarray().astype(float, copy=False)
+        total = self.n if weights is None else weights.sum()
+        S -= np.outer(linear, self.mean) + np.outer(self.mean, linear)
+        S += total * np.outer(self.mean, self.mean)
+        return S * share * np.outer(self.multiplier, self.multiplier)
+
+    def _dense_gram(self, J: np.ndarray) -> np.ndarray:
+        """Return S[J, J], from dense blocks of some rows at a time."""
+        weights, share = self._row_weights
+        sums = CrossProducts(len(J), columns=J)
+        sums.add(self.X, weights)
+        return sums.about(self.mean[J]) * share * np.outer(self.multiplier[J], self.multiplier[J])
 
     def _row_products(self) -> np.ndarray:
         """Return Y Y' as a dense array, shape (n, n)."""

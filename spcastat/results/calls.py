@@ -20,7 +20,7 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str =
     ----------
     function : callable
     call : mapping
-        Its arguments; those at their defaults are left out.
+        Its arguments; those at their defaults are left out, and so is `progress`, which changes no result.
     data : str
         What stands for the first argument; its name by default.
     """
@@ -28,6 +28,8 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str =
     first = next(iter(parameters))
     parts = [data or first]
     for name, value in call.items():
+        if name == "progress":
+            continue
         default = parameters[name].default if name in parameters else inspect.Parameter.empty
         if value is default or (value is None and default is inspect.Parameter.empty):
             continue

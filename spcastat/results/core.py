@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import one_of
-from spcastat.errors import NoRowsError, ShapeError
+from spcastat.errors import NoRowsError, OptionError, ShapeError
 from spcastat.intake import Spec, replay
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
+from spcastat.progress import listening
+from spcastat.results.exported import write_scores
 from spcastat.results.moments import Moments
 from spcastat.results.record import Record
 from spcastat.results.source import Source
+from spcastat.streams.recognise import open_stream
 
 
 class Core:
@@ -76,8 +80,12 @@ class Core:
         return pd.Series(np.count_nonzero(self._V, axis=0), index=self.components, name="card")
 
     @cached_property
-    def scores(self) -> pd.DataFrame:
+    def scores(self) -> Any:
         """Scores, n x k, in the order and with the labels of the rows that were kept.
+
+        A DataFrame. For data that are never all in memory they are
+        :class:`~spcastat.streams.scores.ScoreChunks`, which give a DataFrame for each chunk when they are
+        iterated over; for collections of dask they are one of its own.
 
         Raises
         ------
@@ -86,6 +94,8 @@ class Core:
         """
         if self._kept_scores is not None:
             return self._kept_scores
+        if self._source is not None and self._source.stream is not None:
+            return self._source.stream.scores(self._need_centre("scores"), self._V, self.components)
         source = self._rows("scores")
         assert self._standard is not None
         values = self._standard.project(source.matrix, self._V)
@@ -202,19 +212,21 @@ class Core:
 
     # --- new data -------------------------------------------------------------------------------
 
-    def transform(self, new: Any, na: str = "raise") -> pd.DataFrame:
+    def transform(self, new: Any, na: str = "raise") -> Any:
         """Return the scores of new rows: the formula, centre and scale of the fit are applied to them.
 
         Parameters
         ----------
-        new : DataFrame, array, sparse matrix, polars or pyarrow table
-            Must hold the columns that the fit used; further columns of a frame are ignored.
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
+            Must hold the columns that the fit used; further columns of a frame are ignored. The sources of
+            chunks are those of :func:`spcastat.spca`.
         na : {"raise", "drop"}
             What to do with rows that have missing values.
 
         Returns
         -------
         DataFrame of shape (n_new, k)
+            For a source of chunks what `scores` has for one.
 
         Raises
         ------
@@ -224,8 +236,50 @@ class Core:
             For a fit of a covariance matrix that was given without `mean`.
         """
         standard = self._need_centre("transform()")
+        stream = open_stream(new, spec=self._spec, na=na)
+        if stream is not None:
+            return stream.scores(standard, self._V, self.components)
         matrix, index = replay(self._spec, new, na=na)
         return pd.DataFrame(standard.project(matrix, self._V), index=index, columns=self.components)
+
+    def transform_to(
+        self, path: str | PathLike[str], new: Any = None, na: str = "raise", progress: Any = False
+    ) -> None:
+        """Write scores to a Parquet file, a chunk at a time.
+
+        Parameters
+        ----------
+        path : str or path
+            What was there before is replaced once all is written; if anything fails, it stays.
+        new : optional
+            Rows as for `transform`; by default those of the fit.
+        na : {"raise", "drop"}
+            What to do with rows of `new` that have missing values.
+        progress : bool or callable
+            As for :func:`spcastat.spca`.
+
+        Raises
+        ------
+        FileError
+            Where the file cannot be written, or rows cannot be read.
+        OptionError
+            Where `path` is the source of the rows itself, or pyarrow is not installed.
+        """
+        source = None if self._source is None else self._source.stream
+        if new is not None:
+            source = open_stream(new, spec=self._spec, na=na)
+        if source is not None and source.holds(path):
+            raise OptionError(
+                f"path={str(path)!r} was given, which is where {source.title} is read from; give another."
+            )
+        if new is None:
+            scores = self.scores
+        elif source is None:
+            scores = self.transform(new, na)
+        else:
+            scores = source.scores(self._need_centre("transform_to()"), self._V, self.components)
+        with listening(progress):
+            write_scores(scores, path)
 
     def inverse_transform(self, scores: Any) -> pd.DataFrame:
         """Return the rows, n x p, that lie in the span of the loadings and have these scores.
@@ -273,9 +327,15 @@ class Core:
         return self._standard
 
     def _rows(self, what: str) -> Source:
-        """Return the data of the fit, or say why there are none."""
+        """Return the data of the fit, or say why there are none in memory."""
         if self._source is not None and self._source.has_rows:
             return self._source
+        if self._source is not None and self._source.stream is not None:
+            raise NoRowsError(
+                f"{what} needs the rows in memory, and those of {self._source.title} come in chunks. Take "
+                "some of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores in "
+                "chunks, and scores.to_frame() all of them."
+            )
         if self._record.from_rows:
             raise NoRowsError(
                 f"{what} needs the rows, and a fit from a file does not have them: use transform(data) or "

@@ -14,6 +14,8 @@ from spcastat.intake import replay
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.results import diagnostics as numbers
 from spcastat.results.core import Core
+from spcastat.streams.base import Stream
+from spcastat.streams.recognise import open_stream
 
 #: Residuals of sparse data are dense: beyond this many numbers (400 MB) they are refused.
 MOST_RESIDUALS = 50_000_000
@@ -72,7 +74,8 @@ class Diagnosed(Core):
         Raises
         ------
         NoRowsError
-            For a fit of a covariance matrix or from a file.
+            For a fit of a covariance matrix or from a file, or of rows that come in chunks: as many numbers
+            as the data have would be in memory. `q_statistic` has their squared lengths.
         DataError
             For sparse data with more than 50 million entries: residuals are dense. `q_statistic` has
             their squared lengths.
@@ -92,8 +95,15 @@ class Diagnosed(Core):
 
     @cached_property
     def _distances(self) -> pd.DataFrame:
+        if self._source is not None and self._source.stream is not None:
+            return self._distances_in(self._source.stream)
         source = self._rows("diagnostics() without data")
         return self._distances_of(source.matrix, source.index)
+
+    def _distances_in(self, stream: Stream) -> pd.DataFrame:
+        blocks = stream.blocks("diagnostics")
+        parts = [self._distances_of(block.values, block.index) for block in blocks if len(block.index)]
+        return pd.concat(parts) if parts else pd.DataFrame({"T2": [], "Q": []}, dtype=float)
 
     def _distances_of(self, matrix: Any, index: Any) -> pd.DataFrame:
         standard = self._need_centre("diagnostics()")
@@ -123,13 +133,16 @@ class Diagnosed(Core):
 
         Parameters
         ----------
-        new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks, optional
             Rows as for `transform`.
         na : {"raise", "drop"}
         """
         if new is None:
             return self._distances.copy()
         self._need_centre("diagnostics()")
+        stream = open_stream(new, spec=self._spec, na=na)
+        if stream is not None:
+            return self._distances_in(stream)
         return self._distances_of(*replay(self._spec, new, na=na))
 
     def limits(self, level: float = 0.95) -> pd.Series:

@@ -29,5 +29,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
             os.replace(beside, target)
         finally:
             beside.unlink(missing_ok=True)
+    except FileError:  # of a file that was being read
+        raise
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error

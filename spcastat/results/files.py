@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import FileError
+from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.results.disk import write_file
@@ -38,8 +38,16 @@ _MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool = True) -> None:
+def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = None) -> None:
     """Write a fit to a file; see :meth:`spcastat.results.SpcaResult.save`."""
+    streamed = fit._source is not None and fit._source.stream is not None
+    if scores and streamed and fit._kept_scores is None:
+        raise OptionError(
+            f"scores={scores!r} was given, and the scores of {fit._record.title_of_data} are never all in "
+            "memory: write them with fit.transform_to(path), and save the fit without them."
+        )
+    if scores is None:
+        scores = not streamed or fit._kept_scores is not None
     packer = Packer()
     moments = fit._moments
     held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}

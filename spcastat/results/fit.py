@@ -13,6 +13,7 @@ from spcastat.certify import certify
 from spcastat.config import real_number, whole_number
 from spcastat.engine import Fit, Plan
 from spcastat.errors import NoRowsError
+from spcastat.progress import listening
 from spcastat.results.described import Described
 from spcastat.results.moments import Moments
 from spcastat.results.record import make_record
@@ -75,7 +76,9 @@ class SpcaResult(Described):
             )
         return self._again(**changes)
 
-    def certify(self, *, time_limit: float = 60.0, max_nodes: int | None = None) -> pd.DataFrame:
+    def certify(
+        self, *, time_limit: float = 60.0, max_nodes: int | None = None, progress: Any = False
+    ) -> pd.DataFrame:
         """Prove how far each component can be from the best with as many nonzeros.
 
         Each component is compared with the best for what the components before it leave (Schur complement, in
@@ -88,6 +91,8 @@ class SpcaResult(Described):
             Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
         max_nodes : int, optional
             Nodes of the branch and bound of each component, at most.
+        progress : bool or callable
+            As for :func:`spcastat.spca`.
 
         Returns
         -------
@@ -108,26 +113,30 @@ class SpcaResult(Described):
             )
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
         nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-        found = certify(self._source.op, self._V, time_limit=limit, max_nodes=nodes)
+        with listening(progress):
+            found = certify(self._source.op, self._V, time_limit=limit, max_nodes=nodes)
         table = pd.DataFrame([dataclasses.asdict(one) for one in found], index=self.components)
         table["support"] = [list(self._spec.columns[one.support]) for one in found]
         return table
 
-    def save(self, path: str | PathLike[str], *, scores: bool = True) -> None:
+    def save(self, path: str | PathLike[str], *, scores: bool | None = None) -> None:
         """Write the fit to one file, which :func:`spcastat.load` reads: no pickle, nothing that runs.
 
         Parameters
         ----------
         path : str or path
             What was there before is replaced once all is written.
-        scores : bool
-            Keep the scores, and with them the labels of the rows. The data themselves are never kept.
+        scores : bool, optional
+            Keep the scores, and with them the labels of the rows. By default they are kept where they are in
+            memory (`transform_to` writes others). The data themselves are never kept.
 
         Raises
         ------
         FileError
             Where the file cannot be written, or something has no form in it: a function of the user's in
             a formula, or labels of unusual types.
+        OptionError
+            For ``scores=True`` where the scores are not in memory.
         """
         from spcastat.results.files import save
 

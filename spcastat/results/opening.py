@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import user_frame
-from spcastat.errors import OptionError
+from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.intake import Spec, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
-from spcastat.operators import Gram, Standardisation, build, standardise
+from spcastat.operators import (
+    CrossProducts,
+    Gram,
+    Operator,
+    Standardisation,
+    Sums,
+    from_products,
+    prepare,
+    standard_of,
+)
+from spcastat.operators.build import GRAM_ORDER
 from spcastat.results.source import Source
+from spcastat.streams.base import Stream
+from spcastat.streams.operator import StreamRows
+from spcastat.streams.recognise import open_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +64,33 @@ def open_rows(
     """Read rows; the parameters are those of :func:`spcastat.spca`."""
     if formula is not None and context is None:
         context = _names_at_call()
-    design = read_data(
+    stream = open_stream(
         data, formula=formula, context=context, weights=weights, na=na, categorical=categorical
+    )
+    if stream is not None:
+        return _open_streamed(stream, center, scale)
+    design = read_data(
+        data,
+        formula=formula,
+        context=context,
+        weights=weights,
+        na=na,
+        categorical=categorical,
+        defer=True,
     )
     center = _column_values("center", center, design.columns)
     scale = _column_values("scale", scale, design.columns)
 
     def source(keep_rows: bool) -> Source:
-        standard = standardise(design.matrix, design.weights, center, scale, list(design.columns))
+        X, w, names = design.matrix, design.weights, design.columns
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
+            standard, op = prepare(X, w, center, scale, names, keep_rows)
+            finite = np.isfinite(op.total)
+        if not finite:
+            design.check()
+            raise _too_large()
         return Source(
-            op=build(design.matrix, design.weights, standard, keep_rows=keep_rows),
+            op=op,
             spec=design.spec,
             n=design.shape[0],
             standard=standard,
@@ -70,6 +101,47 @@ def open_rows(
         )
 
     return Opened(len(design.columns), source, design.spec.context if formula is not None else None)
+
+
+def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
+    """Open rows that come in pieces: one pass, when the source is asked for."""
+    columns = stream.spec.columns
+    center = _column_values("center", center, columns)
+    scale = _column_values("scale", scale, columns)
+
+    def source(keep_rows: bool) -> Source:
+        if keep_rows:
+            raise NoRowsError(
+                f"This method works on the rows themselves, and those of {stream.title} are never all in "
+                "memory. Take a method that needs a covariance matrix only (spcastat.methods() lists them "
+                "as taking 'data or covariance'), or fit rows that fit into memory, such as a sample."
+            )
+        p = len(columns)
+        op: Operator
+        if p <= GRAM_ORDER:
+            found = stream.reduce(partial(CrossProducts, p), "means and cross-products")
+            tally = found.tally
+            tally.require_enough(stream.title)
+            standard, op = from_products(found.result, tally.positive, center, scale, columns)
+        else:
+            counted = stream.reduce(partial(Sums, p), "means and variances")
+            sums, tally = counted.result, counted.tally
+            tally.require_enough(stream.title)
+            standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, columns)
+            op = StreamRows(stream, sums, tally.positive, standard)
+        if not np.isfinite(op.total):
+            raise _too_large()
+        return Source(
+            op=op,
+            spec=stream.spec,
+            n=tally.rows,
+            standard=standard,
+            dropped=tally.dropped,
+            stream=stream,
+            total_weight=tally.weight,
+        )
+
+    return Opened(len(columns), source, stream.spec.context)
 
 
 def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale: Any = None) -> Opened:
@@ -89,6 +161,13 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
     spec = Spec("frame" if isinstance(S, pd.DataFrame) else "array", covariance.columns)
     source = Source(op=Gram(covariance.matrix), spec=spec, n=covariance.n_obs, standard=standard)
     return Opened(p, lambda keep_rows: source)
+
+
+def _too_large() -> DataError:
+    return DataError(
+        "The variances of the data are too large for floating-point numbers (beyond 1e308). Divide the "
+        "columns by a constant first, e.g. data / data.abs().max()."
+    )
 
 
 def _names_at_call() -> Mapping[str, Any]:

@@ -56,10 +56,16 @@ class Record:
         Starts, and how many of them reached the best objective.
     details : dict of str to list
         What the method reports of each component.
+    screening : dict of str to int, or None
+        Where the search ran on some of the variables: how many were ``searched``, of how many ``variables``,
+        in how many ``rounds``, and how many of the others are ``unexcluded``: a swap with them may improve
+        the fit.
     call : str
         The call that makes the fit again, with `data` for the data.
     versions : dict of str to str
         Of Python and of the packages that took part.
+    title_of_data : str or None
+        What the rows came from where they were not in memory, such as "Parquet file trips.parquet".
     """
 
     method: str
@@ -87,8 +93,10 @@ class Record:
     n_init: int = 1
     reached: int = 1
     details: dict[str, list[Any]] = field(default_factory=dict)
+    screening: dict[str, int] | None = None
     call: str = ""
     versions: dict[str, str] = field(default_factory=dict)
+    title_of_data: str | None = None
 
     @property
     def converged(self) -> bool:
@@ -113,10 +121,10 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         n=source.n,
         p=source.op.p,
         k=solution.V.shape[1],
-        from_rows=source.has_rows,
+        from_rows=source.from_rows,
         dropped=source.dropped,
         weighted=source.weighted,
-        effective_n=source.weight if source.has_rows else source.n,
+        effective_n=source.weight if source.from_rows else source.n,
         formula=source.spec.formula,
         centring=None if standard is None else standard.centring,
         scaling=None if standard is None else standard.scaling,
@@ -129,8 +137,10 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         n_init=plan.n_init,
         reached=_reached(solution.objectives, solution.objective),
         details={name: [_plain(value) for value in values] for name, values in solution.details.items()},
+        screening=None if fit.screening is None else dataclasses.asdict(fit.screening),
         call=call,
         versions=versions(),
+        title_of_data=source.title,
     )
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from spcastat.intake import Spec
 from spcastat.operators import Operator, Standardisation
+from spcastat.streams.base import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,10 @@ class Source:
         Rows left out because of missing values.
     weights : ndarray of shape (n,) or None
         Weights of the rows.
+    stream : Stream or None
+        Rows that are never all in memory, instead of `matrix`.
+    total_weight : float or None
+        The sum of the weights of a stream.
     """
 
     op: Operator
@@ -44,18 +49,32 @@ class Source:
     index: pd.Index | None = None
     dropped: int = 0
     weights: np.ndarray | None = None
+    stream: Stream | None = None
+    total_weight: float | None = None
 
     @property
     def has_rows(self) -> bool:
-        """Whether the fit has rows, and so scores."""
+        """Whether the rows are in memory, and so the scores can be."""
         return self.matrix is not None
+
+    @property
+    def from_rows(self) -> bool:
+        """Whether there are rows, in memory or not, rather than a covariance matrix."""
+        return self.matrix is not None or self.stream is not None
+
+    @property
+    def title(self) -> str | None:
+        """What a stream is, for headers; None for data in memory."""
+        return None if self.stream is None else self.stream.title
 
     @property
     def weighted(self) -> bool:
         """Whether rows had weights."""
-        return self.weights is not None
+        return self.weights is not None or (self.stream is not None and self.stream.weighted)
 
     @property
     def weight(self) -> float:
         """The sum of the weights: the number of rows where there are none."""
+        if self.total_weight is not None:
+            return self.total_weight
         return float(self.n or 0) if self.weights is None else float(self.weights.sum())

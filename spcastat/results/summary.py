@@ -125,6 +125,8 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         share = f" ({100 * record.objective_share:.2f} % of the total variance)"
     yield "Objective", f"{record.criterion}: {record.objective:.6g}{share}"
     yield "Status", _status(record)
+    if record.screening is not None:
+        yield "Screened", _screened(record.screening, record.k)
 
 
 def describe_data(record: Record) -> str:
@@ -132,7 +134,8 @@ def describe_data(record: Record) -> str:
     if not record.from_rows:
         rows = f", from {record.n} rows" if record.n is not None else ""
         return f"covariance matrix of {record.p} variables{rows}"
-    parts = [f"{record.n} rows x {record.p} variables"]
+    where = "" if record.title_of_data is None else f" ({record.title_of_data})"
+    parts = [f"{record.n} rows x {record.p} variables{where}"]
     if record.dropped:
         rows = "row" if record.dropped == 1 else "rows"
         parts.append(f"{record.dropped} {rows} with missing values dropped")
@@ -142,6 +145,19 @@ def describe_data(record: Record) -> str:
     if record.weighted:
         parts.append("rows weighted")
     return ", ".join(parts)
+
+
+def _screened(screening: dict[str, int], k: int) -> str:
+    searched, p, left = screening["searched"], screening["variables"], screening["unexcluded"]
+    text = f"{searched} of {p} variables searched"
+    if left == 0:
+        held = "" if k == 1 else " of any component, the others held,"
+        return (
+            f"{text}; no single swap of a nonzero{held} with any of the {p} variables improves the explained "
+            "variance (PEV)"
+        )
+    others = "1 of the others" if left == 1 else f"{left} of the others"
+    return f"{text}; that a swap with {others} improves the fit is not excluded"
 
 
 def _status(record: Record) -> str:

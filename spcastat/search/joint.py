@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from spcastat.progress import stage
 from spcastat.search.ascent import GAIN, added_column, climb, refine
 from spcastat.search.objectives import Objective
 
@@ -25,13 +26,13 @@ class Optima:
 
     hits: dict[float, int] = field(default_factory=dict)
 
-    def add(self, value: float) -> None:
+    def add(self, value: float, hits: int = 1) -> None:
         """Count an optimum."""
         for known in self.hits:
             if abs(known - value) <= SAME:
-                self.hits[known] += 1
+                self.hits[known] += hits
                 return
-        self.hits[value] = 1
+        self.hits[value] = hits
 
     def polish(self, value: float) -> None:
         """Give the best optimum the value that a final climb from it reached."""
@@ -75,21 +76,23 @@ def search(
     optima = Optima()
     optima.add(value)
     vain = 0
-    while vain < patience and best_value < goal:
-        vain += 1
-        fresh = vain % RESTART == 0
-        if vain % RETURN == 0:
-            value, V = best_value, best
-        trial = rebuilt(objective, V, rng, transfers, everything=fresh)
-        if trial is None:
-            continue
-        new, W = climb(objective, trial, ROUGH)
-        optima.add(new)
-        if fresh or new > value - SLACK * rng.random():
-            value, V = new, W
-        if new > best_value + GAIN:
-            vain = 0 if new > best_value + ROUGH else vain
-            best_value, best = new, W
+    with stage("joint search", unit="rounds") as advance:
+        while vain < patience and best_value < goal:
+            vain += 1
+            advance(1)
+            fresh = vain % RESTART == 0
+            if vain % RETURN == 0:
+                value, V = best_value, best
+            trial = rebuilt(objective, V, rng, transfers, everything=fresh)
+            if trial is None:
+                continue
+            new, W = climb(objective, trial, ROUGH)
+            optima.add(new)
+            if fresh or new > value - SLACK * rng.random():
+                value, V = new, W
+            if new > best_value + GAIN:
+                vain = 0 if new > best_value + ROUGH else vain
+                best_value, best = new, W
     if best_value < goal < np.inf:
         return best_value, best, optima
     value, V = climb(objective, best, GAIN)

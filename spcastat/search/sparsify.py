@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.progress import Advance, stage
 from spcastat.search.ascent import SHORT, refine
 from spcastat.search.joint import search
 from spcastat.search.objectives import Objective
@@ -36,12 +37,25 @@ def sparsest(
     V : ndarray of shape (m, k)
         Every component keeps at least one nonzero.
     """
+    with stage("fewest nonzeros", unit="nonzeros tried") as advance:
+        return _cut_down(objective, V, goal, patience, rng, advance)
+
+
+def _cut_down(
+    objective: Objective,
+    V: np.ndarray,
+    goal: float,
+    patience: int,
+    rng: np.random.Generator,
+    advance: Advance,
+) -> tuple[float, np.ndarray]:
     value, V = refine(objective, V)
     cut = max(1, int(FIRST_CUT * np.count_nonzero(V)))
     while True:
         fewer = V
         for _ in range(cut):
             fewer = _without_one(objective, fewer)
+            advance(1)
         if np.count_nonzero(fewer) == np.count_nonzero(V):
             return value, V
         new, W = refine(objective, fewer)

@@ -18,6 +18,7 @@ from spcastat.engine.order import settle
 from spcastat.errors import CardinalityError
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator
+from spcastat.progress import stage
 from spcastat.solvers import Solution, Solver
 from spcastat.solvers.greedy import Greedy
 from spcastat.solvers.growth import Growth
@@ -88,12 +89,14 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> lis
     if isinstance(solver, Greedy) and k == 1 and solver.c == 1:
         return _nested(op, solver, [card[0] for card in cards])
     fits: list[Fit] = []
-    for card in cards:
-        here = with_card(solver, card)
-        before = fits[-1].solution.V.T[None] if fits else None
-        rng = np.random.default_rng(seed)
-        fit = run(op, here, k, n_init=plan.n_init, rng=rng, sort=plan.sort, starts=before, aim=plan.aim)
-        fits.append(fit)
+    with stage("path", len(cards), "fits") as advance:
+        for card in cards:
+            here = with_card(solver, card)
+            before = fits[-1].solution.V.T[None] if fits else None
+            rng = np.random.default_rng(seed)
+            fit = run(op, here, k, n_init=plan.n_init, rng=rng, sort=plan.sort, starts=before, aim=plan.aim)
+            fits.append(fit)
+            advance(1)
     return fits
 
 
@@ -107,11 +110,13 @@ def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
     pca = op.leading(1)[0]
     growth = Growth(op, solver.exact)
     fits = []
-    for card in cards:
-        steps = card - growth.support.size
-        for _ in range(steps):
-            growth.add(1)
-        V, order = settle(op, growth.leading()[1][:, None], sort=False)
-        value = float(adjusted_variances(V, op).sum())
-        fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
+    with stage("path", len(cards), "fits") as advance:
+        for card in cards:
+            steps = card - growth.support.size
+            for _ in range(steps):
+                growth.add(1)
+            V, order = settle(op, growth.leading()[1][:, None], sort=False)
+            value = float(adjusted_variances(V, op).sum())
+            fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
+            advance(1)
     return fits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
 
@@ -13,9 +14,11 @@ from spcastat.solvers.base import ADVICE, ComponentSolver, JointSolver, Solution
 CONTROLS = ("card", "t", "penalty", "threshold", "variance")
 
 
-#: Options by which the best of several starts is chosen, and by which a joint search goes on from there.
+#: Options by which the best of several starts is chosen, by which a joint search goes on from there, and by
+#: which the search runs on some of many variables.
 AIMED = ("objective",)
 SEARCHED = ("search", "patience")
+SCREENED = ("screen",)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Method:
     without : tuple of str
         Fields that make no sense under this name.
     further : tuple of str
-        Options that the engine serves for this method: AIMED, SEARCHED.
+        Options that the engine serves for this method: AIMED, SEARCHED, SCREENED.
     """
 
     name: str
@@ -53,7 +56,7 @@ class Method:
         module, name = self.home.split(".")
         return cast(type[Solver], getattr(import_module(f"{__name__}.{module}"), name))
 
-    @property
+    @cached_property
     def options(self) -> tuple[str, ...]:
         """The names of the options that the method has."""
         own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
@@ -64,7 +67,7 @@ class Method:
             + (("n_init",) if self.solver.uses_starts and getattr(self.solver, "own_starts", True) else ())
         )
 
-    @property
+    @cached_property
     def controls(self) -> tuple[str, ...]:
         """Those of the options that set the sparsity."""
         return tuple(name for name in CONTROLS if name in self.options)
@@ -91,7 +94,7 @@ SOLVERS: dict[str, Method] = {
             "bcd.BCD",
             {"norm": "l0"},
             ("t",),
-            AIMED + SEARCHED,
+            AIMED + SEARCHED + SCREENED,
         ),
         Method("bcd-l1", "Block coordinate descent, l1", _BCD, "bcd.BCD", {"norm": "l1"}, (), AIMED),
         Method("greedy", "Greedy supports (M_c-SPCA)", _HMP, "greedy.Greedy"),

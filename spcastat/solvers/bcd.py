@@ -15,6 +15,7 @@ import numpy as np
 
 from spcastat.kernels.thresholds import hard, l1_bounded, positive_part, soft
 from spcastat.operators import Operator
+from spcastat.progress import Advance, stage
 from spcastat.solvers.base import JointSolver, Solution
 
 Update = Callable[[np.ndarray], np.ndarray]
@@ -73,6 +74,10 @@ class BCD(JointSolver):
         return rules
 
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+        with stage("block coordinate descent", unit="sweeps") as advance:
+            return self._descend(op, k, starts, advance)
+
+    def _descend(self, op: Operator, k: int, starts: np.ndarray, advance: Advance) -> Solution:
         updates = self.updates()
         floor = NOTHING_LEFT * float(op.diagonal().max())
         V = np.array(starts)
@@ -89,6 +94,7 @@ class BCD(JointSolver):
         for sweep in range(1, self.max_iter + 1):
             for i in range(k):
                 state.update(i, updates[i], floor)
+            advance(1)
             new = state.criterion()
             change = np.abs(value[running] - new)
             quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)

@@ -16,6 +16,8 @@ from spcastat.solvers.growth import Growth
 
 #: The promised ratio may fall short by this much, from rounding, and counts as reached.
 REACHED = 1e-10
+#: The variance of a growing support is looked at after every so many more steps, as a share of those made.
+AHEAD = 0.2
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,23 @@ class Controlled(ComponentSolver):
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         goal = self.goal(progress.pca[: progress.done + 1]) - progress.explained
         growth = Growth(view, self.exact)
-        steps = 0
+        short, steps = 0, 0  # so many steps fall short of the goal, so many were made
         while True:
-            growth.add(self.c)
-            steps += 1
+            # Supports are nested, so the variance rises with every step: not all of them need be looked at.
+            for _ in range(1 if self.exact else 1 + int(AHEAD * steps)):
+                growth.add(self.c)
+                steps += 1
+                if growth.full:
+                    break
             value, v = growth.leading()
             if value >= goal or growth.full:
-                return Component(v, "exact", steps)
+                break
+            short = steps
+        while steps - short > 1:
+            middle = (short + steps) // 2
+            value, loadings = growth.leading(middle * self.c)
+            if value >= goal:
+                steps, v = middle, loadings
+            else:
+                short = middle
+        return Component(v, "exact", steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.eig import bordered_top, top_eigh
-from spcastat.kernels.ties import top
+from spcastat.kernels.ties import first_max, top
 from spcastat.operators import Operator
 
 
@@ -37,8 +37,10 @@ class Growth:
 
     def add(self, count: int) -> None:
         """Add the `count` best indices at once, or as many as are left."""
-        free = np.flatnonzero(self._free)
-        chosen = free[top(self._gains(free), min(count, free.size))]
+        gains = self._gains()
+        gains = np.where(self._free, gains, -gains.max())
+        count = min(count, self.view.p - self.support.size)
+        chosen = np.array([first_max(gains)]) if count == 1 else np.flatnonzero(top(gains, count))
         columns = self.view.columns(chosen)
         if self.exact:
             self._columns = np.hstack([self._columns, columns])
@@ -48,18 +50,27 @@ class Growth:
         self._free[chosen] = False
         self.support = np.concatenate([self.support, chosen])
 
-    def _gains(self, free: np.ndarray) -> np.ndarray:
+    def _gains(self) -> np.ndarray:
+        """Return what each variable would bring; what stands for those in the support says nothing."""
         if not self.exact:
-            return self.variances[free] + 2.0 * np.abs(self._signed[free])
-        if self.support.size == 0:
-            return self.variances[free]
-        block = self._columns[self.support]
-        values, vectors = top_eigh(0.5 * (block + block.T), self.support.size)
-        return bordered_top(values, vectors.T @ self._columns[free].T, self.variances[free])
+            return self.variances + 2.0 * np.abs(self._signed)
+        gains = self.variances.copy()
+        if self.support.size:
+            free = np.flatnonzero(self._free)
+            block = self._columns[self.support]
+            values, vectors = top_eigh(0.5 * (block + block.T), self.support.size)
+            gains[free] = bordered_top(values, vectors.T @ self._columns[free].T, gains[free])
+        return gains
 
-    def leading(self) -> tuple[float, np.ndarray]:
-        """Return the largest variance on the support and the unit loadings, shape (p,), that have it."""
-        support = np.sort(self.support)
+    def leading(self, size: int | None = None) -> tuple[float, np.ndarray]:
+        """Return the largest variance on the support and the unit loadings, shape (p,), that have it.
+
+        Parameters
+        ----------
+        size : int, optional
+            Only the first so many indices that entered.
+        """
+        support = np.sort(self.support[:size])
         value, vector = self.view.take(support).leading(1)
         v = np.zeros(self.view.p)
         v[support] = vector[:, 0]

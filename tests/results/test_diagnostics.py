@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from itertools import permutations
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError
+from spcastat.operators import blocks
 from spcastat.results import diagnosed
 from spcastat.results.diagnostics import q_limit, shares, t2_limit, whitener
 
@@ -151,8 +151,7 @@ def test_residuals_are_data_less_fitted_and_q_their_squared_length(pitprops):
 def test_sparse_rows_have_the_same_distances_a_few_rows_at_a_time(monkeypatch):
     X = sps.random(80, 500, 0.05, random_state=0, format="csr")
     dense, sparse = sp.spca(X.toarray(), k=3, card=9), sp.spca(X, k=3, card=9)
-    standardise = importlib.import_module("spcastat.operators.standardise")  # not the function
-    monkeypatch.setattr(standardise, "BLOCK", 2000)  # four rows
+    monkeypatch.setattr(blocks, "BLOCK", 2000)  # four rows
     np.testing.assert_allclose(sparse.diagnostics(), dense.diagnostics(), rtol=1e-8)
     np.testing.assert_allclose(sparse.residuals, dense.residuals, atol=1e-9)
     np.testing.assert_allclose(sparse.limits(), dense.limits(), rtol=1e-8)

@@ -1,0 +1,151 @@
+"""Measurements in new processes: their seconds, and the most memory that they ever held.
+
+``python -m benchmarks.speed.fresh MODULE FUNCTION ARGUMENTS`` calls one function and prints what it returns,
+as JSON, with the process's own peak.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What sets the number of threads of linear algebra.
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the command line asks for.
+
+    Attributes
+    ----------
+    data : Path or None
+        Folder with the real data.
+    small : bool
+        Shrink the largest data, to try the benchmark itself.
+    threads : int or None
+        Threads of linear algebra; None leaves them to the libraries.
+    """
+
+    data: Path | None
+    small: bool
+    threads: int | None = None
+
+    def file(self, name: str) -> str | None:
+        """Return the path of a real data set, or None where it is not there."""
+        path = None if self.data is None else (self.data / name).resolve()
+        return str(path) if path is not None and path.exists() else None
+
+    def size(self, n: int) -> int:
+        """Return a number of rows."""
+        return n // 20 if self.small else n
+
+
+class TooLong(Exception):
+    """A measurement was stopped after its time."""
+
+
+def fresh(
+    function: Callable[..., Any], *, threads: int | None = None, limit: float | None = None, **given: Any
+) -> tuple[Any, float]:
+    """Call a function of a module of the benchmarks in a new process.
+
+    Parameters
+    ----------
+    function : callable
+        What it returns has a form in JSON.
+    threads : int, optional
+        Threads of linear algebra; by default as many as the libraries take by themselves.
+    limit : float, optional
+        Seconds after which the process is stopped.
+    **given
+        Arguments that have a form in JSON.
+
+    Returns
+    -------
+    result : object
+    peak : float
+        The largest resident memory of the process, in MB (NaN where the system does not say).
+
+    Raises
+    ------
+    TooLong
+        After `limit`.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in THREADS}
+    if threads is not None:
+        environment |= dict.fromkeys(THREADS, str(threads))
+    command = [sys.executable, "-m", __name__, function.__module__, function.__name__, json.dumps(given)]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        raise TooLong from None
+    if done.returncode != 0:
+        raise RuntimeError(f"{function.__module__}.{function.__name__} failed in its process; see above.")
+    answer = json.loads(done.stdout.splitlines()[-1])
+    return answer["result"], answer["peak"]
+
+
+def in_turns(rounds: int, **work: Callable[[], Any]) -> dict[str, float]:
+    """Run pieces of work in turns, after one round that does not count; return the median seconds of each."""
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    for turn in range(rounds + 1):
+        for name, one in work.items():
+            begun = time.perf_counter()
+            one()
+            if turn:
+                seconds[name].append(time.perf_counter() - begun)
+    return {name: float(np.median(taken)) for name, taken in seconds.items()}
+
+
+def resident(field: str = "VmRSS") -> float:
+    """Return the resident memory of this process in MB: now, or with "VmHWM" the most since its start."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) * 1024 / MEGABYTE
+    return float("nan")
+
+
+def forget_peak() -> bool:
+    """Let "VmHWM" begin anew, where the system allows that."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+def beyond(work: Callable[[], Any]) -> float:
+    """Return by how many MB the resident memory grows, at most, while `work` runs."""
+    before = resident()
+    if not forget_peak() and resident("VmHWM") > 1.02 * before:
+        return float("nan")
+    work()
+    return resident("VmHWM") - before
+
+
+def main() -> None:
+    """Call the function that the command line names."""
+    module, function, given = sys.argv[1:]
+    result = getattr(importlib.import_module(module), function)(**json.loads(given))
+    print(json.dumps({"result": result, "peak": resident("VmHWM")}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""How the seconds of a fit grow with rows and columns."""
+
+from __future__ import annotations
+
+import spcastat as sp
+from benchmarks.report import Table
+from benchmarks.speed.data import COMPONENTS, planted
+from benchmarks.speed.fresh import Call, fresh, in_turns
+from benchmarks.speed.rows import seconds, yes
+
+#: Nonzeros of each planted loading.
+CARD = 15
+#: A doubling may cost so much.
+MOST = 2.3
+#: What doubles -> (n, p) of every fit.
+SERIES: dict[str, list[tuple[int, int]]] = {
+    "rows, n > p": [(n, 100) for n in (50_000, 100_000, 200_000, 400_000)],
+    "columns, n > p": [(50_000, p) for p in (50, 100, 200, 400, 800)],
+    "rows, n < p": [(n, 8000) for n in (100, 200, 400, 800)],
+    "columns, n < p": [(200, p) for p in (4000, 8000, 16000, 32000, 64000)],
+}
+
+
+def growth(call: Call) -> Table:
+    """Seconds of fits of planted loadings, and what each doubling costs."""
+    table = Table(
+        f"Growth: k = {COMPONENTS}, card {CARD}",
+        [
+            "what doubles",
+            "n",
+            "p",
+            "sweeps",
+            "ours",
+            "ratio",
+            "asked",
+            "met",
+            "X.T @ X or X @ X.T",
+            "its ratio",
+        ],
+    )
+    for what, shapes in SERIES.items():
+        before: dict[str, float] | None = None
+        for n, p in shapes:
+            size = (n // 20 if call.small and n > p else n, p)
+            here = fresh(timed, threads=call.threads, n=size[0], p=size[1])[0]
+            cells = ["-"] * 4
+            if before is not None:
+                ours, product = (here[name] / before[name] for name in ("ours", "product"))
+                cells = [f"{ours:.2f}", f"<= {MOST:g}", yes(ours <= MOST), f"{product:.2f}"]
+            first = [what, f"{size[0]:,}", f"{p:,}", str(here["sweeps"]), seconds(here["ours"])]
+            table.rows.append([*first, *cells[:3], seconds(here["product"]), cells[3]])
+            before = here
+    table.notes.append(
+        "Median of five fits, each shape in a process of its own. The product is the least that a Gram "
+        "matrix costs, of columns where n > p, of rows otherwise: that of columns grows fourfold with p."
+    )
+    return table
+
+
+def timed(n: int, p: int) -> dict[str, float]:
+    """Time the fit and the smaller of the two products, and count the sweeps."""
+    X = planted(n, p, CARD)[0]
+    times = in_turns(
+        5, product=lambda: X.T @ X if n > p else X @ X.T, ours=lambda: sp.spca(X, COMPONENTS, CARD)
+    )
+    return {**times, "sweeps": sp.spca(X, COMPONENTS, CARD).n_iter}

@@ -1,0 +1,242 @@
+"""Many variables: search among those of largest variance, then verify the answer against all.
+
+The covariance matrix is formed for the candidates only. Where the tests of :mod:`spcastat.search.outside` do
+not exclude that a variable outside improves the fit by a swap, it is brought in and the search goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spcastat.engine.aim import NAMES, Aim, Optimum
+from spcastat.engine.starts import starting_loadings
+from spcastat.errors import OptionError
+from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import top
+from spcastat.measures import MEASURES
+from spcastat.operators import GRAM_ORDER, Gram, Operator
+from spcastat.progress import stage
+from spcastat.search import Optima, improve
+from spcastat.search.outside import enlarged, entering, peaks_of
+from spcastat.search.swaps import polish
+from spcastat.solvers import Solution, Solver
+from spcastat.solvers.bcd import BCD
+
+#: Candidates to begin with: so many for each nonzero loading, and at least so many.
+PER_NONZERO, FEWEST = 2, 200
+#: Sweeps end at this tolerance, or the larger one of the call: swaps go on from there.
+ROUGH = 1e-5
+#: With more nonzeros than this in all, nothing is screened unless asked for.
+NONZEROS = GRAM_ORDER // 3
+#: At most this share of the candidates (but always FEWEST) is brought in by a round.
+SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What a screened fit did, and what it guarantees.
+
+    Attributes
+    ----------
+    searched, variables : int
+        Variables that the search ran on, and all of them.
+    rounds : int
+        How often it ran.
+    unexcluded : int
+        Variables outside the search of which it is not excluded that a swap with them improves the fit.
+    """
+
+    searched: int
+    variables: int
+    rounds: int
+    unexcluded: int
+
+    @property
+    def verified(self) -> bool:
+        """Whether no single swap with any of the variables improves the fit.
+
+        A swap takes a variable out of the support of one component and puts another in; the loadings of that
+        component are then fitted anew, those of the others stay. To improve is to raise the explained
+        variance (PEV) by more than 1e-9 of what the component adds to it.
+        """
+        return self.unexcluded == 0
+
+
+@dataclass(frozen=True, eq=False)
+class Screened:
+    """A fit on some of the variables.
+
+    Attributes
+    ----------
+    solution : Solution
+        Its loadings are those of the candidates, shape (m, k).
+    optima : list of (float, int)
+    screening : Screening
+    sub : Gram
+        The covariance matrix of the candidates.
+    candidates : ndarray of int, shape (m,)
+        Ascending.
+    """
+
+    solution: Solution
+    optima: list[Optimum]
+    screening: Screening
+    sub: Gram
+    candidates: np.ndarray
+
+
+def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | None:
+    """Return the number of candidates to begin with; None where the search shall run on all variables.
+
+    Raises
+    ------
+    OptionError
+        Where the data can only be screened, and the method has no screening or the call refuses it.
+    """
+    asked = None if aim is None else aim.screen
+    must = getattr(op, "out_of_core", False)
+    if not (aim is not None and aim.objective == "pev" and isinstance(solver, BCD)) or not _can(solver):
+        if must:
+            raise OptionError(
+                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory a fit must be "
+                "screened, which only method='bcd-l0' with card=, objective='pev' and without nonneg can. "
+                "Use it, or give the data in memory."
+            )
+        return None
+    if asked is False:
+        if must:
+            raise OptionError(
+                f"screen=False was given, but with {op.p} variables (more than {GRAM_ORDER}) that are not in "
+                "memory a fit must be screened; leave screen out, or give the data in memory."
+            )
+        return None
+    assert solver.card is not None
+    nonzeros = sum(solver.card)
+    if asked is None and not must and (_few(op) or nonzeros > NONZEROS):
+        return None
+    if asked is None or asked is True:
+        asked = min(max(FEWEST, PER_NONZERO * nonzeros), GRAM_ORDER)
+        asked = max(asked, *solver.card)
+    if asked < max(solver.card) or asked > GRAM_ORDER:
+        raise OptionError(
+            f"A screened fit begins with {asked} variables, but a component of {max(solver.card)} nonzeros "
+            f"needs as many as that, and there may be at most {GRAM_ORDER}. Give a smaller card."
+        )
+    return min(asked, op.p)
+
+
+def _few(op: Operator) -> bool:
+    return isinstance(op, Gram) or op.p <= GRAM_ORDER
+
+
+def _can(solver: BCD) -> bool:
+    return solver.norm == "l0" and solver.card is not None and not solver.nonneg
+
+
+def screened(
+    op: Operator,
+    solver: BCD,
+    vectors: np.ndarray,
+    size: int,
+    *,
+    n_init: int,
+    rng: np.random.Generator,
+    starts: np.ndarray | None,
+    aim: Aim,
+) -> Screened:
+    """Fit on the variables of largest variance, those of PCA, and those that the tests bring in.
+
+    Parameters
+    ----------
+    op : Operator
+    solver : BCD
+    vectors : ndarray of shape (p, k)
+        PCA's loadings. Those of the candidates are the first start; the largest, as many as the cardinality
+        of the component, are candidates whatever the variances of their variables.
+    size : int
+        Variables of largest variance to begin with.
+    n_init, rng, starts, aim
+        As for :func:`spcastat.engine.run`.
+
+    Notes
+    -----
+    The first round runs the solver, later ones go on from the loadings that they have. The explained variance
+    never falls, and every round but the last enlarges the set of candidates, which is bounded by GRAM_ORDER:
+    there is an end.
+    """
+    assert solver.card is not None
+    inside = top(op.diagonal(), size)
+    for v, card in zip(vectors.T, solver.card, strict=True):
+        inside |= top(np.abs(v), card)
+    if starts is not None:
+        inside |= starts.any(axis=(0, 1))
+    rounds, optima = 0, Optima()
+    sub: Gram | None = None
+    candidates = np.zeros(0, dtype=int)
+    W = np.zeros(vectors.shape)
+    with stage("screening", unit="rounds") as advance:
+        while True:
+            rounds += 1
+            before, candidates = candidates, np.flatnonzero(inside)
+            sub = Gram(enlarged(op, None if sub is None else sub.S, before, candidates), op.rank_limit)
+            if rounds == 1:
+                given = None if starts is None else starts[:, :, candidates]
+                solution = _from_starts(sub, solver, vectors[candidates], n_init, rng, given)
+                V = solution.V
+                objectives = solution.objectives + (op.total - sub.total)
+            else:
+                V = W[candidates]
+            if aim.search == "joint":
+                V, _, found = improve(sub, [V], "pev", aim.patience, rng)
+                for value, hits in found.table():
+                    optima.add(value * sub.total / op.total, hits)
+            V, supports = polish(sub.S, V, solver.card, op.total)
+            advance(1)
+            more = entering(op, candidates, V, peaks_of(sub.S, V, supports, op.total))
+            room = GRAM_ORDER - len(candidates)
+            if more.size == 0 or room <= 0:
+                break
+            inside[more[: min(room, max(FEWEST, int(SHARE * len(candidates))))]] = True
+            W[candidates] = V
+    explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
+    if aim.search == "joint":
+        optima.polish(explained / op.total)
+        status, criterion, value = "searched", f"{NAMES['pev']}, joint search", explained
+        objectives = np.array([value])
+    else:
+        status, criterion, value = "converged", None, op.total - explained
+        best = objectives <= objectives.min() + solver.tol * op.total
+        objectives = np.where(best, value, objectives)  # the best starts led to these loadings
+        for one in objectives:
+            optima.add(1.0 - float(one) / op.total)
+    solution = replace(
+        solution,
+        V=V,
+        status=status,
+        objective=value,
+        objectives=objectives,
+        candidates=None,
+        criterion=criterion,
+    )
+    screening = Screening(len(candidates), op.p, rounds, len(more))
+    return Screened(solution, optima.table(), screening, sub, candidates)
+
+
+def _from_starts(
+    sub: Gram,
+    solver: BCD,
+    vectors: np.ndarray,
+    n_init: int,
+    rng: np.random.Generator,
+    starts: np.ndarray | None,
+) -> Solution:
+    k = vectors.shape[1]
+    first = unit(vectors)
+    if not first.any(axis=0).all():  # a component of PCA lies wholly outside
+        first = sub.leading(k)[1]
+    tried = starting_loadings(sub, first, n_init, rng)
+    if starts is not None:
+        tried = np.concatenate([tried, starts])
+    return replace(solver, tol=max(solver.tol, ROUGH)).solve(sub, k, tried)

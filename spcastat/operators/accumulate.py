@@ -1,0 +1,179 @@
+"""Sums over rows that come in pieces: weight, means, and squares or cross-products about the means.
+
+Each accumulator takes blocks of raw rows (`add`) and the sums of others of its kind (`merge`), in any order,
+in one pass. Everything is held about the mean of the rows so far, and two parts are joined as in Chan, Golub
+and LeVeque (1983), "Algorithms for computing the sample variance", The American Statistician: exact up to
+rounding at any ratio of mean to standard deviation. All sums are float64, whatever the type of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators.blocks import row_blocks
+from spcastat.operators.sparse_sums import sparse_sums
+
+#: Columns with all means within this many standard deviations of zero are multiplied as they are: that costs
+#: two of sixteen digits, and saves a copy of every row.
+NEAR = 10.0
+#: Rows by which that is judged.
+SAMPLE = 1000
+#: Rows that need no copy are multiplied in blocks of about this many numbers.
+LARGE_BLOCK = 50_000_000
+
+
+class Accumulator(Protocol):
+    """What a pass over rows fills."""
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Add rows: an ndarray or scipy.sparse array of shape (m, p), and their weights, shape (m,)."""
+
+    def merge(self, other: Self) -> None:
+        """Add what another accumulator of the same kind has summed up."""
+
+
+class Sums:
+    """Means and sums of squares of every column.
+
+    Attributes
+    ----------
+    weight : float
+        The sum of the weights; the number of rows where there are none.
+    mean, squares : ndarray of shape (p,)
+        Weighted means, and weighted sums of squares about them.
+    """
+
+    def __init__(self, p: int):
+        self.weight = 0.0
+        self.mean = np.zeros(p)
+        self.squares = np.zeros(p)
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        if is_sparse(X):
+            self._join(*sparse_sums(X, weights))
+            return
+        for rows in row_blocks(*X.shape):
+            w = None if weights is None else weights[rows]
+            weight, mean, Y = centred(X[rows], w)
+            self._join(weight, mean, np.einsum("ij,ij->j", Y, Y))
+
+    def merge(self, other: Sums) -> None:
+        self._join(other.weight, other.mean, other.squares)
+
+    def _join(self, weight: float, mean: np.ndarray, squares: np.ndarray) -> None:
+        if weight == 0:
+            return
+        total = self.weight + weight
+        away = mean - self.mean
+        self.squares += squares + away**2 * (self.weight * weight / total)
+        self.mean = self.mean + away * (weight / total)
+        self.weight = total
+
+
+class CrossProducts:
+    """Means and cross-products of columns.
+
+    Parameters
+    ----------
+    p : int
+        How many columns are multiplied.
+    columns : ndarray of shape (p,), optional
+        Which ones, where the rows have others, too.
+
+    Attributes
+    ----------
+    weight : float
+        The sum of the weights; the number of rows where there are none.
+    mean : ndarray of shape (p,)
+    products : ndarray of shape (p, p)
+        Weighted cross-products about the means.
+    """
+
+    def __init__(self, p: int, columns: np.ndarray | None = None):
+        self.columns = columns
+        self.weight = 0.0
+        self.mean = np.zeros(p)
+        self.products = np.zeros((p, p))
+        self._plain = True
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        if is_sparse(X):
+            self._add_sparse(X, weights)
+            return
+        if self.columns is not None:
+            X = X[:, self.columns]
+        plain = weights is None and X.dtype == np.float64
+        if plain and self._plain:
+            head = X[:SAMPLE]
+            self._plain = _is_near(head.mean(axis=0), head.var(axis=0))
+        n, p = X.shape
+        for rows in row_blocks(n, p, LARGE_BLOCK if plain and self._plain else None):
+            self._add(X[rows], None if weights is None else weights[rows])
+
+    def merge(self, other: CrossProducts) -> None:
+        self._join(other.weight, other.mean, other.products.copy())
+
+    def about(self, centre: np.ndarray) -> np.ndarray:
+        """Return the cross-products about `centre`, shape (p,), instead of the means."""
+        away = self.mean - centre
+        return self.products + np.outer(away, away * self.weight)
+
+    def _add_sparse(self, X: Any, weights: np.ndarray | None) -> None:
+        """Add sparse rows, some at a time as a dense block."""
+        late = None
+        if X.format == "csc":  # columns are cheap to take at once; of rows, a slab at a time
+            X = (X if self.columns is None else X[:, self.columns]).tocsr()
+        else:
+            late = self.columns
+        for rows in row_blocks(X.shape[0], len(self.mean)):
+            slab = X[rows] if late is None else X[rows][:, late]
+            self._add(slab.toarray(), None if weights is None else weights[rows])
+
+    def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
+        if weights is None and self._plain and X.dtype == np.float64:
+            n = len(X)
+            mean = np.ones(n) @ X / n
+            products = X.T @ X
+            products -= np.outer(mean, mean) * n
+            self._plain = _is_near(mean, np.diag(products) / n)
+            if self._plain:
+                self._join(n, mean, products)
+                return
+        for rows in row_blocks(*X.shape):
+            w = None if weights is None else weights[rows]
+            weight, mean, Y = centred(X[rows], w)
+            self._join(weight, mean, Y.T @ Y)
+
+    def _join(self, weight: float, mean: np.ndarray, products: np.ndarray) -> None:
+        if weight == 0:
+            return
+        total = self.weight + weight
+        away = mean - self.mean
+        products += np.outer(away, away * (self.weight * weight / total))
+        self.products += products
+        self.mean = self.mean + away * (weight / total)
+        self.weight = total
+
+
+def _is_near(mean: np.ndarray, variance: np.ndarray) -> bool:
+    return not np.any(mean**2 > NEAR**2 * variance)
+
+
+def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the weight and the means of rows, and the rows less the means times the roots of the weights."""
+    if weights is None:
+        mean = X.mean(axis=0, dtype=float)
+        Y = X - mean
+        left = Y.mean(axis=0)  # what rounding left of a large mean
+        Y -= left
+        return float(len(X)), mean + left, Y
+    weight = float(weights.sum())
+    mean = weights @ X / weight if weight > 0 else np.zeros(X.shape[1])
+    Y = X - mean
+    left = weights @ Y / weight if weight > 0 else mean
+    Y -= left
+    Y *= np.sqrt(weights)[:, None]
+    return weight, mean + left, Y

@@ -1,0 +1,73 @@
+"""Means and squares of the columns of sparse rows, in pieces: nothing as large as the data is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+#: Stored entries that are worked on at once.
+PIECE = 2_000_000
+
+
+def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the sum of the weights, the weighted means, and the weighted sums of squares about them.
+
+    Parameters
+    ----------
+    X : scipy.sparse CSR or CSC array of shape (n, p)
+    weights : ndarray of shape (n,) or None
+    """
+    n, p = X.shape
+    weight = float(n) if weights is None else float(weights.sum())
+    if weight == 0:
+        return 0.0, np.zeros(p), np.zeros(p)
+    total = np.zeros(p)
+    stored = np.zeros(p)  # the weight of the stored entries
+    count = np.zeros(p)
+    for column, w, x in _pieces(X, weights):
+        total += np.bincount(column, x if w is None else w * x, p)
+        count += np.bincount(column, None, p)
+        if w is not None:
+            stored += np.bincount(column, w, p)
+    zeros = n - count if weights is None else np.where(count == n, 0.0, (weight - stored).clip(min=0.0))
+    mean = total / weight
+    left = -zeros * mean
+    squares = zeros * mean**2
+    for column, w, x in _pieces(X, weights):
+        away = x - mean[column]
+        first = away if w is None else w * away
+        left += np.bincount(column, first, p)
+        squares += np.bincount(column, first * away, p)
+    left /= weight  # what rounding left of the mean
+    return weight, mean + left, squares - weight * left**2
+
+
+def sparse_squares(X: Any, weights: np.ndarray | None, centre: np.ndarray) -> np.ndarray:
+    """Return the weighted sums of squares of the columns about `centre`, shape (p,)."""
+    weight, mean, squares = sparse_sums(X, weights)
+    return squares + weight * (mean - centre) ** 2
+
+
+def _pieces(X: Any, weights: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
+    """Yield column, weight (None for ones) and value of the stored entries."""
+    columns_first = X.format == "csc"
+    for start in range(0, len(X.data), PIECE):
+        stop = min(start + PIECE, len(X.data))
+        inner = X.indices[start:stop]
+        if columns_first or weights is not None:
+            outer = _outer(X.indptr, start, stop)
+            column, row = (outer, inner) if columns_first else (inner, outer)
+        else:
+            column = row = inner
+        w = None if weights is None else weights[row]
+        yield column, w, X.data[start:stop].astype(float, copy=False)
+
+
+def _outer(indptr: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Return the row of a CSR array, or the column of a CSC array, of each of the entries start:stop."""
+    first = int(np.searchsorted(indptr, start, side="right")) - 1
+    last = int(np.searchsorted(indptr, stop, side="left"))
+    counts = np.diff(indptr[first : last + 1].clip(start, stop))
+    return np.repeat(np.arange(first, last), counts)

@@ -1,0 +1,81 @@
+"""Scores in a Parquet file, written a chunk at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import IO, Any
+
+import pandas as pd
+
+from spcastat.errors import FileError, OptionError
+from spcastat.results.disk import write_file
+from spcastat.streams.scores import ScoreChunks
+
+
+class _OwnLabels(Exception):
+    """Rows turned out to have labels after some that had none."""
+
+
+def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
+    """Write scores to a Parquet file; what is there stays until all is written.
+
+    Rows that are only numbered from 0 get no column of labels: whoever reads the file numbers them again.
+
+    Parameters
+    ----------
+    scores : DataFrame or ScoreChunks, n x k
+    path : str or path
+
+    Raises
+    ------
+    FileError
+        Where the file cannot be written, or the labels have no form in it.
+    OptionError
+        If pyarrow is not installed, or the scores are a collection of dask.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise OptionError(
+            "Parquet files need pyarrow, which is not installed: pip install pyarrow."
+        ) from None
+    if not isinstance(scores, pd.DataFrame | ScoreChunks):
+        raise OptionError(
+            "The scores are a collection of dask, which writes itself, from all workers at once: use "
+            "fit.scores.to_parquet(folder), or fit.transform(new).to_parquet(folder)."
+        )
+    frames: Iterable[pd.DataFrame] = [scores] if isinstance(scores, pd.DataFrame) else scores
+    empty = pd.DataFrame(columns=scores.columns, index=pd.RangeIndex(0), dtype=float)
+    try:
+        try:
+            write_file(path, lambda file: _write(file, frames, empty, labelled=False))
+        except _OwnLabels:
+            write_file(path, lambda file: _write(file, frames, empty, labelled=True))
+    except (pyarrow.ArrowException, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise FileError(
+            f"{path} cannot be written: {reason}. Are the labels of all rows of one simple type?"
+        ) from error
+
+
+def _write(file: IO[bytes], frames: Iterable[pd.DataFrame], empty: pd.DataFrame, labelled: bool) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    writer, schema, rows = None, None, 0
+    try:
+        for frame in frames:
+            if not labelled and not frame.index.equals(pd.RangeIndex(rows, rows + len(frame))):
+                raise _OwnLabels
+            rows += len(frame)
+            table = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=labelled)
+            if writer is None:
+                schema = table.schema
+                writer = parquet.ParquetWriter(file, schema)
+            writer.write_table(table)
+        if writer is None:
+            parquet.write_table(pyarrow.Table.from_pandas(empty, preserve_index=False), file)
+    finally:
+        if writer is not None:
+            writer.close()

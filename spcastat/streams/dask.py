@@ -1,0 +1,337 @@
+"""Arrays and data frames of dask: partitions are summed up where they lie, on any of its schedulers.
+
+What a task returns is as large as an accumulator, whatever the size of its partition; it is merged in a
+tree, on the cluster, in the order of the partitions: the same partitions give the same bits, whichever task
+ends first. Only the root of the tree comes to the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import one_of
+from spcastat.errors import DataError, FormulaError, ShapeError
+from spcastat.intake import Spec
+from spcastat.operators import Standardisation
+from spcastat.streams.base import A, Pass, Stream
+from spcastat.streams.dask_run import carried, compute, run, tree
+from spcastat.streams.dask_tasks import (
+    Reading,
+    Scoring,
+    Summing,
+    first_rows,
+    score_block,
+    score_partition,
+    sum_block,
+    sum_partition,
+)
+from spcastat.streams.dask_weights import array_weights, frame_weights
+from spcastat.streams.read import read_block, spec_of
+
+#: Rows by which a formula is tried.
+HEAD = 100
+#: Where the columns of an array are in several chunks, they are put together in blocks of rows of at most
+#: so many bytes (128 MB, as dask's own default).
+BLOCK_BYTES = 128 * 1024 * 1024
+
+
+class DaskStream(Stream):
+    """The partitions of a dask array or dask data frame.
+
+    Made by :meth:`open`.
+
+    Parameters
+    ----------
+    data : dask.array.Array or dask.dataframe.DataFrame
+        An array has all columns in each block.
+    weights : dask.array.Array of shape (n, 1), dask.dataframe.Series, or None
+        In the same partitions.
+    spec : Spec
+    reading : Reading
+        What tasks need to know; its `spec` may take by name what `spec` would take by position.
+    """
+
+    def __init__(self, data: Any, weights: Any, spec: Spec, reading: Reading):
+        self.spec = spec
+        self.title = reading.title
+        self.weighted = weights is not None
+        self._data = data
+        self._weights = weights
+        self._reading = reading
+        self._framed = isinstance(data._meta, pd.DataFrame)
+        self._rows: int | None = None
+
+    @classmethod
+    def open(
+        cls,
+        data: Any,
+        *,
+        formula: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        weights: Any = None,
+        na: str = "raise",
+        categorical: str = "refuse",
+        spec: Spec | None = None,
+    ) -> Self:
+        """Get ready to walk over a dask collection; nothing is computed, unless a formula must be tried.
+
+        Parameters
+        ----------
+        data : dask.array.Array or dask.dataframe.DataFrame, of shape (n, q)
+            An array may have any chunks, and unknown numbers of rows. Its blocks may be sparse.
+        formula, context, na, categorical
+            As for :func:`spcastat.spca`. Only the names that the formula uses go to the workers.
+        weights : dask array or Series in the same partitions, or array-like of shape (n,), optional
+            Numbers in memory only for an array whose numbers of rows are known. A Series goes by label with
+            a data frame; everything else goes by position.
+        spec : Spec, optional
+            Take these columns, of an earlier fit, instead of finding them out.
+
+        Raises
+        ------
+        OptionError, FormulaError, DataError
+            As :func:`spcastat.streams.read.spec_of`; also for collections of dask other than these two.
+        WeightsError
+            For weights in other partitions than the data.
+        """
+        one_of("na", na, ("raise", "drop"))
+        if _is_frame(data):
+            return cls._open_frame(data, formula, context, weights, na, categorical, spec)
+        if not _is_array(data):
+            raise DataError(f"{_called(data)} was given; {_ALLOWED}")
+        return cls._open_array(data, formula, context, weights, na, categorical, spec)
+
+    @classmethod
+    def _open_frame(
+        cls,
+        data: Any,
+        formula: str | None,
+        context: Mapping[str, Any] | None,
+        weights: Any,
+        na: str,
+        categorical: str,
+        spec: Spec | None,
+    ) -> Self:
+        title = "dask data frame"
+        exact = spec is None
+        if spec is None:
+            # Objects may be numbers or text: only rows tell.
+            told = formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
+            head = data._meta if told else _head(data, title)
+            spec = spec_of(
+                head, formula=formula, context=context, categorical=categorical, na=na, name=f"The {title}"
+            )
+            _require_portable(spec)
+        by_name = spec
+        if spec.kind == "array":
+            # Says once, here, that columns go by position; each partition then takes them by name.
+            read_block(spec, data._meta_nonempty, na=na, name=f"The {title}", exact=False)
+            by_name = Spec("frame", data.columns)
+        needed = list(by_name.columns if by_name.inputs is None else by_name.inputs)
+        if not set(needed) <= set(data.columns):
+            # Raises now, not when the scores are computed.
+            wanted = Spec("frame", pd.Index(needed, tupleize_cols=False))
+            read_block(wanted, data._meta_nonempty, na=na, name=f"The {title}", exact=False)
+        elif len(needed) < len(data.columns):
+            data = data[needed]
+        w, labelled = frame_weights(weights, data)
+        return cls(data, w, spec, Reading(by_name, na, title, exact, labelled=labelled))
+
+    @classmethod
+    def _open_array(
+        cls,
+        data: Any,
+        formula: str | None,
+        context: Mapping[str, Any] | None,
+        weights: Any,
+        na: str,
+        categorical: str,
+        spec: Spec | None,
+    ) -> Self:
+        title = "dask array"
+        data = _whole_rows(data)
+        exact = spec is None
+        head = np.empty((0, data.shape[1]), dtype=data.dtype)
+        if spec is None:
+            spec = spec_of(
+                head, formula=formula, context=context, categorical=categorical, na=na, name=f"The {title}"
+            )
+        by_position = spec
+        if not exact:
+            # Says once, here, that columns with names go by position.
+            one = np.zeros((1, data.shape[1]), dtype=data.dtype)
+            read_block(spec, one, na=na, name=f"The {title}", exact=False)
+            by_position = replace(spec, kind="array")
+        rows = data.chunks[0]
+        starts = None
+        if not np.isnan(rows).any():
+            starts = tuple(int(start) for start in np.cumsum([0, *rows]))
+        w = array_weights(weights, data)
+        return cls(data, w, spec, Reading(by_position, na, title, exact, starts))
+
+    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+        """Walk over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.
+
+        Raises
+        ------
+        SpcaError
+            What a partition raised, with its name; FileError or DataError for any other reason why one cannot
+            be computed, and DataError if there are not as many rows as in the first pass.
+        """
+        work = Summing(self._reading, begin)
+        parts = self._parts(work)
+        found = run(parts, tree(parts, work), work, what)
+        rows = found.tally.rows + found.tally.dropped
+        if self._rows is not None and rows != self._rows:
+            raise DataError(
+                f"The {self.title} had {self._rows} rows in an earlier pass and has {rows} now. It is "
+                "computed anew in each pass and must give the same rows; persist() it, or write it to a file "
+                "first."
+            )
+        self._rows = rows
+        return found
+
+    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
+        """Return the scores as a lazy collection; nothing is computed.
+
+        Parameters
+        ----------
+        standard : Standardisation
+        V : ndarray of shape (p, k)
+        names : pandas.Index of length k
+
+        Returns
+        -------
+        dask.dataframe.DataFrame or dask.array.Array, float64
+            As the data are. A data frame has the columns `names`, and the labels and divisions of the data's
+            rows; an array has shape (n, k), with unknown numbers of rows if rows may be dropped.
+        """
+        scoring = Scoring(self._reading, standard, V, names)
+        work = carried(scoring)
+        if self._framed:
+            index = self._data._meta.index
+            meta = pd.DataFrame(np.empty((0, len(names))), index=index[:0], columns=names)
+            return self._data.map_partitions(
+                score_partition, work=work, meta=meta, enforce_metadata=False, token="spcastat-scores"
+            )
+        rows = self._data.chunks[0]
+        if self._reading.na == "drop":
+            rows = (np.nan,) * len(rows)
+        return self._data.map_blocks(
+            score_block,
+            work=work,
+            chunks=(rows, (len(names),)),
+            dtype=np.float64,
+            meta=np.empty((0, 0)),
+            name=f"spcastat-scores-{scoring.token}",
+        )
+
+    def _parts(self, work: Summing[Any]) -> list[Any]:
+        """Return one delayed Pass for each partition."""
+        data = [self._data] if self._weights is None else [self._data, self._weights]
+        if self._framed:
+            from dask.dataframe import map_partitions
+
+            passes = map_partitions(
+                sum_partition,
+                *data,
+                work=carried(work),
+                meta=self._data._meta.iloc[:, :0],
+                enforce_metadata=False,
+                token="spcastat-sum",
+            )
+            return list(passes.to_delayed())
+        from dask.array import map_blocks
+
+        chunks = (self._data.chunks[0], (1,))
+        passes = map_blocks(
+            sum_block,
+            *data,
+            work=carried(work),
+            chunks=chunks,
+            dtype=object,
+            meta=np.empty((0, 0), dtype=object),
+            name=f"spcastat-sum-{work.token}",
+        )
+        return list(passes.to_delayed().ravel())
+
+
+_ALLOWED = (
+    "of the collections of dask, a dask array with two axes and a dask data frame are allowed. Use "
+    "series.to_frame(), bag.to_dataframe(), or dask.dataframe.from_delayed(parts) for delayed partitions."
+)
+
+
+def _called(data: Any) -> str:
+    return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+
+
+def _is_array(data: Any) -> bool:
+    import dask.array
+
+    return isinstance(data, dask.array.Array)
+
+
+def _is_frame(data: Any) -> bool:
+    if not type(data).__module__.startswith("dask.dataframe"):
+        return False
+    import dask.dataframe
+
+    return isinstance(data, dask.dataframe.DataFrame)
+
+
+def _whole_rows(data: Any) -> Any:
+    """Return an array with all columns of a row in one block; rows stay in their chunks, or are cut finer."""
+    if data.ndim != 2:
+        raise ShapeError(
+            f"A dask array with {data.ndim} axes was given; it must have two, rows and columns. Use "
+            "x.reshape(-1, 1) for one column, or x.reshape(len(x), -1) to put further axes side by side."
+        )
+    if np.isnan(data.shape[1]):
+        raise ShapeError(
+            "A dask array with an unknown number of columns was given; call x.compute_chunk_sizes() first."
+        )
+    if len(data.chunks[1]) == 1:
+        return data
+    rows = data.chunks[0]
+    if np.isnan(rows).any():
+        return data.rechunk({1: -1}, method="tasks")
+    most = max(1, BLOCK_BYTES // (data.shape[1] * max(data.dtype.itemsize, 1)))
+    finer = tuple(piece for m in rows for piece in _pieces(int(m), most))
+    return data.rechunk((finer, (data.shape[1],)), method="tasks")
+
+
+def _pieces(length: int, most: int) -> tuple[int, ...]:
+    """Cut `length` into equal pieces of at most `most`, up to 1."""
+    count = max(1, -(-length // most))
+    return tuple(length // count + (i < length % count) for i in range(count))
+
+
+def _head(data: Any, title: str) -> pd.DataFrame:
+    """Return some rows of the first partition that has any, without the rest of it."""
+    head = data._meta
+    for number in range(data.npartitions):
+        some = data.partitions[number].map_partitions(first_rows, HEAD, meta=data._meta)
+        head = compute(some, f"partition {number + 1} of the {title}")
+        if len(head):
+            break
+    return head
+
+
+def _require_portable(spec: Spec) -> None:
+    """Raise FormulaError if something that a formula uses cannot be sent to a worker."""
+    import cloudpickle
+
+    for name, value in (spec.context or {}).items():
+        try:
+            cloudpickle.dumps(value)
+        except Exception as error:
+            raise FormulaError(
+                f"formula={spec.formula!r} uses {name!r} of type {type(value).__name__}, which cannot be "
+                f"sent to the workers of a cluster ({error}). Use a plain function or value instead."
+            ) from error

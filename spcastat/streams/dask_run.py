@@ -1,0 +1,187 @@
+"""A pass on a dask scheduler: a tree of merges, whose root alone comes back, and the errors on the way."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from spcastat.errors import DataError, FileError, SpcaError
+from spcastat.progress import stage
+from spcastat.streams.base import A, Pass
+from spcastat.streams.dask_tasks import Summing, Work, merge_parts
+
+#: So many parts are merged by one task.
+FAN_IN = 8
+#: What goes along with the task of every partition has at most so many bytes (1 MB).
+LIGHT = 1024 * 1024
+
+
+def tree(parts: list[Any], work: Work) -> Any:
+    """Return the delayed merge of all delayed `parts`, by FAN_IN, in their order whoever is first."""
+    from dask.delayed import delayed
+
+    merge = delayed(merge_parts, pure=False)
+    shared, level = _shared(work), 0
+    while level == 0 or len(parts) > 1:
+        groups = [parts[start : start + FAN_IN] for start in range(0, len(parts), FAN_IN)]
+        parts = [
+            merge(shared, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
+            for place, group in enumerate(groups)
+        ]
+        level += 1
+    return parts[0]
+
+
+def carried(work: Work) -> Any:
+    """Return `work` as tasks of partitions take it.
+
+    It goes with each task, so that dask can make one task of reading and summing up: no partition is then
+    a result of its own, that could travel. What is larger than LIGHT goes once to each worker instead.
+    """
+    import cloudpickle
+
+    return work if len(cloudpickle.dumps(work)) <= LIGHT else _shared(work)
+
+
+def _shared(work: Work) -> Any:
+    from dask.delayed import delayed
+
+    return delayed(work, name=f"spcastat-work-{work.token}", traverse=False)
+
+
+def run(parts: list[Any], root: Any, work: Summing[A], what: str) -> Pass[A]:
+    """Compute the root of a tree on whatever scheduler the user has, and announce the partitions done.
+
+    Parameters
+    ----------
+    parts : list of Delayed
+        One for each partition.
+    root : Delayed
+        From :func:`tree`.
+    work : Summing
+    what : str
+        What the pass is for.
+
+    Raises
+    ------
+    SpcaError
+        What a partition raised, with its name; FileError or DataError for any other reason why one cannot
+        be computed.
+    """
+    with stage(what, len(parts), "partitions") as advance:
+        client = current_client()
+        if client is None:
+            return _locally(parts, root, work, advance)
+        return _on_cluster(client, parts, root, work, advance)
+
+
+def compute(collection: Any, name: str) -> Any:
+    """Compute something small; `name` is what it comes from, for messages.
+
+    Raises
+    ------
+    SpcaError
+        As :func:`run`.
+    """
+    try:
+        return collection.compute()
+    except (SpcaError, MemoryError):
+        raise
+    except Exception as error:
+        raise failure(error, name) from error
+
+
+def current_client() -> Any:
+    """Return the client of dask.distributed that computes by default, or None.
+
+    None also inside a task of a worker: there dask's own way of computing makes room for further tasks.
+    """
+    from dask.base import get_scheduler
+
+    distributed = sys.modules.get("distributed")
+    owner = getattr(get_scheduler(), "__self__", None)
+    if distributed is None or not isinstance(owner, distributed.Client):
+        return None
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return owner
+    return None
+
+
+def failure(error: BaseException, name: str) -> Exception:
+    """Return an error of the package for whatever `error` kept a partition from being computed."""
+    if isinstance(error, (SpcaError, MemoryError)):
+        return error
+    lost = isinstance(error, (ConnectionError, TimeoutError)) or _from_distributed(error)
+    family = FileError if isinstance(error, OSError) and not lost else DataError
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return family(f"{name} cannot be computed: {reason}")
+
+
+def _from_distributed(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] == "distributed"
+
+
+def _on_cluster(
+    client: Any, parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]
+) -> Pass[A]:
+    from distributed import as_completed
+
+    with warnings.catch_warnings():
+        # Loadings or weights may be large; the advice that comes with it does not apply to them.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        *waiting, last = client.compute([*parts, root])
+    place = {future.key: number for number, future in enumerate(waiting)}
+    try:
+        for future in as_completed(waiting):
+            if future.status != "finished":
+                _raise(future, work.reading.name(place[future.key]))
+            # From here on it is kept for the merge only, and computed again if its worker is lost.
+            future.release()
+            advance(1)
+        try:
+            return last.result()
+        except (SpcaError, MemoryError):
+            raise
+        except Exception as error:
+            raise failure(error, f"The sum over the {work.reading.title}") from error
+    finally:
+        for future in [*waiting, last]:
+            future.release()
+
+
+def _raise(future: Any, name: str) -> None:
+    """Raise what went wrong with a partition."""
+    if future.status != "error":
+        raise DataError(f"{name} cannot be computed: its task is {future.status} on the cluster.")
+    error = future.exception()
+    told = failure(error, name)
+    raise told from (None if told is error else error)
+
+
+def _locally(parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]) -> Pass[A]:
+    from dask.callbacks import Callback
+
+    keys = {part.key for part in parts}
+    raised: list[BaseException] = []
+
+    def posttask(key: Any, *_: Any) -> None:
+        if key in keys:
+            try:
+                advance(1)
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+    try:
+        with Callback(posttask=posttask):
+            return root.compute()
+    except (SpcaError, MemoryError):
+        raise
+    except Exception as error:
+        if raised:  # the listener's own
+            raise
+        raise failure(error, f"A partition of the {work.reading.title}") from error

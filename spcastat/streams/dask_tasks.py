@@ -1,0 +1,183 @@
+"""What runs where a partition of a dask collection lies: reading, summing up, merging, scores.
+
+Every task is a pure function of its arguments and changes none of them, so that it can be run again on
+another worker. dask itself is not needed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Generic
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+
+from spcastat.intake import Spec
+from spcastat.intake.checks import read_weights
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators import Standardisation
+from spcastat.streams.base import A, Block, Pass, Tally
+from spcastat.streams.naming import named
+from spcastat.streams.read import read_block
+
+#: Formulas are evaluated one at a time in a process: that switches filters of warnings, which threads share.
+_FORMULA = Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How each partition becomes a block.
+
+    Attributes
+    ----------
+    spec : Spec
+    na : {"raise", "drop"}
+    title : str
+        What the collection is called in messages.
+    exact : bool
+        Whether a partition must have no columns besides those of `spec`.
+    starts : tuple of int, or None
+        The number of rows before each partition and, at the end, of all; None where that is not known.
+    labelled : bool
+        Whether the weights of a partition have labels, to be aligned with those of its rows.
+    """
+
+    spec: Spec
+    na: str
+    title: str
+    exact: bool = True
+    starts: tuple[int, ...] | None = None
+    labelled: bool = False
+
+    def name(self, number: int) -> str:
+        """Return what the partition `number`, from 0 on, is called in messages."""
+        name = f"partition {number + 1} of the {self.title}"
+        if self.starts is None or self.starts[number] == self.starts[number + 1]:
+            return name
+        return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
+
+    def block(self, chunk: Any, weights: Any, number: int) -> Block:
+        """Check a partition and its weights; see :func:`spcastat.streams.read.read_block`."""
+        name = self.name(number)
+        first = 0 if self.starts is None else self.starts[number]
+        if weights is not None and self.labelled:
+            with named(name):
+                weights = read_weights(weights, chunk.index, labelled=True)
+        with nullcontext() if self.spec.model_spec is None else _FORMULA:
+            return read_block(
+                self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What the tasks of one pass share.
+
+    Attributes
+    ----------
+    reading : Reading
+    token : str
+        Another one for each pass; dask names the tasks after it.
+    """
+
+    reading: Reading
+    token: str = field(default_factory=lambda: uuid4().hex, kw_only=True)
+
+    def __dask_tokenize__(self) -> str:
+        return self.token
+
+
+@dataclass(frozen=True, eq=False)
+class Summing(Work, Generic[A]):
+    """How a partition is summed up: read as `reading` says, into what `begin` makes."""
+
+    begin: Callable[[], A]
+
+    def part(self, chunk: Any, weights: Any, number: int) -> Pass[A]:
+        """Sum up one partition."""
+        block = self.reading.block(chunk, weights, number)
+        found = Pass(self.begin(), Tally())
+        if block.values.shape[0]:
+            found.result.add(_compact(block.values), block.weights)
+        found.tally.count(block)
+        return found
+
+    def merged(self, parts: Sequence[Pass[A]]) -> Pass[A]:
+        """Merge parts, in their order, into a new one."""
+        found = Pass(self.begin(), Tally())
+        for part in parts:
+            found.result.merge(part.result)
+            found.tally.merge(part.tally)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring(Work):
+    """How the scores of a partition are computed: k columns called `names`."""
+
+    standard: Standardisation
+    V: np.ndarray
+    names: pd.Index
+
+    def part(self, chunk: Any, number: int) -> tuple[np.ndarray, pd.Index]:
+        """Return the scores of one partition, shape (m, k), and the labels of its rows."""
+        block = self.reading.block(chunk, None, number)
+        if not block.values.shape[0]:
+            return np.empty((0, self.V.shape[1])), block.index
+        return np.asarray(self.standard.project(block.values, self.V), dtype=float), block.index
+
+
+def _compact(values: Any) -> Any:
+    """Return rows as an array of their own if they are cut out of a larger one, or not aligned in memory.
+
+    What has travelled may lie otherwise than what has not, and products are then summed in another order:
+    the same rows shall give the same bits.
+    """
+    if is_sparse(values):
+        return values
+    flags = values.flags
+    whole = flags.aligned and (flags.c_contiguous or flags.f_contiguous)
+    return values if whole else np.array(values, order="K")
+
+
+# dask looks at the names of the arguments of these functions: `block_id` and `partition_info` are the
+# place of a partition among the others.
+
+
+def sum_block(
+    chunk: Any, weights: Any = None, *, work: Summing[A], block_id: tuple[int, int] = (0, 0)
+) -> Pass[A]:
+    """Sum up a block of rows of an array; `weights` has shape (m, 1)."""
+    return work.part(chunk, None if weights is None else np.asarray(weights)[:, 0], block_id[0])
+
+
+def sum_partition(
+    chunk: Any, weights: Any = None, *, work: Summing[A], partition_info: Any = None
+) -> Pass[A]:
+    """Sum up a partition of a data frame."""
+    return work.part(chunk, weights, partition_info["number"])
+
+
+def merge_parts(work: Summing[A], parts: Sequence[Pass[A]]) -> Pass[A]:
+    """Merge what some partitions summed up to."""
+    return work.merged(parts)
+
+
+def score_block(chunk: Any, *, work: Scoring, block_id: tuple[int, int] = (0, 0)) -> np.ndarray:
+    """Return the scores of a block of rows of an array, shape (m, k)."""
+    return work.part(chunk, block_id[0])[0]
+
+
+def score_partition(chunk: Any, *, work: Scoring, partition_info: Any = None) -> pd.DataFrame:
+    """Return the scores of a partition of a data frame, labelled."""
+    values, index = work.part(chunk, partition_info["number"])
+    return pd.DataFrame(values, index=index, columns=work.names)
+
+
+def first_rows(chunk: pd.DataFrame, count: int) -> pd.DataFrame:
+    """Return the first rows of a partition, without the memory of the others."""
+    return chunk.iloc[:count].copy()

@@ -1,0 +1,124 @@
+"""Row weights of dask collections, brought into the partitions of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import WeightsError
+from spcastat.intake.checks import read_weights
+
+
+def array_weights(weights: Any, data: Any) -> Any:
+    """Return weights as a dask array of shape (n, 1) with the blocks of `data`, or None.
+
+    What is in a dask collection is checked later, in each block.
+
+    Parameters
+    ----------
+    weights : dask array or dask Series of shape (n,), array-like of shape (n,), or None
+    data : dask.array.Array of shape (n, p)
+
+    Raises
+    ------
+    WeightsError
+        If the weights are not in blocks as the data, or if they are in memory and the numbers of rows are
+        not known.
+    """
+    import dask.array as da
+
+    if weights is None:
+        return None
+    rows = data.chunks[0]
+    unknown = bool(np.isnan(rows).any())
+    if not _is_dask(weights):
+        if unknown:
+            raise WeightsError(
+                f"weights of type {type(weights).__name__} were given with a dask array whose numbers of "
+                "rows are not known. Call x.compute_chunk_sizes() first, or give the weights as a dask array "
+                "in the same chunks."
+            )
+        w = read_weights(weights, pd.RangeIndex(int(data.shape[0])), labelled=False)
+        return da.from_array(w[:, None], chunks=(rows, (1,)))
+    w = _one_axis(weights)
+    if not unknown and not np.isnan(w.shape[0]):
+        if w.shape[0] != data.shape[0]:
+            raise WeightsError(
+                f"weights has {int(w.shape[0])} values for {int(data.shape[0])} rows; one each is needed."
+            )
+        return w.rechunk((rows,))[:, None]
+    if w.numblocks[0] != len(rows):
+        raise WeightsError(
+            f"weights are in {w.numblocks[0]} blocks, the rows in {len(rows)}; they must be in the same. "
+            "Call compute_chunk_sizes() on both, or make both from one collection."
+        )
+    # The same blocks under the chunks of the data, so that dask puts them side by side; whether the lengths
+    # are the same is seen in each block.
+    return da.Array(w.dask, w.name, chunks=(rows,), meta=w._meta, dtype=w.dtype)[:, None]
+
+
+def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
+    """Return weights as a dask Series with the partitions of `data`, and whether they go by label.
+
+    Parameters
+    ----------
+    weights : dask Series or dask array of shape (n,), or None
+    data : dask.dataframe.DataFrame
+
+    Raises
+    ------
+    WeightsError
+        For weights that are in memory, or not in partitions as the data.
+    """
+    if weights is None:
+        return None, False
+    if isinstance(weights, str):
+        read_weights(weights, pd.RangeIndex(0), labelled=False)
+    if not _is_dask(weights):
+        raise WeightsError(
+            f"weights of type {type(weights).__name__} were given with a dask data frame, whose numbers of "
+            "rows are not known beforehand. Give a dask Series in the same partitions: a column, "
+            "weights=df['w'] with data df.drop(columns='w')."
+        )
+    labelled = _is_series(weights)
+    if not labelled:
+        from dask.dataframe import from_dask_array
+
+        weights = from_dask_array(_one_axis(weights))
+    if weights.npartitions != data.npartitions:
+        raise WeightsError(
+            f"weights are in {weights.npartitions} partitions, the rows in {data.npartitions}; they must be "
+            "in the same. Make both from one collection, or use weights.repartition(divisions=df.divisions)."
+        )
+    if labelled and weights.known_divisions and data.known_divisions and weights.divisions != data.divisions:
+        raise WeightsError(
+            "weights and rows are cut into partitions at different labels. Use "
+            "weights.repartition(divisions=df.divisions)."
+        )
+    return weights, labelled
+
+
+def _is_dask(weights: Any) -> bool:
+    return type(weights).__module__.partition(".")[0] == "dask"
+
+
+def _is_series(weights: Any) -> bool:
+    return hasattr(weights, "npartitions") and isinstance(getattr(weights, "_meta", None), pd.Series)
+
+
+def _one_axis(weights: Any) -> Any:
+    """Return a dask array or Series as a dask array with one axis."""
+    import dask.array as da
+
+    if _is_series(weights):
+        return weights.to_dask_array()
+    if not isinstance(weights, da.Array):
+        raise WeightsError(
+            f"weights of type dask {type(weights).__name__} were given; they must be a dask array or a dask "
+            "Series."
+        )
+    if weights.ndim != 1:
+        raise WeightsError(f"weights is a dask array with {weights.ndim} axes; it must have one.")
+    return weights

@@ -1,0 +1,102 @@
+"""Leading eigenpairs from few products with blocks of vectors, each of which is a pass over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from spcastat.config import warn
+from spcastat.errors import ConvergenceWarning
+
+#: Vectors beyond the k that are asked for.
+OVERSAMPLING = 10
+#: Products, at most.
+PASSES = 30
+#: How exact eigenvalues must be, as a share of the largest.
+ACCURACY = 1e-11
+#: Numbers in the basis, at most; then it is reduced to the best vectors in it.
+BASIS = 10_000_000
+#: Directions shorter than this share of the largest eigenvalue are rounding.
+NOTHING = 1e-13
+
+
+def block_lanczos(
+    dot: Callable[[np.ndarray], np.ndarray], p: int, k: int, seed: int, title: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues, descending, and eigenvectors of a positive semidefinite matrix.
+
+    Rayleigh-Ritz on the whole block Krylov space, with full reorthogonalisation and thick restarts; see
+    Golub and Van Loan (2013), Matrix Computations, section 10.3.
+
+    Parameters
+    ----------
+    dot : callable
+        Products with the matrix S: V of shape (p, m) -> S V.
+    p, k : int
+    seed : int
+        Of the first block.
+    title : str
+        What the rows are, for the warning.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+    vectors : ndarray of shape (p, k)
+
+    Warns
+    -----
+    ConvergenceWarning
+        After PASSES products without convergence.
+
+    Notes
+    -----
+    The error of an eigenvalue is at most its residual, and the square of that over the distance to the
+    eigenvalues that are not asked for.
+    """
+    size = min(k + OVERSAMPLING, p)
+    most = max(BASIS // p, 4 * size)
+    rng = np.random.default_rng(seed)
+    block = np.linalg.qr(rng.standard_normal((p, size)))[0]
+    basis, image = np.empty((p, 0)), np.empty((p, 0))
+    for _ in range(PASSES):
+        product = dot(block)
+        basis, image = np.hstack([basis, block]), np.hstack([image, product])
+        T = basis.T @ image
+        values, inner = np.linalg.eigh(0.5 * (T + T.T))
+        values, inner = values[::-1], inner[:, ::-1]
+        residuals = image @ inner[:, :k] - (basis @ inner[:, :k]) * values[:k]
+        length = np.linalg.norm(residuals, axis=0)
+        block = _beyond(product, basis, NOTHING * max(float(values[0]), 0.0))
+        error = _error(values, length, k)
+        if error.max() <= ACCURACY * max(float(values[0]), 0.0) or not block.shape[1]:
+            return values[:k].clip(min=0.0), basis @ inner[:, :k]
+        if basis.shape[1] + block.shape[1] > most:
+            basis, image = basis @ inner[:, :size], image @ inner[:, :size]
+    warn(
+        f"The {k} leading principal components of {title} are exact to {error.max() / values[0]:.1e} of the "
+        f"largest variance only, after {PASSES} passes over the rows: several variances are nearly equal.",
+        ConvergenceWarning,
+    )
+    return values[:k].clip(min=0.0), basis @ inner[:, :k]
+
+
+def _error(values: np.ndarray, residuals: np.ndarray, k: int) -> np.ndarray:
+    """Return bounds of the errors of the first k values."""
+    if len(values) <= k:
+        return residuals
+    gap = values[:k] - values[k]
+    safe = np.where(gap > residuals, gap, np.inf)
+    return np.where(gap > residuals, residuals**2 / safe, residuals)
+
+
+def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarray:
+    """Return an orthonormal basis of what of `product` is not in the span of `basis`."""
+    left = product
+    for _ in range(2):
+        left = left - basis @ (basis.T @ left)
+    U, sizes, _ = np.linalg.svd(left, full_matrices=False)
+    found = U[:, sizes > nothing]
+    for _ in range(2):
+        found = np.linalg.qr(found - basis @ (basis.T @ found))[0]
+    return found[:, : basis.shape[0] - basis.shape[1]]

@@ -1,0 +1,217 @@
+"""Streams that one process walks over: the chunks of a source, checked one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import DataError, TooFewRowsError, WeightsError
+from spcastat.intake import Spec
+from spcastat.intake.checks import read_weights, require_weight
+from spcastat.operators import Accumulator, Standardisation
+from spcastat.progress import stage
+from spcastat.streams.base import Block, Pass, Stream, Tally
+from spcastat.streams.read import read_block, spec_of
+
+A = TypeVar("A", bound=Accumulator)
+
+
+class Chunks(Protocol):
+    """Where the chunks of a local stream come from.
+
+    Attributes
+    ----------
+    title : str
+        ``"Parquet file trips.parquet"``.
+    total : int or None
+        Number of rows, where that is known without walking.
+    """
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def total(self) -> int | None: ...
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        """Yield every chunk with its name; of named columns only the `needed` ones, where that saves work."""
+
+    def holds(self, path: Any) -> bool:
+        """Return whether writing to `path` would change the source."""
+
+
+class LocalStream(Stream):
+    """The chunks of a source in this process.
+
+    Parameters
+    ----------
+    chunks : Chunks
+    formula, context, categorical, na
+        As for :func:`spcastat.intake.read_data`.
+    weights : array-like of shape (n,), optional
+        By position over all rows.
+    spec : Spec, optional
+        That of a fit, to take the chunks as new data.
+
+    Raises
+    ------
+    TooFewRowsError
+        If there is no chunk.
+    WeightsError
+        If the weights are no n nonnegative numbers.
+    """
+
+    def __init__(
+        self,
+        chunks: Chunks,
+        *,
+        formula: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        weights: Any = None,
+        na: str = "raise",
+        categorical: str = "refuse",
+        spec: Spec | None = None,
+    ):
+        self.chunks = chunks
+        self.title = chunks.title
+        self._na = na
+        self._exact = spec is None
+        self._weights = None if weights is None else _by_position(weights, chunks)
+        self.weighted = weights is not None
+        self._tally: Tally | None = None
+        self.spec = spec or self._learn(formula, context, categorical)
+
+    def _learn(self, formula: str | None, context: Mapping[str, Any] | None, categorical: str) -> Spec:
+        for name, chunk in self.chunks.walk(None):
+            return spec_of(
+                chunk, formula=formula, context=context, categorical=categorical, na=self._na, name=name
+            )
+        raise TooFewRowsError(f"{self._start()} has no rows; at least two are needed.")
+
+    @property
+    def tally(self) -> Tally:
+        """What the first pass counted; a pass is made if there has been none."""
+        if self._tally is None:
+            self.reduce(_Nothing, "rows")
+        assert self._tally is not None
+        return self._tally
+
+    @property
+    def counted(self) -> int | None:
+        """Rows kept, where a pass has counted them."""
+        return None if self._tally is None else self._tally.rows
+
+    def blocks(self, what: str) -> Iterator[Block]:
+        tally, first, number = Tally(), 0, 0
+        with stage(what, self.chunks.total, "rows") as advance:
+            for name, chunk in self.chunks.walk(self._needed()):
+                number += 1
+                block = self._read(chunk, name, first)
+                rows = block.values.shape[0] + block.dropped
+                first += rows
+                tally.count(block)
+                yield block
+                advance(rows)
+        if self._weights is not None and len(self._weights) != first:
+            raise _other_length(len(self._weights), first, self.title)
+        if self._tally is None:
+            self._tally = tally
+        elif (tally.rows, tally.dropped) != (self._tally.rows, self._tally.dropped):
+            raise DataError(
+                f"{self._start()} gave {self._tally.rows + self._tally.dropped} rows at first and "
+                f"{tally.rows + tally.dropped} when it was walked over again. It must give the same chunks "
+                "every time: a function must open its source anew, e.g. "
+                "lambda: pd.read_csv(path, chunksize=100_000)."
+            )
+
+    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+        result, tally = begin(), Tally()
+        for block in self.blocks(what):
+            tally.count(block)
+            if block.values.shape[0]:
+                result.add(block.values, block.weights)
+        return Pass(result, tally)
+
+    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
+        from spcastat.streams.scores import ScoreChunks
+
+        return ScoreChunks(self, standard, V, names)
+
+    def holds(self, path: Any) -> bool:
+        return self.chunks.holds(path)
+
+    def _read(self, chunk: Any, name: str, first: int) -> Block:
+        size = _rows_of(chunk)
+        if size is None:
+            where = name
+        elif size == 0:
+            where = f"{name} (no rows)"
+        else:
+            where = f"{name} (rows {first} to {first + size - 1})"
+        weights = None
+        if self._weights is not None and size is not None:
+            weights = self._weights[first : first + size]
+            if len(weights) < size:  # read on without them: the end tells how many rows there are
+                weights = np.ones(size)
+        return read_block(
+            self.spec, chunk, weights=weights, na=self._na, name=where, first=first, exact=self._exact
+        )
+
+    def _needed(self) -> list[str] | None:
+        """Return the columns that chunks must have, or None for all."""
+        spec = self.spec
+        if spec.kind == "array" or (self._exact and spec.kind == "frame"):
+            return None
+        wanted = list(spec.columns if spec.inputs is None else spec.inputs)
+        return wanted if all(isinstance(label, str) for label in wanted) else None
+
+    def _start(self) -> str:
+        """The title at the beginning of a sentence."""
+        return self.title[:1].upper() + self.title[1:]
+
+
+class _Nothing:
+    """An accumulator of nothing, for passes that only count."""
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Ignore rows."""
+
+    def merge(self, other: _Nothing) -> None:
+        """Nothing to add."""
+
+
+def _rows_of(chunk: Any) -> int | None:
+    """Return the number of rows of a chunk, or None for what is none."""
+    shape = getattr(chunk, "shape", None)
+    if shape is not None and len(shape):
+        return int(shape[0])
+    rows = getattr(chunk, "num_rows", None)
+    return None if rows is None else int(rows)
+
+
+def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
+    """Check the weights of all rows; they go by position."""
+    if isinstance(weights, pd.Series) and not weights.index.equals(pd.RangeIndex(len(weights))):
+        raise WeightsError(
+            f"weights is a Series with labels of its own, and the rows of {chunks.title} come in chunks: "
+            "weights go by position here. Pass weights.to_numpy() in the order of the rows."
+        )
+    try:
+        length = 0 if isinstance(weights, str) else len(weights)
+    except TypeError:
+        raise WeightsError(
+            f"weights of type {type(weights).__name__} were given; they must be an array or a list with one "
+            f"number for each of the rows of {chunks.title}."
+        ) from None
+    if chunks.total is not None and length and length != chunks.total:
+        raise _other_length(length, chunks.total, chunks.title)
+    w = read_weights(weights, pd.RangeIndex(length), labelled=False)
+    require_weight(w)
+    return w
+
+
+def _other_length(given: int, rows: int, title: str) -> WeightsError:
+    return WeightsError(f"weights has {given} values for {rows} rows of {title}; one each is needed.")

@@ -1,0 +1,157 @@
+"""The covariance matrix of a stream with too many variables to form it: every product is a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from spcastat.kernels.eig import settled
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
+from spcastat.operators.blocks import row_blocks
+from spcastat.operators.sparse_products import product
+from spcastat.operators.standardise import is_constant
+from spcastat.streams.base import Stream
+from spcastat.streams.krylov import block_lanczos
+
+#: Sparse rows with a mean beyond this many standard deviations are centred before they are multiplied.
+FAR_MEAN = 100.0
+#: Products that are kept, so that no measure walks over the rows for what another has asked before.
+KEPT = 4
+
+
+class Products:
+    """Sums of X'W X V over rows, centred without being written to: an accumulator.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (p,)
+    V : ndarray of shape (p, m)
+    far : bool
+        Whether sparse rows are made dense, some at a time, because their means are far from zero.
+
+    Attributes
+    ----------
+    result : ndarray of shape (p, m)
+    """
+
+    def __init__(self, mean: np.ndarray, V: np.ndarray, far: bool = False):
+        self.mean = mean
+        self.V = V
+        self.far = far
+        self.result = np.zeros(V.shape)
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        if is_sparse(X) and not self.far:
+            U = product(X, self.V) - self.mean @ self.V
+            if weights is not None:
+                U *= weights[:, None]
+            self.result += product(X.T, U) - np.outer(self.mean, U.sum(axis=0))
+            return
+        held = X.tocsr() if is_sparse(X) else X
+        for rows in row_blocks(*X.shape):
+            block = held[rows].toarray() if is_sparse(held) else held[rows]
+            Y = block - self.mean
+            U = Y @ self.V
+            if weights is not None:
+                U *= weights[rows, None]
+            self.result += Y.T @ U
+
+    def merge(self, other: Products) -> None:
+        self.result += other.result
+
+
+class StreamRows(Operator):
+    """Rows that are never all in memory, known by passes over them.
+
+    Parameters
+    ----------
+    stream : Stream
+    sums : Sums
+        Means and sums of squares of all columns.
+    positive : int
+        Number of rows whose weight is not zero.
+    standard : Standardisation
+
+    Attributes
+    ----------
+    passes : int
+        Passes over the rows so far, without that for `sums`.
+    """
+
+    #: Products are slow: methods that need hundreds of them are out of the question.
+    out_of_core = True
+
+    def __init__(self, stream: Stream, sums: Sums, positive: int, standard: Standardisation):
+        self.stream = stream
+        self.standard = standard
+        self.p = stream.p
+        self.rank_limit = min(positive - int(standard.centring == "mean"), self.p)
+        self.passes = 0
+        self._divisor = sums.weight - 1.0
+        variances = (sums.squares + sums.weight * (sums.mean - standard.mean) ** 2) / self._divisor
+        still = is_constant(standard.mean, variances)
+        self._multiplier = np.where(still, 0.0, 1.0 / standard.scale)
+        self._variances = variances * self._multiplier**2
+        self._far = bool(np.any(standard.mean[~still] ** 2 > FAR_MEAN**2 * variances[~still]))
+        self._products: dict[tuple[tuple[int, ...], bytes], np.ndarray] = {}
+        self._leading: tuple[int, int, np.ndarray, np.ndarray] | None = None
+
+    def diagonal(self) -> np.ndarray:
+        return self._variances
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        V = np.asarray(V, dtype=float)
+        key = V.shape, V.tobytes()
+        if key not in self._products:
+            while len(self._products) >= KEPT:
+                del self._products[next(iter(self._products))]
+            self._products[key] = self._pass(V, "products with the covariance matrix")
+        return self._products[key].copy()
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        selector = np.zeros((self.p, len(J)))
+        selector[J, np.arange(len(J))] = 1.0
+        return self._pass(selector, "columns of the covariance matrix")
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        J = np.asarray(J)
+        begin = partial(CrossProducts, len(J), J)
+        found = self._reduce(begin, f"cross-products of {len(J)} variables").result
+        S = found.products if self.standard.centring == "mean" else found.about(self.standard.mean[J])
+        return S / self._divisor * np.outer(self._multiplier[J], self._multiplier[J])
+
+    def take(self, J: np.ndarray) -> Gram:
+        return Gram(self.block(J), self.rank_limit)
+
+    def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k largest eigenvalues, descending, and unit eigenvectors, shape (p, k).
+
+        Warns
+        -----
+        ConvergenceWarning
+            If they are not exact to ten digits after thirty passes.
+        """
+        if self._leading is None or self._leading[1] != seed or self._leading[0] < k:
+            values, vectors = block_lanczos(
+                lambda V: self._pass(V, "leading components"), self.p, k, seed, self.stream.title
+            )
+            self._leading = (k, seed, *settled(values, vectors))
+        _, _, values, vectors = self._leading
+        return values[:k].copy(), vectors[:, :k].copy()
+
+    def _pass(self, V: np.ndarray, what: str) -> np.ndarray:
+        """Return S V after one pass."""
+        single = V.ndim == 1
+        scaled = self._multiplier[:, None] * (V[:, None] if single else V)
+        begin = partial(Products, self.standard.mean, scaled, self._far)
+        found = self._reduce(begin, what).result
+        result = self._multiplier[:, None] * found.result / self._divisor
+        return result[:, 0] if single else result
+
+    def _reduce(self, begin: Callable[[], Any], what: str) -> Any:
+        self.passes += 1
+        return self.stream.reduce(begin, what)

@@ -1,0 +1,204 @@
+"""Parquet files, read in batches of rows so small that the size of their row groups does not matter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed
+from spcastat.errors import FileError, OptionError
+from spcastat.streams.sources import rows_at_once, same_file
+
+#: Bytes of the file that are read at once for each column.
+BUFFER = 64 * 1024
+#: Suffixes of Parquet files inside a folder.
+SUFFIXES = (".parquet", ".pq", ".parq")
+
+
+class ParquetChunks:
+    """The rows of a Parquet file, or of all Parquet files below a folder, sorted by name.
+
+    Files and folders whose names start with "." or "_" are left out. Names of folders such as ``year=2024``
+    become no columns. The index that pandas stored becomes the labels of the rows. Reading takes 2 to 3 MB
+    for each column (a page and a dictionary), whatever the size of the row groups.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    FileError
+        If there is no such file, or no Parquet file in the folder, or one cannot be read.
+    OptionError
+        If pyarrow is not installed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        _pyarrow()
+        self.path = Path(path)
+        if self.path.is_dir():
+            self.files = _files_below(self.path)
+            several = "1 file" if len(self.files) == 1 else f"{len(self.files)} files"
+            self._folder = self.path.resolve().name or str(self.path)
+            self.title = f"Parquet folder {self._folder} ({several})"
+        else:
+            self.files = [self.path]
+            self.title = f"Parquet file {self.path.name}"
+        self.total: int | None = sum(self._rows(file) for file in self.files)
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        number = 1
+        for file in self.files:
+            for chunk in self._batches(file, needed, number):
+                yield f"chunk {number} of {self._named(file)}", chunk
+                number += 1
+
+    def holds(self, path: Any) -> bool:
+        inside = self.path.is_dir() and Path(path).resolve().is_relative_to(self.path.resolve())
+        return inside or any(same_file(path, file) for file in self.files)
+
+    def _named(self, file: Path) -> str:
+        if file == self.path:
+            return f"Parquet file {file.name}"
+        return f"Parquet file {file.relative_to(self.path)} in folder {self._folder}"
+
+    def _rows(self, file: Path) -> int:
+        with _reading(lambda: self._named(file), file), self._open(file) as opened:
+            return int(opened.metadata.num_rows)
+
+    def _open(self, file: Path) -> Any:
+        from pyarrow import parquet
+
+        # Without pre_buffer and with a small buffer for each column, no whole row group is ever in memory.
+        return parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False, memory_map=False)
+
+    def _batches(self, file: Path, needed: list[str] | None, number: int) -> Iterator[Any]:
+        with _reading(lambda: f"chunk {number} of {self._named(file)}", file), self._open(file) as opened:
+            layout = _Layout(opened.schema_arrow)
+            names = layout.read(needed)
+            start = 0
+            for batch in opened.iter_batches(batch_size=rows_at_once(len(names)), columns=names):
+                yield layout.chunk(batch, start)
+                start += batch.num_rows
+                number += 1
+            if start == 0:  # no rows, but columns, which must be right, too
+                yield layout.chunk(opened.schema_arrow.empty_table().select(names), 0)
+
+
+class _Layout:
+    """Which columns of a file are variables, and which label the rows."""
+
+    def __init__(self, schema: Any):
+        self.names = list(schema.names)
+        stored = (schema.pandas_metadata or {}).get("index_columns", [])
+        self.labels = [one for one in stored if isinstance(one, str) and one in self.names]
+        ranges = [one for one in stored if isinstance(one, dict) and one.get("kind") == "range"]
+        self.range = ranges[0] if len(ranges) == 1 and not self.labels else None
+
+    def read(self, needed: list[str] | None) -> list[str]:
+        """Return the columns to read: the needed ones that there are, and the labels of the rows."""
+        wanted = set(self.names if needed is None else needed)
+        return [name for name in self.names if name in wanted or name in self.labels]
+
+    def chunk(self, batch: Any, start: int) -> Any:
+        """Return a batch, `start` rows into its file, as a data frame."""
+        import pyarrow
+
+        columns = [name for name in batch.schema.names if name not in self.labels]
+        types = [batch.schema.field(name).type for name in columns]
+        numeric = ("is_floating", "is_integer", "is_boolean", "is_decimal")
+        plain = all(any(getattr(pyarrow.types, test)(one) for test in numeric) for one in types)
+        index = self._index(batch, start)
+        if not (plain and columns):
+            table = batch if isinstance(batch, pyarrow.Table) else pyarrow.Table.from_batches([batch])
+            frame = table.select(columns).to_pandas(ignore_metadata=True)
+            frame.index = index
+            return frame
+        single = all(pyarrow.types.is_float32(one) for one in types)
+        values = np.empty((batch.num_rows, len(columns)), dtype=np.float32 if single else float, order="F")
+        for j, (name, kind) in enumerate(zip(columns, types, strict=True)):
+            column = batch.column(name)
+            if not (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)):
+                column = column.cast(pyarrow.float64())
+            if batch.num_rows:
+                values[:, j] = column.to_numpy(zero_copy_only=False)
+        return pd.DataFrame(values, index=index, columns=columns, copy=False)
+
+    def _index(self, batch: Any, start: int) -> pd.Index:
+        if self.labels:
+            arrays = [batch.column(name).to_pandas() for name in self.labels]
+            names = [None if name.startswith("__index_level_") else name for name in self.labels]
+            if len(arrays) == 1:
+                return pd.Index(arrays[0], name=names[0])
+            return pd.MultiIndex.from_arrays(arrays, names=names)
+        if self.range is not None and (self.range["start"], self.range["step"]) != (0, 1):
+            step = self.range["step"]
+            first = self.range["start"] + step * start
+            return pd.RangeIndex(first, first + step * batch.num_rows, step, name=self.range.get("name"))
+        return pd.RangeIndex(batch.num_rows)
+
+
+@contextmanager
+def _reading(name: Callable[[], str], file: Path) -> Iterator[None]:
+    """Tell errors of pyarrow and of the system with the name of what was being read."""
+    pyarrow = _pyarrow()
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileError(f"{name()} cannot be read: there is no file {str(file)!r}.") from error
+    except (OSError, pyarrow.ArrowException) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise FileError(
+            f"{name()} cannot be read: {reason}. Is {str(file)!r} a whole Parquet file?"
+        ) from error
+
+
+def _files_below(folder: Path) -> list[Path]:
+    def hidden(path: Path) -> bool:
+        return any(part[0] in "._" for part in path.relative_to(folder).parts)
+
+    every = [path for path in folder.rglob("*") if path.is_file() and not hidden(path)]
+    files = sorted(path for path in every if path.suffix.lower() in SUFFIXES)
+    if not files:
+        there = f"It holds {listed([path.name for path in sorted(every)], 3)}." if every else "It is empty."
+        raise FileError(
+            f"There is no Parquet file ({', '.join(SUFFIXES)}) in the folder {str(folder)!r}. {there}"
+        )
+    return files
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a path is one that this module reads: a folder, or a file that starts as Parquet does.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, or it cannot be opened.
+    """
+    if path.is_dir():
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1" or path.suffix.lower() in SUFFIXES
+    except FileNotFoundError:
+        raise FileError(f"There is no file {str(path)!r}.") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise OptionError(
+            "Parquet files need pyarrow, which is not installed: pip install pyarrow. Other files can be "
+            "read in chunks by a function, e.g. lambda: pd.read_csv(path, chunksize=100_000)."
+        ) from None
+    return pyarrow

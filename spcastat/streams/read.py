@@ -1,0 +1,296 @@
+"""A chunk of a stream, checked: what the first one says of the columns, and the numbers of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, one_of
+from spcastat.errors import ColumnTypeError, DataError, FormulaError, NewDataError, OptionError, ShapeError
+from spcastat.intake import Spec
+from spcastat.intake import formula as formulas
+from spcastat.intake.checks import read_weights
+from spcastat.intake.columntypes import kind_of, refuse
+from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
+from spcastat.intake.read import check_options
+from spcastat.intake.replay import replay_table
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.streams.base import Block
+from spcastat.streams.naming import named
+
+#: Rows of the first chunk on which the terms of a formula are tried.
+TRIED = 1000
+
+
+def spec_of(
+    chunk: Any,
+    *,
+    formula: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    categorical: str = "refuse",
+    na: str = "raise",
+    name: str = "the first chunk",
+) -> Spec:
+    """Learn from the first chunk of a stream how chunks become columns.
+
+    Only names and types are learnt: nothing that depends on the rows, which other chunks have, too. The
+    chunk may be empty.
+
+    Parameters
+    ----------
+    chunk : DataFrame, ndarray, scipy.sparse matrix, polars or pyarrow table, of shape (m, q)
+    formula, context, categorical, na
+        As for :func:`spcastat.intake.read_data`.
+    name : str
+        What the chunk is called in messages.
+
+    Returns
+    -------
+    Spec
+
+    Raises
+    ------
+    OptionError
+        For options that are not known or need a formula, and for ``categorical="dummy"``.
+    FormulaError
+        For a formula that cannot be read, or that has terms of more than one row at a time.
+    DataError
+        For data that are no table of numbers; see :func:`spcastat.intake.read_data`.
+    """
+    one_of("na", na, ("raise", "drop"))
+    one_of("categorical", categorical, ("refuse", "dummy"))
+    check_options(formula, context, categorical)
+    if categorical == "dummy":
+        raise OptionError(
+            "categorical='dummy' was given for a stream of chunks: the levels would be those of its first "
+            "chunk. Make the 0/1 columns in every chunk, e.g. (chunk['c'] == 'a').astype(float)."
+        )
+    with named(name):
+        table = _open(chunk)
+        require_unique(table.columns)
+        if formula is None:
+            _require_numbers(table, range(len(table.columns)))
+            return Spec("frame" if table.named else "array", table.columns)
+        return _formula_spec(table, formula, context or {})
+
+
+def read_block(
+    spec: Spec,
+    chunk: Any,
+    *,
+    weights: Any = None,
+    na: str = "raise",
+    name: str = "a chunk",
+    first: int = 0,
+    exact: bool = True,
+) -> Block:
+    """Check a chunk and make it into the columns of the stream.
+
+    Parameters
+    ----------
+    spec : Spec
+        From :func:`spec_of`, or that of a fit.
+    chunk : DataFrame, ndarray, scipy.sparse matrix, polars or pyarrow table, of shape (m, q)
+        It may be empty.
+    weights : array-like of shape (m,), optional
+        By position.
+    na : {"raise", "drop"}
+    name : str
+        What the chunk is called in messages.
+    first : int
+        The number of rows before it: rows without labels of their own are numbered on from there.
+    exact : bool
+        Whether it is a chunk of the rows that are fitted, which must all have the same columns (a formula
+        picks them); otherwise it is taken as new data are.
+
+    Returns
+    -------
+    Block
+
+    Raises
+    ------
+    DataError, FormulaError
+        The families of :func:`spcastat.intake.read_data`; every message starts with `name`.
+    """
+    with named(name):
+        table = _open(chunk)
+        require_unique(table.columns)
+        if exact:
+            _require_columns(spec, table)
+        index = _numbered(table.index, first)
+        w = None if weights is None else read_weights(weights, index, labelled=False)
+        if not len(index):
+            return Block(np.empty((0, len(spec.columns))), w, index)
+        if is_sparse(table.values) and table.values.format == "csr":
+            if exact and _is_finite(table.values):
+                return Block(table.values, w, index)
+            table = open_table(chunk)  # by columns, for the entries to be found
+        matrix, keep = replay_table(spec, table, na, FormulaError if exact else NewDataError)
+        if keep is None:
+            return Block(matrix, w, index)
+        return Block(matrix, None if w is None else w[keep], index[keep], int((~keep).sum()))
+
+
+def _open(chunk: Any) -> Table:
+    """Take a chunk out of its container; sparse rows of floats stay rows."""
+    if (
+        is_sparse(chunk)
+        and chunk.ndim == 2
+        and chunk.format == "csr"
+        and chunk.dtype in (np.float64, np.float32)
+    ):
+        from scipy.sparse import csr_array
+
+        matrix = csr_array(chunk)
+        n, p = matrix.shape
+        if p and matrix.has_canonical_format:
+            return Table(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
+    if type(chunk).__module__.partition(".")[0] == "pyarrow" and type(chunk).__name__ == "RecordBatch":
+        import pyarrow
+
+        chunk = pyarrow.Table.from_batches([chunk])
+    return open_table(chunk)
+
+
+def _numbered(index: pd.Index, first: int) -> pd.Index:
+    """Number rows on from `first` where they are numbered from 0; leave other labels alone."""
+    default = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+    return pd.RangeIndex(first, first + len(index), name=index.name) if default and first else index
+
+
+def _is_finite(matrix: Any) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(matrix.data.sum()))
+
+
+def _require_columns(spec: Spec, table: Table) -> None:
+    """Raise unless a chunk has the columns of the stream, and numbers in them."""
+    framed = isinstance(table.values, pd.DataFrame)
+    if spec.kind == "formula" and not framed:
+        raise DataError(
+            f"The chunk is an array without names; formula={spec.formula!r} needs column names. Give every "
+            "chunk as a data frame."
+        )
+    if framed != (spec.kind != "array"):
+        first, here = ("names", "none") if spec.kind != "array" else ("no names", "names")
+        raise DataError(
+            f"The columns of the first chunk have {first}, those of this chunk have {here}. Give all chunks "
+            "as data frames, or all as arrays."
+        )
+    if not framed:
+        if len(table.columns) != len(spec.columns):
+            raise ShapeError(
+                f"The chunk has {len(table.columns)} columns; the first one has {len(spec.columns)}. All "
+                "chunks must have the same columns."
+            )
+        return
+    needed = spec.columns if spec.inputs is None else pd.Index(list(spec.inputs), tupleize_cols=False)
+    positions = table.columns.get_indexer_for(needed)
+    lost = needed[positions < 0]
+    extra = table.columns[~table.columns.isin(needed)] if spec.kind == "frame" else needed[:0]
+    if len(lost) or len(extra):
+        parts = [f"lacks {listed(lost)}"] if len(lost) else []
+        parts += [f"has in addition {listed(extra)}"] if len(extra) else []
+        hint = " A formula, e.g. '~ a + b', picks columns out of chunks that differ." if len(extra) else ""
+        raise DataError(
+            f"The chunk does not have the columns of the {'formula' if spec.inputs else 'first one'}: it "
+            f"{' and '.join(parts)}. All chunks must have the same columns, in any order.{hint}"
+        )
+    if spec.model_spec is None:
+        _require_numbers(table, [int(position) for position in positions])
+
+
+def _require_numbers(table: Table, positions: Iterable[int]) -> None:
+    """Raise ColumnTypeError unless the columns at `positions` hold real numbers."""
+    if not isinstance(table.values, pd.DataFrame):
+        numbers(table)
+        return
+    frame = table.values
+    good: set[Any] = set()
+    bad = []
+    for position in positions:
+        if frame.dtypes.iloc[position] in good:
+            continue
+        column = frame.iloc[:, position]
+        kind = kind_of(column)
+        if kind == "number":
+            good.add(column.dtype)
+        else:
+            bad.append((frame.columns[position], column, kind))
+    _refuse(bad)
+
+
+def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:
+    levels = [label for label, _, kind in bad if kind == "levels"]
+    if levels:
+        raise ColumnTypeError(
+            f"{listed(levels)} {'holds' if len(levels) == 1 else 'hold'} text or categories; only numbers "
+            "and booleans are allowed. Leave such columns out with a formula, e.g. '~ a + b' or '~ . - c', "
+            "or make 0/1 columns in every chunk."
+        )
+    refuse(bad)
+
+
+def _formula_spec(table: Table, formula: str, context: Mapping[str, Any]) -> Spec:
+    if not isinstance(table.values, pd.DataFrame):
+        raise FormulaError(
+            f"formula={formula!r} was given with arrays, whose columns have no names; give data frames as "
+            "chunks."
+        )
+    frame = table.values
+    parsed = formulas.parse(formula, table.columns, context)
+    kinds = {name: kind_of(frame.iloc[:, position]) for name, position in parsed.used.items()}
+    _refuse(
+        [
+            (frame.columns[position], frame.iloc[:, position], kinds[name])
+            for name, position in parsed.used.items()
+            if kinds[name] != "number" and (kinds[name] != "other" or name in parsed.lookups)
+        ]
+    )
+    if parsed.plain and all(kind == "number" for kind in kinds.values()):
+        positions = [parsed.lookups[term.factors[0].expr] for term in parsed.terms]
+        columns = table.columns[positions]
+        require_unique(columns)
+        return Spec("formula", columns, formula=parsed.text)
+    model, names = _tried(table, parsed, kinds)
+    own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
+    columns = pd.Index([own_labels.get(name, name) for name in names], tupleize_cols=False)
+    require_unique(columns)
+    inputs = {table.columns[position]: None for position in parsed.used.values()}
+    return Spec("formula", columns, parsed.text, model, parsed.context, inputs)
+
+
+def _tried(table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]) -> tuple[Any, list[str]]:
+    """Evaluate a formula on some rows; return its model and names, if every row goes for itself."""
+    frame = table.values.iloc[:TRIED]
+    keep = formulas.complete_rows(frame, parsed.used, kinds, "drop")
+    rows = np.arange(len(frame)) if keep is None else np.flatnonzero(keep)
+    data = formulas.plain_frame(frame.iloc[rows], parsed.used, kinds)
+    index = table.index[rows]
+    model = formulas.build(parsed)
+    matrix, names, model = formulas.evaluate(model, data, index, parsed.context, parsed.text)
+    learnt = [str(term) for term in model.transform_state]
+    learnt += [str(term) for term, (kind, _) in model.encoder_state.items() if "CATEGORICAL" in str(kind)]
+    if learnt:
+        raise FormulaError(
+            f"formula={parsed.text!r} was given for a stream of chunks; {listed(learnt)} learns from rows, "
+            "and so would depend on which of them come first. Use terms that take each row for itself, such "
+            "as log(a); spca(..., scale=True) standardises columns over all rows."
+        )
+    if not names:
+        raise FormulaError(f"formula={parsed.text!r} makes no column.")
+    half = len(data) // 2
+    if half:
+        later = data.iloc[half:].reset_index(drop=True)
+        alone, _, _ = formulas.evaluate(model, later, index[half:], parsed.context, parsed.text)
+        differ = ~np.isclose(alone, matrix[half:], rtol=1e-9, atol=0).all(axis=0)
+        if differ.any():
+            raise FormulaError(
+                f"formula={parsed.text!r} was given for a stream of chunks; the values of "
+                f"{listed([names[j] for j in np.flatnonzero(differ)])} depend on the other rows of their "
+                "chunk. Use terms that take each row for itself, such as log(a)."
+            )
+    return model, names

@@ -1,0 +1,157 @@
+"""Which data are a stream: files, arrays in files, chunks, and collections of dask."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spcastat.config import one_of
+from spcastat.errors import DataError
+from spcastat.intake import Spec
+from spcastat.streams.base import Stream
+from spcastat.streams.local import Chunks, LocalStream
+from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
+from spcastat.streams.sources import ONCE, ArrayChunks, IterableChunks, is_chunk
+
+
+def open_stream(
+    data: Any,
+    *,
+    formula: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    weights: Any = None,
+    na: str = "raise",
+    categorical: str = "refuse",
+    spec: Spec | None = None,
+) -> Stream | None:
+    """Open data that come in pieces.
+
+    Parameters
+    ----------
+    data : object
+        A path to a Parquet file or to a folder of them; a ``numpy.memmap``; a list of chunks, an object that
+        can be iterated over again, or a function without arguments that returns a fresh iterable; a dask
+        array or data frame. A chunk is whatever :func:`spcastat.intake.read_data` takes.
+    formula, context, na, categorical
+        As for :func:`spcastat.intake.read_data`.
+    weights : array-like of shape (n,), optional
+        By position over all rows.
+    spec : Spec, optional
+        That of a fit, to take the data as new data.
+
+    Returns
+    -------
+    Stream or None
+        None for data that are no stream.
+
+    Raises
+    ------
+    DataError
+        For a source that can be walked only once, or a path to something else than Parquet.
+    FileError
+        For files that cannot be read.
+    """
+    if type(data).__module__.partition(".")[0] == "dask":
+        from spcastat.streams.dask import DaskStream
+
+        dask_stream: Stream = DaskStream.open(
+            data,
+            formula=formula,
+            context=context,
+            weights=weights,
+            na=na,
+            categorical=categorical,
+            spec=spec,
+        )
+        return dask_stream
+    chunks = _chunks_of(data)
+    if chunks is None:
+        return None
+    one_of("na", na, ("raise", "drop"))
+    return LocalStream(
+        chunks, formula=formula, context=context, weights=weights, na=na, categorical=categorical, spec=spec
+    )
+
+
+def _chunks_of(data: Any) -> Chunks | None:
+    if isinstance(data, str | os.PathLike):
+        return _from_path(data)
+    if isinstance(data, np.ndarray):
+        mapped = _mapped(data)
+        return None if mapped is None else ArrayChunks(data, getattr(mapped, "filename", None))
+    if is_chunk(data):
+        return None
+    if isinstance(data, list | tuple):
+        if not (data and is_chunk(data[0])):
+            return None
+        chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
+        return IterableChunks(lambda: data, f"the {type(data).__name__} of {chunks}")
+    if hasattr(data, "__array__") or isinstance(data, Mapping | set | frozenset | bytes):
+        return None
+    if isinstance(data, Iterable):
+        return _from_iterable(data)
+    if callable(data) and not isinstance(data, type):
+        return IterableChunks(_checked(data), f"the {_name_of(data)}")
+    return None
+
+
+def _from_path(data: str | os.PathLike[str]) -> Chunks:
+    path = Path(data)
+    there = bool(str(data)) and path.exists()
+    if (there or path.suffix.lower() in SUFFIXES) and is_parquet(path):
+        return ParquetChunks(path)
+    raise DataError(
+        f"Data of type {type(data).__name__} were given, {str(data)!r}"
+        f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, or to "
+        "a folder with Parquet files. Read another file first, e.g. with pd.read_csv(path), or, where it is "
+        "larger than memory, give lambda: pd.read_csv(path, chunksize=100_000)."
+    )
+
+
+def _from_iterable(data: Any) -> Chunks | None:
+    name = type(data).__name__
+    if iter(data) is data:
+        raise DataError(f"Data of type {name} were given, which {ONCE}")
+    try:
+        first = next(iter(data), None)
+    except Exception:  # told with the name of the chunk when it is read
+        first = None
+    if first is not None and not is_chunk(first):
+        return None
+    return IterableChunks(lambda: data, f"the chunks of the {name}")
+
+
+def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Wrap a function of the user so that what fails in it is told as such."""
+
+    def begin() -> Any:
+        try:
+            return function()
+        except OSError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            raise DataError(
+                f"The {_name_of(function)} failed: {reason}. It must take no arguments and return an "
+                "iterable of chunks."
+            ) from error
+
+    return begin
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    return "lambda function" if name == "<lambda>" else f"function {name}"
+
+
+def _mapped(array: Any) -> np.memmap[Any, Any] | None:
+    """Return the map of a file that an array is a view of, or None."""
+    while array is not None:
+        if isinstance(array, np.memmap):
+            return array
+        array = getattr(array, "base", None)
+    return None

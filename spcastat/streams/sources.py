@@ -1,0 +1,142 @@
+"""Chunks from arrays in files, and from whatever can be walked over again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spcastat.errors import DataError, FileError, SpcaError
+
+#: Numbers in a block of rows (4 MB of float64), unless it has fewer rows than MANY.
+BLOCK_SIZE = 500_000
+#: Products of many columns cost more in blocks of fewer rows than this.
+MANY = 1000
+#: Numbers in a block of rows, at most (40 MB of float64).
+LARGEST_BLOCK = 5_000_000
+
+ONCE = (
+    "can be walked over only once, and a fit needs its rows again (for the scores, say). Give a list of "
+    "chunks, or a function without arguments that opens the source anew, e.g. "
+    "lambda: pd.read_csv(path, chunksize=100_000)."
+)
+
+
+class ArrayChunks:
+    """Blocks of rows of an array that lies in a file.
+
+    Parameters
+    ----------
+    array : numpy.memmap, or a view of one, of shape (n, p)
+    path : str or None
+        The file, where it is known.
+    """
+
+    def __init__(self, array: np.ndarray, path: Any = None):
+        self.array = array
+        self.path = path
+        self.title = "memory-mapped array" + (f" {Path(path).name}" if path else "")
+        self.total = array.shape[0] if array.ndim == 2 else None
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        if self.array.ndim != 2:
+            yield f"the {self.title}", np.asarray(self.array)
+            return
+        n, p = self.array.shape
+        step = rows_at_once(p)
+        for number, start in enumerate(range(0, n, step), start=1):
+            yield f"chunk {number} of the {self.title}", np.asarray(self.array[start : start + step])
+
+    def holds(self, path: Any) -> bool:
+        return self.path is not None and same_file(path, self.path)
+
+
+class IterableChunks:
+    """Chunks from a function that gives a fresh iterable of them.
+
+    Parameters
+    ----------
+    begin : callable
+    title : str
+    """
+
+    total: int | None = None
+
+    def __init__(self, begin: Callable[[], Iterable[Any]], title: str):
+        self._begin = begin
+        self.title = title
+        self._last: Any = None
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        chunks = self._open()
+        number = 1
+        try:
+            while True:
+                try:
+                    chunk = next(chunks)
+                except StopIteration:
+                    return
+                except SpcaError:
+                    raise
+                except OSError as error:
+                    raise FileError(f"chunk {number} of {self.title} cannot be read: {error}.") from error
+                except Exception as error:
+                    raise DataError(
+                        f"chunk {number} of {self.title} cannot be had: {type(error).__name__}: {error}"
+                    ) from error
+                yield f"chunk {number} of {self.title}", chunk
+                number += 1
+        finally:
+            close = getattr(chunks, "close", None)
+            if callable(close):
+                close()
+
+    def holds(self, path: Any) -> bool:
+        return False
+
+    def _open(self) -> Iterator[Any]:
+        try:
+            given = self._begin()
+        except OSError as error:
+            raise FileError(f"{self.title} cannot be opened: {error}.") from error
+        if is_chunk(given) or isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
+            raise DataError(
+                f"{self.title} gave a value of type {type(given).__name__}; it must give an iterable of "
+                "chunks, such as pd.read_csv(path, chunksize=100_000) or a list of data frames."
+            )
+        chunks = iter(given)
+        if chunks is given and chunks is self._last:
+            raise DataError(f"{self.title} gave the same iterator again, which {ONCE}")
+        self._last = chunks
+        return chunks
+
+
+def is_chunk(value: Any) -> bool:
+    """Whether a value is a table that can be a chunk: a frame, a two-dimensional or sparse array."""
+    from spcastat.kernels.sparsity import is_sparse
+
+    module = type(value).__module__.partition(".")[0]
+    if module == "pandas":
+        return type(value).__name__ == "DataFrame"
+    if module in ("polars", "pyarrow"):
+        return type(value).__name__ in ("DataFrame", "Table", "RecordBatch")
+    if isinstance(value, np.ndarray):
+        return value.ndim == 2
+    return is_sparse(value) or hasattr(value, "__narwhals_dataframe__") or hasattr(value, "__dataframe__")
+
+
+def rows_at_once(p: int) -> int:
+    """Return how many rows of p numbers are read at once."""
+    p = max(p, 1)
+    return max(1, BLOCK_SIZE // p, min(MANY, LARGEST_BLOCK // p))
+
+
+def same_file(one: Any, other: Any) -> bool:
+    """Whether two paths are the same file."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return Path(one).absolute() == Path(other).absolute()

@@ -1,0 +1,186 @@
+"""Sums over rows in pieces, against numpy's covariance of the whole in exact or extended arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sps
+
+import spcastat as sp
+from spcastat.errors import DataError, InfiniteValuesError, MissingValuesError
+from spcastat.intake import frames, read
+from spcastat.operators import CrossProducts, Sums, accumulate, blocks, build, prepare, standardise
+from spcastat.operators.sparse_products import product
+from spcastat.operators.sparse_sums import sparse_sums
+
+
+def exact_moments(X, w):
+    """Means and cross-products about them in rational arithmetic: no rounding at all."""
+    rows = [[Fraction(float(x)) for x in row] for row in X]
+    weights = [Fraction(float(x)) for x in w]
+    total = sum(weights)
+    p = len(rows[0])
+    mean = [sum(a * row[j] for a, row in zip(weights, rows, strict=True)) / total for j in range(p)]
+    products = [
+        [
+            sum(a * (row[i] - mean[i]) * (row[j] - mean[j]) for a, row in zip(weights, rows, strict=True))
+            for j in range(p)
+        ]
+        for i in range(p)
+    ]
+    return np.array(mean, dtype=float), np.array(products, dtype=float)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("far", [0.0, 3.0, 1e4, 1e8])
+def test_pieces_joined_in_any_order_have_the_moments_of_the_whole(far, weighted):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 3)) * [1.0, 10.0, 0.1] + far
+    w = rng.uniform(0.0, 2.0, 60) if weighted else np.ones(60)
+    mean, products = exact_moments(X, w)
+    cuts = [0, 7, 8, 31, 60]
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        for kind in (Sums, CrossProducts):
+            whole = kind(3)
+            for i in order:
+                part = kind(3)
+                part.add(X[cuts[i] : cuts[i + 1]], w[cuts[i] : cuts[i + 1]] if weighted else None)
+                whole.merge(part)
+            np.testing.assert_allclose(whole.mean, mean, rtol=4e-16, atol=1e-14)
+            found = whole.squares if kind is Sums else whole.products
+            target = np.diag(products) if kind is Sums else products
+            # The means of pieces of rows at `far` are known to its last bit, 1e-16 far, and enter with the
+            # distances between pieces, of about the standard deviation: a relative 1e-16 far / 0.1.
+            size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
+            bound = (1e-14 + 1e-14 * far) * (np.diag(size) if kind is Sums else size)
+            assert (np.abs(found - target) <= bound).all()
+
+
+def test_rows_near_zero_are_not_copied_and_those_that_drift_away_are(monkeypatch):
+    """The first rows lie near zero, the last far away: the quick products must give way."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((500, 4))
+    monkeypatch.setattr(accumulate, "LARGE_BLOCK", 400)
+    monkeypatch.setattr(accumulate, "SAMPLE", 50)
+    near = CrossProducts(4)
+    near.add(X, None)
+    assert near._plain
+    np.testing.assert_allclose(near.products, np.cov(X.T) * 499, rtol=1e-12, atol=1e-11)
+    X[300:] += 1e9
+    drift = CrossProducts(4)
+    drift.add(X, None)
+    assert not drift._plain
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(drift.products, centred.T @ centred, rtol=1e-12)
+
+
+def test_single_precision_is_summed_in_double():
+    rng = np.random.default_rng(3)
+    X = (rng.standard_normal((4000, 5)) + 50.0).astype(np.float32)
+    sums = CrossProducts(5)
+    sums.add(X, None)
+    assert sums.products.dtype == np.float64
+    # single precision alone would be off by about 1e-7 * 50^2
+    np.testing.assert_allclose(sums.products / 3999, np.cov(X.T.astype(float)), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [sps.csr_array, sps.csc_array])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_sums_and_products_in_small_pieces(kind, weighted, dtype, monkeypatch):
+    from spcastat.operators import sparse_products
+    from spcastat.operators import sparse_sums as module
+
+    monkeypatch.setattr(module, "PIECE", 17)
+    monkeypatch.setattr(sparse_products, "PIECE", 17)
+    rng = np.random.default_rng(4)
+    dense = (rng.random((40, 30)) * (rng.random((40, 30)) < 0.2)).astype(dtype)
+    dense[:, 3] = 0.0
+    dense[5] = 0.0
+    held = kind(dense)
+    w = rng.uniform(0.1, 2.0, 40) if weighted else None
+    ones = np.ones(40) if w is None else w
+    weight, mean, squares = sparse_sums(held, w)
+    X = dense.astype(float)
+    target = ones @ X / ones.sum()
+    np.testing.assert_allclose(mean, target, atol=1e-15)
+    np.testing.assert_allclose(squares, ones @ (X - target) ** 2, atol=1e-13)
+    assert weight == pytest.approx(ones.sum())
+    V, U = rng.standard_normal((30, 2)), rng.standard_normal(40)
+    np.testing.assert_allclose(product(held, V), X @ V, atol=1e-13)
+    np.testing.assert_allclose(product(held.T, U), X.T @ U, atol=1e-13)
+    assert product(held, V).dtype == np.float64
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("center", [True, False])
+def test_rows_held_one_by_one_serve_as_those_held_by_column(weighted, center, monkeypatch):
+    from spcastat.operators import rows
+
+    monkeypatch.setattr(rows, "SLAB", 3)
+    monkeypatch.setattr(blocks, "BLOCK", 100)
+    rng = np.random.default_rng(5)
+    dense = rng.random((60, 500)) * (rng.random((60, 500)) < 0.1)
+    w = rng.uniform(0.1, 2.0, 60) if weighted else None
+    J = np.array([4, 0, 77, 300, 12])
+    v, found = rng.standard_normal(500), []
+    for held in (sps.csr_array(dense), sps.csc_array(dense), dense):
+        _, op = prepare(held, w, center, False, range(500), keep_rows=True)
+        found.append([op.diagonal(), op.dot(v), op.block(J), op.columns(J), op.take(J).diagonal()])
+    for one in found[1:]:
+        for a, b in zip(found[0], one, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(50, 6), (30, 450)])
+@pytest.mark.parametrize("center", [True, False, "given"])
+@pytest.mark.parametrize("scale", [True, False, "given"])
+def test_one_pass_gives_what_two_give(shape, center, scale):
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal(shape) + 2.0
+    w = rng.uniform(0.1, 2.0, shape[0])
+    center = rng.standard_normal(shape[1]) if center == "given" else center
+    scale = rng.uniform(1.0, 2.0, shape[1]) if scale == "given" else scale
+    standard, op = prepare(X, w, center, scale, range(shape[1]))
+    two = standardise(X, w, center, scale, range(shape[1]))
+    np.testing.assert_allclose(standard.mean, two.mean, atol=1e-14)
+    np.testing.assert_allclose(standard.scale, two.scale, rtol=1e-13)
+    V = rng.standard_normal((shape[1], 2))
+    np.testing.assert_allclose(op.dot(V), build(X, w, two).dot(V), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_large_arrays_are_checked_by_their_sums(scale, monkeypatch):
+    """Arrays above the limit are not looked through beforehand; what is not finite is found all the same."""
+    rng = np.random.default_rng(7)
+    monkeypatch.setattr(read, "COPY_LIMIT", 100)
+    for n, p in ((40, 6), (20, 450)):
+        X = rng.standard_normal((n, p))
+        X[3, 2] = np.nan
+        with pytest.raises(MissingValuesError, match="1 missing value in 1 of"):
+            sp.spca(X, 1, 2, scale=scale)
+        X[3, 2] = -np.inf
+        with pytest.raises(InfiniteValuesError, match="x3"):
+            sp.spca(X, 1, 2, scale=scale)
+        X[3, 2] = np.nan
+        assert len(sp.spca(X, 1, 2, na="drop", scale=scale).scores) == n - 1
+        X[3, 2] = 0.0
+        with pytest.raises(DataError, match="too large"):
+            sp.spca(1e200 * X, 1, 2)
+
+
+def test_large_sparse_rows_are_not_copied(monkeypatch):
+    X = sps.random_array((600, 500), density=0.1, rng=8, format="csr")
+    small = sp.spca(X, 2, 5)
+    monkeypatch.setattr(frames, "COPY_LIMIT", 100)
+    fit = sp.spca(X, 2, 5)
+    assert fit._source.matrix.format == "csr"
+    assert np.shares_memory(fit._source.matrix.data, X.data)
+    np.testing.assert_allclose(fit.loadings, small.loadings, atol=1e-8)
+    np.testing.assert_allclose(fit.scores, small.scores, atol=1e-8)
+    np.testing.assert_allclose(fit.q_statistic, small.q_statistic, atol=1e-8)
+    X.data[7] = np.nan
+    with pytest.raises(MissingValuesError, match="1 missing value in 1 of 600 rows"):
+        sp.spca(X, 2, 5)

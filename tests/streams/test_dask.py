@@ -1,0 +1,578 @@
+"""Dask: the fit in memory from partitions on two worker processes, with nothing but sums on the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import (
+    ColumnTypeError,
+    DataError,
+    DataWarning,
+    FileError,
+    FormulaError,
+    MissingValuesError,
+    OptionError,
+    ShapeError,
+    WeightsError,
+)
+from spcastat.operators.accumulate import CrossProducts, Sums
+from spcastat.progress import listening
+from spcastat.streams import dask as dask_streams
+from spcastat.streams import dask_run
+from spcastat.streams.base import Pass, Tally
+from spcastat.streams.dask import DaskStream
+from spcastat.streams.dask_tasks import Reading, Summing
+
+distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+PARTS, ROWS, P = 10, 3000, 12
+NAMES = [f"v{j}" for j in range(P)]
+#: Two computations of the same loadings from sums in another order: the digits of float64 less those that
+#: the 3e4 rows and the condition of the small problem cost.
+CLOSE = 1e-10
+
+
+def rows_of(part, rows=ROWS):
+    """One partition: three groups of variables with a factor each; the means differ with the partition."""
+    rng = np.random.default_rng([7, part])
+    X = np.repeat(rng.normal(size=(rows, 3)) * [3.0, 2.0, 1.5], P // 3, axis=1)
+    return X + rng.normal(size=(rows, P)) + np.arange(P) + 0.1 * part
+
+
+def weights_of(part):
+    return np.random.default_rng([8, part]).integers(0, 4, ROWS).astype(float)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.vstack([rows_of(part) for part in range(PARTS)])
+
+
+@pytest.fixture(scope="module")
+def w():
+    return np.concatenate([weights_of(part) for part in range(PARTS)])
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with (
+        dask.config.set({"distributed.admin.low-level-log-length": 10_000}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GiB"
+        ) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def scheduled(name):
+    """A scheduler of dask's own by its name; None is the cluster."""
+    return dask.config.set({} if name is None else {"scheduler": name})
+
+
+# Functions that run on workers are made inside functions, so that they travel whole: workers do not have
+# this file.
+
+
+def made(make, rows=(ROWS,) * PARTS):
+    """A dask array whose blocks are made by `make(part)` where they are needed: none is in the graph."""
+
+    def block(block_id):
+        return make(block_id[0])
+
+    return da.map_blocks(block, chunks=(tuple(rows), (P,)), dtype=float, meta=np.empty((0, 0)))
+
+
+def array():
+    def make(part):
+        rng = np.random.default_rng([7, part])
+        rows, p = 3000, 12
+        X = np.repeat(rng.normal(size=(rows, 3)) * [3.0, 2.0, 1.5], p // 3, axis=1)
+        return X + rng.normal(size=(rows, p)) + np.arange(p) + 0.1 * part
+
+    return made(make)
+
+
+def frame(change=None, weighted=False):
+    """The same rows as a dask data frame with labels r000000, ...; `change(part, df)` may change a part."""
+    names = list(NAMES)
+
+    def make(part):
+        rng = np.random.default_rng([7, part])
+        rows, p = 3000, 12
+        X = np.repeat(rng.normal(size=(rows, 3)) * [3.0, 2.0, 1.5], p // 3, axis=1)
+        X = X + rng.normal(size=(rows, p)) + np.arange(p) + 0.1 * part
+        df = pd.DataFrame(X, columns=names, index=[f"r{part * rows + i:06d}" for i in range(rows)])
+        if weighted:
+            df["weight"] = np.random.default_rng([8, part]).integers(0, 4, rows).astype(float)
+        return df if change is None else change(part, df)
+
+    meta = pd.DataFrame(columns=names + ["weight"] * weighted, index=pd.Index([], dtype=str), dtype=float)
+    return dd.from_map(make, range(PARTS), meta=meta, enforce_metadata=False)
+
+
+def in_memory(X):
+    return pd.DataFrame(X, columns=NAMES, index=[f"r{i:06d}" for i in range(len(X))])
+
+
+def bits(source, p=P):
+    return DaskStream.open(source).reduce(partial(CrossProducts, p), "sums").result.products.tobytes()
+
+
+# --- the same fit -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": True}])
+def test_a_fit_is_that_in_memory(client, X, options):
+    expected = sp.spca(in_memory(X), k=3, card=4, **options)
+    for source in (array(), frame()):
+        fit = sp.spca(source, k=3, card=4, **options)
+        assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
+        np.testing.assert_allclose(fit.variance.to_numpy(), expected.variance.to_numpy(), rtol=CLOSE)
+    assert list(fit.loadings.index) == NAMES
+    assert "30000 rows x 12 variables (dask data frame)" in str(fit)
+
+
+def test_weights_are_those_in_memory(client, X, w):
+    expected = sp.spca(X, k=2, card=4, weights=w).loadings.to_numpy()
+    both = frame(weighted=True)
+    df, series = both[NAMES], both["weight"]
+    cases = [
+        (array(), w),
+        (array(), da.from_array(w, chunks=777)),
+        (array(), series),
+        (df, series),
+        (df, da.from_array(w, chunks=ROWS)),
+        (df.to_dask_array(), series.to_dask_array()),
+        (df.to_dask_array(), da.from_array(w, chunks=ROWS)),
+    ]
+    for source, weights in cases:
+        fit = sp.spca(source, k=2, card=4, weights=weights)
+        assert np.abs(fit.loadings.to_numpy() - expected).max() < CLOSE
+
+
+def test_any_chunks_give_the_same_sums(monkeypatch):
+    X = rows_of(0, 700)
+    expected = np.cov(X.T) * 699
+    sources = [da.from_array(X, chunks=chunks) for chunks in ((700, 12), (100, 5), ((1, 699), (12,)))]
+    sources += [dd.from_pandas(pd.DataFrame(X), npartitions=3).to_dask_array()]
+    sources += [da.from_array(X, chunks=(100, 5))[:, ::-1][:, ::-1].rechunk((300, 4))]
+    for source in sources:
+        found = DaskStream.open(source).reduce(partial(CrossProducts, P), "sums")
+        # Rounding of 700 products, relative to the largest.
+        np.testing.assert_allclose(found.result.products, expected, atol=1e-12 * expected.max())
+        assert found.tally == Tally(rows=700, positive=700, weight=700.0)
+    monkeypatch.setattr(dask_streams, "BLOCK_BYTES", 100 * P * 8)
+    cut = DaskStream.open(da.from_array(X, chunks=(350, 5)))
+    assert cut._data.chunks == ((88, 88, 87, 87) * 2, (P,))  # whole rows, no block above 100 of them
+
+
+def test_sparse_blocks_stay_sparse():
+    from scipy.sparse import csr_array
+
+    X = np.where(rows_of(0, 600) > 6, rows_of(0, 600), 0.0)
+    seen = []
+
+    class Watching(Sums):
+        def add(self, X, weights):
+            seen.append(type(X))
+            super().add(X, weights)
+
+    source = da.from_array(X, chunks=(200, 7)).map_blocks(csr_array)
+    with scheduled("sync"):
+        found = DaskStream.open(source).reduce(partial(Watching, P), "sums").result
+        scores = sp.spca(source, k=1, card=3).scores.compute()
+    np.testing.assert_allclose(found.squares, X.var(axis=0) * 600, rtol=1e-12)
+    assert set(seen) == {csr_array}
+    np.testing.assert_allclose(scores, sp.spca(X, k=1, card=3).scores, atol=CLOSE)
+
+
+def test_rows_with_missing_values_are_dropped_in_each_partition(client, X):
+    def change(part, df):
+        df.iloc[part, part] = np.nan
+        return df
+
+    fit = sp.spca(frame(change), k=2, card=4, na="drop")
+    holes = [part * ROWS + part for part in range(PARTS)]
+    expected = sp.spca(in_memory(X).drop(index=[f"r{i:06d}" for i in holes]), k=2, card=4)
+    assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
+    pd.testing.assert_frame_equal(fit.scores.compute(), expected.scores, atol=CLOSE, check_index_type=False)
+    assert f"{PARTS} rows" in str(fit)
+
+
+def test_a_formula_takes_only_what_it_uses_to_the_workers(client, X):
+    def square(x):
+        return x**2
+
+    lock = threading.Lock()  # stands beside the call, and cannot be pickled
+    fit = sp.spca(frame(weighted=True), k=1, card=2, formula="~ v0 + square(v5) + log(abs(v9) + 1)")
+    made = np.c_[X[:, 0], X[:, 5] ** 2, np.log(np.abs(X[:, 9]) + 1)]
+    expected = sp.spca(made, k=1, card=2)
+    assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
+    assert list(fit.loadings.index) == ["v0", "square(v5)", "log(abs(v9) + 1)"]
+    np.testing.assert_allclose(fit.scores.compute(), expected.scores, atol=1e-10 * np.abs(made).max())
+
+    def locked(x):
+        with lock:
+            return x
+
+    with pytest.raises(FormulaError, match="uses 'locked' of type function, which cannot be sent"):
+        sp.spca(frame(), k=1, card=1, formula="~ v0 + locked(v1)")
+
+
+# --- what travels -------------------------------------------------------------------------------
+
+
+def transfers(client):
+    """The size of every value that left a worker, for the client or another worker."""
+
+    def log(dask_worker):
+        return [size for entry in dask_worker.transfer_outgoing_log for size in entry["keys"].values()]
+
+    return [size for sizes in client.run(log).values() for size in sizes]
+
+
+def forget_transfers(client):
+    client.run(lambda dask_worker: dask_worker.transfer_outgoing_log.clear())
+
+
+def test_no_partition_ever_travels(client):
+    partition = ROWS * P * 8
+    for source in (array(), frame()):
+        forget_transfers(client)
+        sp.spca(source, k=2, card=4)
+        sent = transfers(client)
+        # Twelve means and 144 products: 1.2 kB a partition, where a partition has 288 kB.
+        assert 0 < max(sent) < partition / 20
+        assert sum(sent) < partition / 2
+    # The log sees partitions, where one does travel.
+    forget_transfers(client)
+    array().blocks[3].compute()
+    assert max(transfers(client)) >= partition
+
+
+def test_what_is_heavy_goes_once_to_each_worker(client, monkeypatch):
+    source = array()
+    expected = bits(source)
+    monkeypatch.setattr(dask_run, "LIGHT", 0)
+    assert bits(source) == expected
+
+
+def test_the_same_partitions_give_the_same_bits(client):
+    def late(block, block_id=None):
+        time.sleep(0.02 * (7 * block_id[0] % 5))  # another order of completion
+        return block
+
+    expected = bits(array())
+    assert bits(array().map_blocks(late, dtype=float)) == expected
+    for scheduler in ("sync", "threads"):
+        with scheduled(scheduler):
+            assert bits(array()) == expected
+
+
+def test_the_same_bits_from_memory_that_is_not_aligned():
+    X = rows_of(0)
+    memory = np.empty(X.nbytes + 1, dtype=np.uint8)
+    crooked = memory[1:].view(float).reshape(X.shape)
+    crooked[...] = X
+    assert not crooked.flags.aligned
+    work = Summing(Reading(DaskStream.open(array()).spec, "raise", "dask array"), partial(CrossProducts, P))
+    straight, other = (work.part(rows, None, 0).result.products for rows in (X, crooked))
+    assert straight.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("kind", [Sums, CrossProducts])
+def test_merging_leaves_the_parts_as_they_are(kind):
+    parts = []
+    for part in range(3):
+        found = Pass(kind(P), Tally(rows=part))
+        found.result.add(rows_of(part, 50), None)
+        parts.append(found)
+    before = [{name: np.copy(value) for name, value in vars(one.result).items()} for one in parts]
+    work = Summing(Reading(None, "raise", "dask array"), partial(kind, P))
+    once, twice = work.merged(parts), work.merged(parts)
+    for one, values in zip(parts, before, strict=True):
+        for name, value in vars(one.result).items():
+            np.testing.assert_array_equal(value, values[name])
+    assert once.result.mean.tobytes() == twice.result.mean.tobytes()
+    assert once.tally == Tally(rows=3)
+
+
+# --- a cluster as it is -------------------------------------------------------------------------
+
+
+def test_a_worker_killed_in_mid_pass_changes_nothing(client, tmp_path):
+    log = str(tmp_path / "runs")
+
+    def slow(block, block_id=None):
+        with open(log, "a") as file:
+            file.write(f"{block_id[0]} {os.getpid()}\n")
+        time.sleep(0.1)
+        return block
+
+    expected = sp.spca(array(), k=3, card=4)
+    victim = next(iter(client.run(os.getpid).values()))
+    killed = []
+
+    def watch(step):
+        # Before the first merge, so that what the victim has summed up is lost.
+        if step.unit == "partitions" and step.done == 5 and not killed:
+            killed.append(step.done)
+            os.kill(victim, 9)
+
+    fit = sp.spca(array().map_blocks(slow, dtype=float), k=3, card=4, progress=watch)
+    assert killed
+    np.testing.assert_array_equal(fit.loadings, expected.loadings)
+    runs = [line.split() for line in (tmp_path / "runs").read_text().splitlines()]
+    assert {int(part) for part, _ in runs} == set(range(PARTS))
+    assert len(runs) > PARTS, "nothing was lost: the worker was killed too late to test anything"
+    client.wait_for_workers(2, timeout=20)
+
+
+def test_progress_counts_partitions(client):
+    for scheduler in (None, "sync"):
+        steps = []
+        with scheduled(scheduler), listening(steps.append):
+            DaskStream.open(array()).reduce(partial(Sums, P), "means")
+        assert [step.done for step in steps] == [*range(PARTS + 1), PARTS]
+        assert {(step.stage, step.total, step.unit) for step in steps} == {("means", PARTS, "partitions")}
+        assert [step.ended for step in steps] == [False] * (PARTS + 1) + [True]
+
+
+@pytest.mark.parametrize("scheduler", [None, "sync", "threads"])
+def test_a_listener_may_end_the_work(client, scheduler):
+    class Enough(Exception):
+        pass
+
+    def listener(step):
+        if step.done == 2:
+            raise Enough
+
+    with scheduled(scheduler), listening(listener), pytest.raises(Enough):
+        DaskStream.open(array()).reduce(partial(Sums, P), "means")
+
+
+def test_a_fit_inside_a_task_does_not_wait_for_itself(client, X):
+    source = array()
+
+    def task():
+        import spcastat
+
+        return spcastat.spca(source, k=1, card=4).loadings
+
+    # As many tasks as there are threads on the cluster.
+    found = client.gather([client.submit(task, pure=False) for _ in range(2)])
+    expected = sp.spca(in_memory(X), k=1, card=4).loadings.to_numpy()
+    for loadings in found:
+        assert np.abs(loadings.to_numpy() - expected).max() < CLOSE
+
+
+# --- scores -------------------------------------------------------------------------------------
+
+
+def test_scores_are_lazy_and_those_in_memory(client, X, tmp_path):
+    expected = sp.spca(in_memory(X), k=2, card=4).scores
+    fit = sp.spca(frame(), k=2, card=4)
+    scores = fit.scores
+    assert isinstance(scores, dd.DataFrame)
+    assert scores.npartitions == PARTS
+    assert (scores.dtypes == np.float64).all()
+    pd.testing.assert_frame_equal(scores.compute(), expected, atol=CLOSE, check_index_type=False)
+    scores.to_parquet(tmp_path / "scores")
+    written = pd.read_parquet(tmp_path / "scores")
+    pd.testing.assert_frame_equal(written, expected, atol=CLOSE, check_names=False, check_index_type=False)
+    # The partitions are those of the data, so that the scores can stand beside them.
+    beside = fit.transform(frame()).PC1.corr(frame().v0).compute()
+    assert beside == pytest.approx(np.corrcoef(expected.PC1, X[:, 0])[0, 1], abs=CLOSE)
+
+    fit = sp.spca(array(), k=2, card=4)
+    assert isinstance(fit.scores, da.Array)
+    assert fit.scores.shape == (PARTS * ROWS, 2)
+    assert fit.scores.dtype == np.float64
+    np.testing.assert_allclose(fit.scores.compute(), expected, atol=CLOSE)
+
+
+def test_scores_compute_nothing_until_they_are_asked_for(tmp_path):
+    log = tmp_path / "runs"
+
+    def watched(block):
+        log.write_text("computed")
+        return block
+
+    with scheduled("sync"):
+        fit = sp.spca(array().map_blocks(watched, dtype=float, meta=np.empty((0, 0))), k=1, card=4)
+        log.unlink()
+        scores = fit.scores
+        assert not log.exists()
+        scores[:1].compute()
+        assert log.exists()
+
+
+def test_known_divisions_stay(X):
+    df = pd.DataFrame(X[:1000], columns=NAMES)
+    source = dd.from_pandas(df, npartitions=4)
+    scores = sp.spca(source, k=1, card=4).scores
+    assert scores.divisions == source.divisions
+    assert scores.loc[10:12].compute().index.tolist() == [10, 11, 12]
+
+
+def test_new_data_go_through_a_fit_by_name_or_by_position(X):
+    df = pd.DataFrame(X[:600], columns=NAMES)
+    fit, expected = sp.spca(df, k=2, card=4), sp.spca(df, k=2, card=4).scores.to_numpy()
+    turned = dd.from_pandas(df[NAMES[::-1]].assign(other="text"), npartitions=3)
+    np.testing.assert_allclose(fit.transform(turned).compute(), expected, atol=CLOSE)
+    with pytest.warns(DataWarning, match="taken in the order of the fit"):
+        scores = fit.transform(da.from_array(df.to_numpy(), chunks=(200, 5)))
+    np.testing.assert_allclose(scores.compute(), expected, atol=CLOSE)  # and no further warning
+    unnamed = sp.spca(df.to_numpy(), k=2, card=4)
+    with pytest.warns(DataWarning, match="taken by position"):
+        scores = unnamed.transform(dd.from_pandas(df, npartitions=3))
+    np.testing.assert_allclose(scores.compute(), expected, atol=CLOSE)
+    with pytest.raises(DataError, match="'v11'"):
+        fit.transform(dd.from_pandas(df.drop(columns="v11"), npartitions=3))
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheduler", [None, "threads"])
+def test_errors_name_the_partition(client, scheduler):
+    def hole(part, df):
+        if part == 2:
+            df.iloc[5] = np.nan
+        return df
+
+    def text(part, df):
+        return df.assign(v3="a") if part == 2 else df
+
+    def column(part, df):
+        return df.rename(columns={"v3": "strange"}) if part == 2 else df
+
+    cases = [
+        (hole, MissingValuesError, "12 missing values in 1 of 3000 rows"),
+        (text, ColumnTypeError, "'v3'"),
+    ]
+    cases += [(column, DataError, "lacks 'v3' and has in addition 'strange'")]
+    with scheduled(scheduler):
+        for change, error, message in cases:
+            with pytest.raises(error, match=f"^partition 3 of the dask data frame: .*{message}"):
+                sp.spca(frame(change), k=1, card=4)
+
+        def hole_in_array(block, block_id=None):
+            return np.where(block == block[0, 0], np.nan, block) if block_id[0] == 1 else block
+
+        with pytest.raises(
+            MissingValuesError, match=r"^partition 2 of the dask array \(rows 3000 to 5999\): 1 "
+        ):
+            sp.spca(array().map_blocks(hole_in_array, dtype=float), k=1, card=4)
+
+
+def test_a_partition_that_cannot_be_made_is_named(client):
+    def lost(part, df):
+        if part == 4:
+            raise FileNotFoundError(2, "No such file or directory", "rows-4.parquet")
+        return df
+
+    def broken(part, df):
+        return 1 / (part - 4) * df
+
+    with pytest.raises(FileError, match=r"^partition 5 of the dask data frame cannot be .*rows-4\.parquet"):
+        sp.spca(frame(lost), k=1, card=4)
+    with pytest.raises(DataError, match=r"^partition 5 of the .* cannot be computed: ZeroDivisionError"):
+        sp.spca(frame(broken), k=1, card=4)
+    with scheduled("sync"), pytest.raises(FileError, match=r"^A partition of the dask data frame"):
+        sp.spca(frame(lost), k=1, card=4)
+
+
+def test_weights_that_do_not_fit_are_refused(X, w):
+    df = dd.from_pandas(pd.DataFrame(X[:100], columns=NAMES), npartitions=4)
+    series = dd.from_pandas(pd.Series(w[:100]), npartitions=4)
+    unknown, known = df.to_dask_array(), df.to_dask_array(lengths=True)
+    cases = [
+        (df, w[:100], "numbers of rows are not known beforehand"),
+        (unknown, w[:100], "compute_chunk_sizes"),
+        (df, "v1", "pass the column itself"),
+        (df, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
+        (df, series.repartition(divisions=(0, 10, 20, 30, 99)), "at different labels"),
+        (unknown, series.repartition(npartitions=2), "in 2 blocks, the rows in 4"),
+        (known, w[:99], "must be \\(100,\\)"),
+        (known, da.ones(99), "99 values for 100 rows"),
+        (df, da.ones((100, 2), chunks=(25, 2)), "2 axes"),
+        (df, dd.from_pandas(pd.DataFrame({"w": w[:100]}), npartitions=4), "dask DataFrame"),
+        (df, -series, "^partition [1-4] of the dask data frame: weights hold"),
+        (df, da.ones(100, chunks=(20, 30, 25, 25)), "^partition [12] of .* weights has shape \\([23]0,\\)"),
+        (
+            unknown,
+            da.ones(100, chunks=(20, 30, 25, 25)),
+            "^partition [12] of .* weights has shape \\([23]0,\\)",
+        ),
+    ]
+    with scheduled("sync"):
+        for source, weights, message in cases:
+            with pytest.raises(WeightsError, match=message):
+                sp.spca(source, k=1, card=4, weights=weights)
+
+
+def test_what_is_no_table_of_numbers_is_refused(X):
+    df = dd.from_pandas(pd.DataFrame(X[:100], columns=NAMES).assign(t="text"), npartitions=4)
+    cases = [
+        (df["v0"], DataError, "dask Series was given"),
+        (da.ones(5), ShapeError, "1 axes"),
+        (da.ones((5, 2, 2)), ShapeError, "3 axes"),
+        (da.ones((5, 2), dtype=complex), ColumnTypeError, "complex"),
+        (df, ColumnTypeError, "'t' holds text"),
+        (dask.delayed(df), DataError, "from_delayed"),
+    ]
+    with scheduled("sync"):
+        for source, error, message in cases:
+            with pytest.raises(error, match=message):
+                sp.spca(source, k=1, card=1)
+        with pytest.raises(FormulaError, match="no names"):
+            sp.spca(da.ones((5, 2)), k=1, card=1, formula="~ a")
+        with pytest.raises(FormulaError, match="learns from rows"):
+            sp.spca(df, k=1, card=1, formula="~ v0 + scale(v1)")
+        with pytest.raises(OptionError, match="dummy"):
+            sp.spca(df, k=1, card=1, formula="~ .", categorical="dummy")
+
+
+def test_a_source_that_gives_other_rows_is_noticed():
+    count = [100]
+
+    def make(part):
+        count[0] += 1
+        return pd.DataFrame(rows_of(part, count[0]), columns=NAMES)
+
+    meta = pd.DataFrame(columns=NAMES, dtype=float)
+    with scheduled("sync"):
+        stream = DaskStream.open(dd.from_map(make, range(2), meta=meta))
+        stream.reduce(partial(Sums, P), "means")
+        with pytest.raises(DataError, match="had 203 rows in an earlier pass and has 207 now"):
+            stream.reduce(partial(Sums, P), "means")
+
+
+def test_dask_is_not_imported_for_other_data():
+    code = (
+        "import sys, numpy as np, spcastat as sp\n"
+        "sp.spca(np.random.default_rng(0).normal(size=(20, 3)), k=1, card=2)\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'dask', 'distributed'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

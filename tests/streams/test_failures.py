@@ -1,0 +1,297 @@
+"""What can go wrong with a stream is told with its chunk and file, and leaves nothing behind."""
+
+import errno
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sps
+
+import spcastat as sp
+from spcastat import errors
+from spcastat.results import disk
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)), columns=list("abcd"))
+HALVES = [FRAME[:30], FRAME[30:]]
+
+
+def second(**changes):
+    """The chunks with columns of the second one changed."""
+    return [HALVES[0], HALVES[1].assign(**changes)]
+
+
+def raises(family, message, data, **options):
+    """Assert that a fit is refused with this family and message (whatever its spaces)."""
+    with pytest.raises(family) as caught:
+        sp.spca(data, **{"k": 1, "card": 2, **options})
+    assert type(caught.value) is family
+    assert re.search(message, str(caught.value)), str(caught.value)
+
+
+WHERE = r"^chunk 2 of the list of 2 chunks \(rows 30 to 59\): "
+
+
+@pytest.mark.parametrize(
+    ("chunks", "family", "message"),
+    [
+        (second(e=1.0), errors.DataError, "has in addition 'e'"),
+        ([HALVES[0], HALVES[1].drop(columns="b")], errors.DataError, "lacks 'b'"),
+        ([HALVES[0], HALVES[1].rename(columns={"b": "B"})], errors.DataError, "lacks 'b' and has.* 'B'"),
+        ([HALVES[0], HALVES[1].to_numpy()], errors.DataError, "The columns of the first chunk have names"),
+        ([HALVES[0].to_numpy(), HALVES[1]], errors.DataError, "The columns of the first chunk have no names"),
+        ([HALVES[0].to_numpy(), HALVES[1].to_numpy()[:, 1:]], errors.ShapeError, "has 3 columns; the first"),
+        (second(b=np.nan), errors.MissingValuesError, "30 missing values in 30 of 30 rows, in 'b'"),
+        (second(b=np.inf), errors.InfiniteValuesError, "30 infinite values in 30 rows, in 'b'"),
+        (second(b="x"), errors.ColumnTypeError, "'b' holds text"),
+        (second(b=pd.Timestamp("2020")), errors.ColumnTypeError, "'b'"),
+    ],
+)  # fmt: skip
+def test_a_chunk_that_does_not_fit_is_named(chunks, family, message):
+    raises(family, WHERE + ".*" + message, chunks)
+
+
+@pytest.mark.parametrize("kind", [sps.csr_array, sps.csc_array])
+def test_sparse_chunks_are_checked(kind):
+    for value, family in [(np.nan, errors.MissingValuesError), (np.inf, errors.InfiniteValuesError)]:
+        bad = HALVES[1].to_numpy(copy=True)
+        bad[4, 2] = value
+        raises(family, WHERE + "1 .*in 'x3'", [kind(HALVES[0].to_numpy()), kind(bad)])
+
+
+def test_a_chunk_that_is_no_table_is_named():
+    raises(errors.DataError, "^chunk 2 of the list of 2 chunks: Data of type int", [FRAME, 3])
+
+
+def test_the_file_is_named(tmp_path):
+    HALVES[0].to_parquet(tmp_path / "a.parquet")
+    HALVES[1].assign(b=np.nan).to_parquet(tmp_path / "b.parquet")
+    where = rf"^chunk 2 of Parquet file b.parquet in folder {tmp_path.name} \(rows 30 to 59\): 30 missing"
+    raises(errors.MissingValuesError, where, tmp_path)
+
+
+def test_sources_that_can_be_walked_only_once():
+    for once in [iter(HALVES), (piece for piece in HALVES), map(len, HALVES)]:
+        raises(errors.DataError, "walked over only once.*lambda", once)
+    held = iter(HALVES)
+    raises(errors.DataError, "the lambda function gave the same iterator again", lambda: held)
+
+
+def test_a_source_that_changes_between_passes():
+    sizes = iter([2, 2, 1])
+    fit = sp.spca(lambda: HALVES[: next(sizes)], k=1, card=2)
+    with pytest.raises(errors.DataError, match="gave 60 rows at first and 30 when it was walked over again"):
+        fit.scores.to_frame()
+
+
+@pytest.mark.parametrize("data", [lambda: [], [FRAME[:0]], [FRAME[:1]], [FRAME[:0], FRAME[:1]]])
+def test_too_few_rows(data):
+    raises(
+        errors.TooFewRowsError,
+        "^The (lambda function|list of . chunks?) has (no rows|. rows?); at least two",
+        data,
+    )
+
+
+def test_all_rows_dropped():
+    raises(errors.TooFewRowsError, "0 rows after 60 rows with missing", [FRAME.assign(a=np.nan)], na="drop")
+
+
+def test_an_empty_parquet_file_and_folder(tmp_path):
+    FRAME[:0].to_parquet(tmp_path / "x.parquet")
+    raises(errors.TooFewRowsError, "Parquet file x.parquet has 0 rows", tmp_path / "x.parquet")
+    (tmp_path / "folder").mkdir()
+    raises(errors.FileError, "no Parquet file.*It is empty", tmp_path / "folder")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    raises(errors.FileError, "There is no file .*none.parquet", tmp_path / "none.parquet")
+    (tmp_path / "text.parquet").write_text("a,b\n1,2\n" * 10)
+    raises(
+        errors.FileError,
+        "^Parquet file text.parquet cannot be read: .* whole Parquet file",
+        tmp_path / "text.parquet",
+    )
+    for nothing in ["nothing.csv", ""]:
+        raises(errors.DataError, "no such file.*read_csv", nothing)
+    (tmp_path / "there.csv").write_text("a,b\n1,2\n")
+    raises(errors.DataError, r"there\.csv'; a path must be.*chunksize", str(tmp_path / "there.csv"))
+    raises(
+        errors.FileError,
+        "the lambda function cannot be opened: .*none.csv",
+        lambda: pd.read_csv("none.csv", chunksize=9),
+    )
+
+
+def test_a_damaged_file_is_named_with_the_chunk(tmp_path):
+    path = tmp_path / "x.parquet"
+    FRAME.to_parquet(path, row_group_size=20, compression="gzip")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 4 : len(content) // 3] = b"\xff" * (len(content) // 3 - len(content) // 4)
+    path.write_bytes(content)
+    raises(errors.FileError, "^chunk . of Parquet file x.parquet cannot be read: .*whole Parquet file", path)
+
+
+def test_a_file_that_vanishes_between_passes(tmp_path):
+    path = tmp_path / "x.parquet"
+    FRAME.to_parquet(path)
+    fit = sp.spca(path, k=1, card=2)
+    path.unlink()
+    with pytest.raises(
+        errors.FileError, match=r"^chunk 1 of Parquet file x.parquet cannot be read: there is no"
+    ):
+        fit.scores.to_frame()
+
+
+def test_what_fails_in_a_function_of_the_user():
+    def broken():
+        yield HALVES[0]
+        raise OSError("the disk is gone")
+
+    raises(errors.FileError, "^chunk 2 of the function broken cannot be read: the disk is gone", broken)
+    raises(errors.DataError, "^The lambda function failed: ZeroDivisionError", lambda: 1 / 0)
+    raises(errors.DataError, "gave a value of type DataFrame", lambda: FRAME)
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("~ scale(a) + b", r"'scale\(a\)' learns from rows"),
+        ("~ poly(a, 2)", r"'poly\(a, 2\)' learns from rows"),
+        ("~ C(a) + b", r"'C\(a\)' learns from rows"),
+        ("~ I(a - a.mean()) + b", "depend on the other rows"),
+        ("~ np.cumsum(a) + b", r"'np.cumsum\(a\)' depend on the other rows"),
+    ],
+)
+def test_terms_that_need_more_than_their_row(formula, message):
+    raises(errors.FormulaError, message, HALVES, formula=formula)
+
+
+def test_options_that_streams_do_not_have():
+    raises(
+        errors.OptionError, "levels would be those of its first", HALVES, formula="~ a", categorical="dummy"
+    )
+    raises(errors.NoRowsError, "rows themselves", HALVES, method="rspca-l0")
+    raises(errors.FormulaError, "have no names", [FRAME.to_numpy()], formula="~ a")
+
+
+def test_weights_that_do_not_fit(tmp_path):
+    for n in [59, 61, 3]:
+        raises(
+            errors.WeightsError, f"weights has {n} values for 60 rows of the list", HALVES, weights=np.ones(n)
+        )
+    FRAME.to_parquet(tmp_path / "x.parquet")
+    raises(
+        errors.WeightsError,
+        "59 values for 60 rows of Parquet file",
+        tmp_path / "x.parquet",
+        weights=np.ones(59),
+    )
+    labelled = pd.Series(1.0, index=FRAME.index[::-1])
+    raises(errors.WeightsError, r"weights.to_numpy\(\)", HALVES, weights=labelled)
+    raises(errors.WeightsError, "of type int were given", HALVES, weights=3)
+    raises(errors.WeightsError, "negative", HALVES, weights=-np.ones(60))
+    holes = [FRAME.assign(a=FRAME["a"].where(FRAME.index < 1)), FRAME[:0]]
+    raises(errors.TooFewRowsError, "has 1 row after 59", holes, na="drop")
+    holes = [FRAME.assign(a=FRAME["a"].where(FRAME.index < 3))]
+    light = np.r_[np.full(3, 0.1), np.ones(57)]
+    raises(errors.WeightsError, "sum to 0.3", holes, na="drop", weights=light)
+
+
+# --- writing scores -------------------------------------------------------------------------------
+
+
+class FullDisk:
+    """A file on a disk that is full after some bytes."""
+
+    def __init__(self, file, room):
+        self._file, self._room = file, room
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._file.close()
+
+    def write(self, data):
+        self._room -= len(data)
+        if self._room < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self._file.write(data)
+
+
+@pytest.mark.parametrize("room", [0, 10, 600])
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, room):
+    fit = sp.spca(HALVES, k=2, card=2)
+    target = tmp_path / "scores.parquet"
+    target.write_text("before")
+    monkeypatch.setattr(disk, "open", lambda *given: FullDisk(given[0].open(given[1]), room), raising=False)
+    with pytest.raises(errors.FileError, match=r"scores.parquet cannot be written: No space left"):
+        fit.transform_to(target)
+    assert target.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.parquet"]
+
+
+def test_an_interrupt_leaves_what_was_there(tmp_path):
+    interrupted = []
+
+    def chunks():
+        yield HALVES[0]
+        if interrupted:
+            raise KeyboardInterrupt
+        yield HALVES[1]
+
+    fit = sp.spca(chunks, k=2, card=2)
+    interrupted.append(True)
+    for before in [None, "before"]:
+        target = tmp_path / "scores.parquet"
+        if before:
+            target.write_text(before)
+        with pytest.raises(KeyboardInterrupt):
+            fit.transform_to(target)
+        assert [path.read_text() for path in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_an_error_while_reading_is_no_error_of_writing(tmp_path):
+    sizes = iter([HALVES, HALVES, second(b=np.nan)])
+    fit = sp.spca(lambda: next(sizes), k=2, card=2)
+    with pytest.raises(errors.MissingValuesError, match=r"^chunk 2 of the lambda function"):
+        fit.transform_to(tmp_path / "scores.parquet")
+    FRAME.to_parquet(tmp_path / "x.parquet")
+    fit = sp.spca(tmp_path / "x.parquet", k=2, card=2)
+    (tmp_path / "x.parquet").unlink()
+    with pytest.raises(errors.FileError, match=r"^chunk 1 of Parquet file x.parquet cannot be read"):
+        fit.transform_to(tmp_path / "scores.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_source_is_not_written_over(tmp_path):
+    FRAME.to_parquet(tmp_path / "x.parquet")
+    np.save(tmp_path / "x.npy", FRAME.to_numpy())
+    (tmp_path / "folder").mkdir()
+    for data, target in [
+        (tmp_path / "x.parquet", tmp_path / "x.parquet"),
+        (tmp_path, tmp_path / "folder" / "scores.parquet"),
+        (np.load(tmp_path / "x.npy", mmap_mode="r"), tmp_path / "x.npy"),
+    ]:
+        with pytest.raises(errors.OptionError, match="is read from; give another"):
+            sp.spca(data, k=1, card=2).transform_to(target)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "x.npy", "x.parquet"]
+
+
+def test_parquet_without_pyarrow(tmp_path):
+    FRAME.to_parquet(tmp_path / "x.parquet")
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\nimport spcastat as sp\n"
+        f"try: sp.spca({str(tmp_path / 'x.parquet')!r}, k=1, card=2)\n"
+        "except sp.errors.OptionError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "need pyarrow, which is not installed: pip install pyarrow" in done.stdout

@@ -1,0 +1,204 @@
+"""Products with the covariance matrix of a stream: those of the matrix itself, in few passes."""
+
+import pickle
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sps
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spcastat as sp
+from spcastat.errors import ConvergenceWarning, OptionError
+from spcastat.operators import CrossProducts, Sums, prepare, standard_of
+from spcastat.streams import krylov
+from spcastat.streams.krylov import block_lanczos
+from spcastat.streams.operator import Products, StreamRows
+from spcastat.streams.recognise import open_stream
+
+
+def rows(n=150, p=40, shift=2.0):
+    """Columns of many scales."""
+    return np.random.default_rng(1).normal(size=(n, p)) * np.linspace(5, 0.1, p) + shift
+
+
+def cut(X, kind=np.asarray):
+    return [kind(X[:40]), kind(X[40:41]), kind(X[41:])]
+
+
+def opened(chunks, weights=None, center=True, scale=False):
+    """The operator of a stream, as a fit makes it."""
+    stream = open_stream(chunks, weights=weights)
+    found = stream.reduce(partial(Sums, stream.p), "sums")
+    sums = found.result
+    standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, range(stream.p))
+    return StreamRows(stream, sums, found.tally.positive, standard)
+
+
+WEIGHTS = np.random.default_rng(0).integers(0, 3, 150).astype(float)
+GIVEN = {"center": np.full(40, 1.5), "scale": np.linspace(1, 2, 40)}
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sps.csr_array, sps.csc_array], ids=["dense", "csr", "csc"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    "how", [{}, {"scale": True}, {"center": False}, GIVEN], ids=["mean", "sd", "none", "given"]
+)
+def test_products_are_those_of_the_matrix(kind, weights, how):
+    X = rows()
+    X[:, 7] = 3.0  # does not vary: variance zero, not rounding
+    if how.get("scale") is True:
+        X[0, 7] = 4.0
+    if weights is not None:
+        weights = np.where(np.arange(150) == 0, 1.0, weights)
+    op = opened(cut(X, kind), weights, **how)
+    _, gram = prepare(X, weights, how.get("center", True), how.get("scale", False), range(40))
+    V = np.random.default_rng(2).normal(size=(40, 3))
+    J = np.array([9, 2, 30])
+    size = gram.diagonal().max()
+    close = partial(np.testing.assert_allclose, rtol=0, atol=1e-12 * size)
+    close(op.dot(V), gram.dot(V), atol=1e-11 * size)
+    close(op.dot(V[:, 0]), gram.dot(V[:, 0]), atol=1e-11 * size)
+    close(op.diagonal(), gram.diagonal())
+    close(op.columns(J), gram.columns(J))
+    close(op.block(J), gram.block(J))
+    close(op.take(J).S, gram.take(J).S)
+    assert op.rank_limit == gram.rank_limit
+    assert op.total == pytest.approx(gram.total, rel=1e-13)
+    values, vectors = op.leading(3)
+    exact, exact_vectors = gram.leading(3)
+    np.testing.assert_allclose(values, exact, rtol=1e-10)
+    np.testing.assert_allclose(vectors, exact_vectors, atol=1e-6)
+
+
+def test_sparse_rows_far_from_zero_keep_their_digits():
+    X = rows(shift=1e6)
+    op, V = opened(cut(X, sps.csr_array)), np.eye(40)
+    # Rows of 1e6 are themselves rounded to 1e-10; the variances here are 0.01 to 25.
+    np.testing.assert_allclose(op.dot(V), np.cov(X.T), atol=1e-8)
+
+
+def test_single_precision_is_multiplied_in_double_precision():
+    X = rows().astype(np.float32)
+    for kind in [np.asarray, sps.csr_array]:
+        np.testing.assert_allclose(
+            opened(cut(X, kind)).dot(np.eye(40)), np.cov(X.T.astype(float)), atol=1e-11
+        )
+
+
+def test_products_are_not_asked_for_twice():
+    op, V = opened(cut(rows())), np.eye(40)[:, :2]
+    first = op.dot(V)
+    first[:] = 0.0
+    assert op.dot(V).any()
+    assert op.passes == 1
+    op.leading(3)
+    passes = op.passes
+    assert passes < 12
+    op.leading(2)
+    assert op.passes == passes
+
+
+@given(st.lists(st.integers(0, 60), max_size=4), st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None)
+def test_parts_add_up_to_the_whole_in_any_order(cuts, random):
+    X, w = rows(60, 5), np.arange(60.0) % 4
+    edges = [0, *sorted(cuts), 60]
+    V = np.random.default_rng(0).normal(size=(5, 2))
+    for begin in [partial(CrossProducts, 5), partial(Sums, 5), partial(Products, X.mean(axis=0), V)]:
+        parts = []
+        for start, stop in pairwise(edges):
+            part = pickle.loads(pickle.dumps(begin))()
+            part.add(X[start:stop], w[start:stop])
+            parts.append(pickle.loads(pickle.dumps(part)))
+        random.shuffle(parts)
+        total = begin()
+        for part in parts:
+            total.merge(part)
+        whole = begin()
+        whole.add(X, w)
+        for name in ["weight", "mean", "products", "squares", "result"]:
+            if hasattr(whole, name):
+                np.testing.assert_allclose(getattr(total, name), getattr(whole, name), rtol=1e-12, atol=1e-9)
+
+
+# --- leading pairs --------------------------------------------------------------------------------
+
+
+def spectrum(values, p=200):
+    """A matrix with these eigenvalues, and its eigenvectors."""
+    Q = np.linalg.qr(np.random.default_rng(5).normal(size=(p, p)))[0]
+    lam = np.zeros(p)
+    lam[: len(values)] = values
+    return (Q * lam) @ Q.T, Q
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        10 * 0.8 ** np.arange(200),
+        1.0 / (1 + np.arange(200)),
+        [5, 5, 5, 1, 1, 1],
+        [3.0],
+        np.r_[4, 3, 2, np.linspace(1, 0.01, 197)],
+    ],
+    ids=["geometric", "slow", "tied", "rank one", "spiked"],
+)
+def test_leading_values_are_exact(values):
+    S, _ = spectrum(values)
+    exact = np.linalg.eigvalsh(S)[::-1][:3]
+    count = []
+    found, V = block_lanczos(lambda B: count.append(1) or S @ B, 200, 3, 0, "x")
+    np.testing.assert_allclose(found, exact, atol=1e-10 * exact[0])
+    np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(S @ V, V * found, atol=1e-4 * exact[0])
+    assert len(count) <= 15
+
+
+def test_restarts_lose_nothing(monkeypatch):
+    S, _ = spectrum(1.0 / (1 + np.arange(200)))
+    monkeypatch.setattr(krylov, "BASIS", 200 * 40)
+    found, _ = block_lanczos(lambda B: S @ B, 200, 3, 0, "x")
+    np.testing.assert_allclose(found, [1, 1 / 2, 1 / 3], rtol=1e-10)
+
+
+def test_what_has_not_converged_says_so(monkeypatch):
+    S, _ = spectrum(1 + 1e-3 * np.linspace(1, 0, 200))
+    monkeypatch.setattr(krylov, "PASSES", 2)
+    with pytest.warns(ConvergenceWarning, match="of the stream are exact to .* after 2 passes"):
+        block_lanczos(lambda B: S @ B, 200, 3, 0, "the stream")
+
+
+# --- fits -----------------------------------------------------------------------------------------
+
+
+def wide(n=60, p=3100):
+    """More variables than a covariance matrix is formed for; three groups go together."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(n, p))
+    for i, size in enumerate([5, 4, 3]):
+        X[:, 10 * i : 10 * i + size] += size * rng.normal(size=(n, 1))
+    return X
+
+
+def test_a_fit_with_many_variables_is_that_in_memory():
+    X = wide()
+    fit = sp.spca([X[:25], X[25:]], k=3, card=[5, 4, 3])
+    assert isinstance(fit._source.op, StreamRows)
+    groups = [np.flatnonzero(fit.loadings[name].to_numpy()).tolist() for name in fit.components]
+    assert groups == [list(range(5)), list(range(10, 14)), list(range(20, 23))]
+    V = fit.loadings.to_numpy()
+    C = np.cov(X.T)
+    np.testing.assert_allclose(fit.variance["score variance"], np.diag(V.T @ C @ V), rtol=1e-10)
+    pca = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3] ** 2 / (len(X) - 1)
+    np.testing.assert_allclose(fit.variance["cumulative PCA"] * fit.total_variance, np.cumsum(pca), rtol=1e-9)
+    assert fit._source.op.passes < 40
+
+
+def test_methods_of_many_products_are_refused():
+    X = wide(30)
+    for options in [{"method": "zou", "card": 3}, {"variance": 0.5}]:
+        with pytest.raises(OptionError, match="bcd-l0"):
+            sp.spca([X], k=2, **options)

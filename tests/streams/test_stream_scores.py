@@ -1,0 +1,129 @@
+"""Scores and diagnostics of streams: the same numbers as in memory, in chunks, in files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import DataWarning, NewDataError, NoRowsError, OptionError
+
+RNG = np.random.default_rng(1)
+FRAME = pd.DataFrame(RNG.normal(size=(200, 5)) @ RNG.normal(size=(5, 5)) + 2, columns=list("abcde"))
+PIECES = [FRAME[:70], FRAME[70:71], FRAME[71:]]
+#: Sums in other pieces: rounding of some hundred additions.
+TOLERANCE = 1e-11
+
+
+@pytest.fixture
+def fits():
+    """One fit from chunks, one from the whole."""
+    return sp.spca(PIECES, k=2, card=3, scale=True), sp.spca(FRAME, k=2, card=3, scale=True)
+
+
+def test_scores_come_in_chunks_again_and_again(fits):
+    fit, whole = fits
+    for _ in range(2):
+        chunks = list(fit.scores)
+        assert [len(chunk) for chunk in chunks] == [70, 1, 129]
+        pd.testing.assert_frame_equal(pd.concat(chunks), whole.scores, rtol=TOLERANCE)
+    assert fit.scores.shape == (200, 2)
+    assert list(fit.scores.columns) == ["PC1", "PC2"]
+    text = repr(fit.scores)
+    for part in ["the list of 3 chunks", "200 rows x 2 components", "for chunk in scores", "to_frame()"]:
+        assert part in text
+
+
+def test_diagnostics_are_those_in_memory(fits):
+    fit, whole = fits
+    pd.testing.assert_frame_equal(fit.diagnostics(), whole.diagnostics(), rtol=1e-9, check_index_type=False)
+    pd.testing.assert_frame_equal(fit.diagnostics(PIECES), whole.diagnostics(FRAME), rtol=1e-9)
+    np.testing.assert_allclose(fit.limits(), whole.limits(), rtol=1e-9)
+    np.testing.assert_allclose(fit.correlations, whole.correlations, rtol=1e-9)
+
+
+def test_what_needs_the_rows_in_memory_says_so(fits):
+    fit, _ = fits
+    for ask in [
+        lambda: fit.biplot(),
+        lambda: fit.plot_scores(),
+        lambda: fit.residuals,
+        lambda: fit.augment(),
+    ]:
+        with pytest.raises(NoRowsError, match=r"needs the rows in memory.*transform\(sample\)"):
+            ask()
+
+
+def test_a_report_leaves_out_what_needs_the_rows(fits, tmp_path):
+    fits[0].report(tmp_path / "report.html")
+    assert "the list of 3 chunks" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_new_data_may_be_a_stream_and_have_more_columns(fits, tmp_path):
+    fit, whole = fits
+    more = FRAME.assign(z=1.0, a=FRAME["a"] + 1)[list("zedcba")]
+    more.to_parquet(tmp_path / "new.parquet", row_group_size=64)
+    for one in fits:
+        for new in [tmp_path / "new.parquet", [more[:100], more[100:]], lambda: iter([more])]:
+            pd.testing.assert_frame_equal(one.transform(new).to_frame(), whole.transform(more), rtol=1e-10)
+    assert fit.transform([more[:9], more[9:]]).shape == (200, 2)
+    with pytest.raises(NewDataError, match=r"^chunk 1 of the list of 1 chunk \(rows 0 to 199\): .* 'b'"):
+        fit.transform([FRAME.drop(columns="b")]).to_frame()
+
+
+def test_new_arrays_are_taken_by_position_with_a_warning(fits):
+    with pytest.warns(DataWarning, match="in the order of the fit"):
+        found = fits[0].transform([FRAME.to_numpy()]).to_frame()
+    pd.testing.assert_frame_equal(found, fits[1].scores, rtol=TOLERANCE)
+
+
+def test_scores_go_into_a_file(fits, tmp_path):
+    for one in fits:
+        one.transform_to(tmp_path / "scores.parquet")
+        found = pd.read_parquet(tmp_path / "scores.parquet")
+        pd.testing.assert_frame_equal(found, fits[1].scores, rtol=TOLERANCE)
+        assert isinstance(found.index, pd.RangeIndex)
+    fits[0].transform_to(str(tmp_path / "new.parquet"), FRAME[:5])
+    assert len(pd.read_parquet(tmp_path / "new.parquet")) == 5
+    fits[0].transform_to(tmp_path / "new.parquet", [FRAME[:5], FRAME[:7]])
+    assert len(pd.read_parquet(tmp_path / "new.parquet")) == 12
+    fits[1].transform_to(tmp_path / "new.parquet", lambda: [])
+    assert pd.read_parquet(tmp_path / "new.parquet").shape == (0, 2)
+
+
+def test_labels_go_along_even_if_the_first_chunk_has_none(tmp_path):
+    target = tmp_path / "scores.parquet"
+    named = FRAME.set_axis([f"r{i}" for i in range(200)])
+    sp.spca([named[:50], named[50:]], k=2, card=3).transform_to(target)
+    assert list(pd.read_parquet(target).index) == list(named.index)
+    holes = FRAME.copy()
+    holes.loc[100, "a"] = np.nan
+    sp.spca([holes[:50], holes[50:]], k=2, card=3, na="drop").transform_to(target)
+    assert list(pd.read_parquet(target).index) == [i for i in range(200) if i != 100]
+
+
+def test_a_fit_is_saved_without_scores_that_are_not_in_memory(fits, tmp_path):
+    fit, whole = fits
+    fit.save(tmp_path / "fit")
+    again = sp.load(tmp_path / "fit")
+    assert str(again) == str(fit)
+    pd.testing.assert_frame_equal(again.loadings, fit.loadings)
+    pd.testing.assert_frame_equal(again.transform(FRAME), whole.scores, rtol=TOLERANCE)
+    again.transform_to(tmp_path / "scores.parquet", PIECES)
+    with pytest.raises(NoRowsError):
+        again.scores  # noqa: B018
+    with pytest.raises(OptionError, match=r"fit.transform_to\(path\)"):
+        fit.save(tmp_path / "other", scores=True)
+    whole.save(tmp_path / "whole")
+    pd.testing.assert_frame_equal(sp.load(tmp_path / "whole").scores, whole.scores)
+
+
+def test_a_fit_with_a_formula_is_saved(tmp_path):
+    fit = sp.spca(PIECES, k=1, card=2, formula="~ a + I(b**2) + c")
+    fit.save(tmp_path / "fit")
+    again = sp.load(tmp_path / "fit").transform(PIECES).to_frame()
+    pd.testing.assert_frame_equal(again, fit.scores.to_frame())
+
+
+def test_refit_walks_over_the_source_again(fits):
+    fit, whole = fits
+    np.testing.assert_allclose(fit.refit(card=2).loadings, whole.refit(card=2).loadings, atol=TOLERANCE)
