@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,12 @@ from spcastat.engine import Plan, choose_method, make_plan, run
 from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
 from spcastat.intake import looks_like_covariance
 from spcastat.progress import listening
-from spcastat.results import SpcaPath, SpcaResult, call_text
+from spcastat.results import SpcaResult, call_text
 from spcastat.results.opening import open_covariance, open_rows
-from spcastat.select import fit_path, path_cards, with_card
 from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
+
+if TYPE_CHECKING:
+    from spcastat.results.path import SpcaPath
 
 __all__ = ["methods", "spca", "spca_cov", "spca_path"]
 
@@ -117,11 +119,11 @@ def spca(
     take each row for itself. Methods that take nothing but data are refused, and with more than 3000
     variables all but "bcd-l0" with `card`.
 
-    With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` is screened:
-    it searches among the variables of largest variance, exchanges single variables until none improves the
-    fit, and verifies the result against all variables, bringing in those of which it cannot exclude that they
-    would enter. The summary says what was proven. ``screen=False`` searches among all variables, a number
-    begins with so many.
+    With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` is
+    screened: it searches among the variables of largest variance, exchanges single variables until none
+    improves the fit, and verifies the result against all variables, bringing in those of which it cannot
+    exclude that they would enter. The summary says what was proven. ``screen=False`` searches among all
+    variables, a number begins with so many.
 
     Examples
     --------
@@ -276,6 +278,9 @@ def spca_path(
     >>> path.table["nonzeros"].tolist()
     [1, 4, 7]
     """
+    from spcastat.results.path import SpcaPath  # not every fit is a path
+    from spcastat.select import fit_path, path_cards, with_card
+
     with listening(progress):
         k = whole_number("k", k, 1, error=ComponentsError)
         if covariance is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import numbers
 import warnings
@@ -15,6 +14,8 @@ from spcastat.errors import OptionError
 
 def nearest(word: object, names: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the name closest to `word`, or an empty string."""
+    import difflib  # only once something is misspelt
+
     found = difflib.get_close_matches(str(word), [str(name) for name in names], n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
 

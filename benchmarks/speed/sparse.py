@@ -70,7 +70,7 @@ def kos_times(path: str | None) -> dict[str, Any]:
 
 def kos_memory(path: str | None) -> dict[str, float]:
     """Return what one fit holds beyond its data."""
-    sp.spca(counts(200, 300, 2000), 2, 3)  # so that everything is imported
+    sp.spca(counts(600, 4000, 20_000), 2, 5)  # on the same route, so that everything is imported
     X = _kos(path)
     return {"data": megabytes(X), "beyond": beyond(lambda: sp.spca(X, 6, 50))}
 

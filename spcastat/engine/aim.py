@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.engine.order import settle
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search import Optima, improve, thin_out
+from spcastat.search.optima import Optima
 from spcastat.solvers import Solution
 
 #: objective -> its name in a header.
@@ -74,6 +74,8 @@ def searched(
     op: Operator, solution: Solution, aim: Aim, rng: np.random.Generator
 ) -> tuple[Solution, list[Optimum]]:
     """Search jointly from the solution for a larger objective at the same cardinalities."""
+    from spcastat.search.improve import improve  # as slow to import as a small fit
+
     V, value, optima = improve(op, [solution.V], aim.objective, aim.patience, rng)
     better = replace(
         solution,
@@ -90,6 +92,8 @@ def thinned(
     op: Operator, solution: Solution, aim: Aim, goal: float, rng: np.random.Generator
 ) -> tuple[Solution, list[Optimum]]:
     """Search jointly for the fewest nonzeros whose adjusted variance stays at `goal`, in variance units."""
+    from spcastat.search.improve import thin_out
+
     V, value = thin_out(op, solution.V, goal / op.total, aim.patience, rng)
     fewer = replace(
         solution,

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import listed, one_of, real_number, whole_number
+from spcastat.engine.aim import NAMES
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
-from spcastat.search import OBJECTIVES
-from spcastat.solvers.thresholding import ROTATIONS
 
 #: (value, k, p) -> the value that the solver gets.
 Check = Callable[[Any, int, int], Any]
@@ -110,13 +109,19 @@ def _count(name: str) -> Check:
     return lambda value, k, p: whole_number(name, value, 1)
 
 
+def _rotation(value: Any, k: int, p: int) -> str:
+    from spcastat.solvers.thresholding import ROTATIONS
+
+    return one_of("rotation", value, ROTATIONS)
+
+
 #: option -> function (value, k, p) -> the checked value that the solver gets.
 CHECKS: dict[str, Check] = {
     "card": cardinalities,
     "t": _numbers("t", 1.0, lambda p: float(np.sqrt(p))),
     "penalty": _numbers("penalty", 0.0, lambda p: np.inf),
     "threshold": _numbers("threshold", 0.0, lambda p: 1.0),
-    "rotation": lambda value, k, p: one_of("rotation", value, ROTATIONS),
+    "rotation": _rotation,
     "mu": _numbers("mu", np.finfo(float).tiny, lambda p: np.inf),
     "orth": _flag("orth"),
     "epsilon": lambda value, k, p: real_number("epsilon", value, 0.0, 1.0, open_low=True),
@@ -140,7 +145,7 @@ CHECKS: dict[str, Check] = {
     "sweeps": _count("sweeps"),
     "start": lambda value, k, p: one_of("start", value, ("ones", "svd")),
     "n_init": _count("n_init"),
-    "objective": lambda value, k, p: one_of("objective", value, OBJECTIVES),
+    "objective": lambda value, k, p: one_of("objective", value, NAMES),
     "search": lambda value, k, p: one_of("search", value, ("single", "joint")),
     "patience": _count("patience"),
     "screen": _screen,

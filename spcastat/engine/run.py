@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spcastat.engine.aim import Aim, chosen, searched, thinned
+from spcastat.engine.candidates import candidates_to_begin
 from spcastat.engine.order import settle
-from spcastat.engine.screening import Screening, candidates_to_begin, screened
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.measures import adjusted_variances
@@ -16,8 +17,9 @@ from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.progress import Advance, stage
 from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
 from spcastat.solvers.base import Component, Progress
-from spcastat.solvers.bcd import BCD
-from spcastat.solvers.greedy import Controlled
+
+if TYPE_CHECKING:
+    from spcastat.engine.screening import Screening
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,9 @@ def run(
     if rank < k:
         raise ComponentsError(_too_many(k, rank))
     if size is not None:
+        from spcastat.engine.screening import screened  # as slow to import as a small fit
+        from spcastat.solvers.bcd import BCD
+
         assert isinstance(solver, BCD)
         assert aim is not None
         found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts, aim=aim)
@@ -111,8 +116,7 @@ def run(
         if isinstance(solver, JointSolver):
             solution, optima = searched(op, solution, aim, rng)
         else:
-            assert isinstance(solver, Controlled)
-            goal = solver.goal(values)
+            goal = solver.goal(values)  # type: ignore[attr-defined]  # "controlled", the one that has this search
             solution, optima = thinned(op, solution, aim, goal, rng)
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}

@@ -11,25 +11,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.engine.aim import NAMES, Aim, Optimum
+from spcastat.engine.candidates import FEWEST
 from spcastat.engine.starts import starting_loadings
-from spcastat.errors import OptionError
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.progress import stage
-from spcastat.search import Optima, improve
+from spcastat.search.improve import improve
+from spcastat.search.optima import Optima
 from spcastat.search.outside import enlarged, entering, peaks_of
 from spcastat.search.swaps import polish
-from spcastat.solvers import Solution, Solver
+from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD
 
-#: Candidates to begin with: so many for each nonzero loading, and at least so many.
-PER_NONZERO, FEWEST = 2, 200
 #: Sweeps end at this tolerance, or the larger one of the call: swaps go on from there.
 ROUGH = 1e-5
-#: With more nonzeros than this in all, nothing is screened unless asked for.
-NONZEROS = GRAM_ORDER // 3
 #: At most this share of the candidates (but always FEWEST) is brought in by a round.
 SHARE = 0.5
 
@@ -85,54 +82,6 @@ class Screened:
     screening: Screening
     sub: Gram
     candidates: np.ndarray
-
-
-def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | None:
-    """Return the number of candidates to begin with; None where the search shall run on all variables.
-
-    Raises
-    ------
-    OptionError
-        Where the data can only be screened, and the method has no screening or the call refuses it.
-    """
-    asked = None if aim is None else aim.screen
-    must = getattr(op, "out_of_core", False)
-    if not (aim is not None and aim.objective == "pev" and isinstance(solver, BCD)) or not _can(solver):
-        if must:
-            raise OptionError(
-                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory a fit must be "
-                "screened, which only method='bcd-l0' with card=, objective='pev' and without nonneg can. "
-                "Use it, or give the data in memory."
-            )
-        return None
-    if asked is False:
-        if must:
-            raise OptionError(
-                f"screen=False was given, but with {op.p} variables (more than {GRAM_ORDER}) that are not in "
-                "memory a fit must be screened; leave screen out, or give the data in memory."
-            )
-        return None
-    assert solver.card is not None
-    nonzeros = sum(solver.card)
-    if asked is None and not must and (_few(op) or nonzeros > NONZEROS):
-        return None
-    if asked is None or asked is True:
-        asked = min(max(FEWEST, PER_NONZERO * nonzeros), GRAM_ORDER)
-        asked = max(asked, *solver.card)
-    if asked < max(solver.card) or asked > GRAM_ORDER:
-        raise OptionError(
-            f"A screened fit begins with {asked} variables, but a component of {max(solver.card)} nonzeros "
-            f"needs as many as that, and there may be at most {GRAM_ORDER}. Give a smaller card."
-        )
-    return min(asked, op.p)
-
-
-def _few(op: Operator) -> bool:
-    return isinstance(op, Gram) or op.p <= GRAM_ORDER
-
-
-def _can(solver: BCD) -> bool:
-    return solver.norm == "l0" and solver.card is not None and not solver.nonneg
 
 
 def screened(

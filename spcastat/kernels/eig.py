@@ -10,8 +10,9 @@ from spcastat.kernels.ties import flip_signs, levelled, tie_width
 
 #: Up to this order LAPACK is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
-#: Up to this order all pairs cost about as much as a few, and scipy.linalg need not be imported.
-WHOLE_ORDER = 150
+#: Up to this order all pairs are had from NumPy: they cost little more than a few, scipy.linalg need not be
+#: imported, and its threads and those of NumPy do not wait for one another (up to ten times as long).
+WHOLE_ORDER = 250
 #: An axis must have this share of its length in a group's space, beside the axes before it, to count.
 AXIS = 1e-3
 #: Up to so many entries, those of a vector are levelled; among more of them chance neighbours come too close.
@@ -40,7 +41,11 @@ def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
             values, vectors = eigh(S, subset_by_index=[p - m, p - 1])
         values, vectors = values[::-1], vectors[:, ::-1]
-        if m == p or values[-1] < values[k - 1] - tie_width(values[k - 1], values[0]):
+        apart = np.flatnonzero(values[k:] < values[k - 1] - tie_width(values[k - 1], values[0]))
+        if apart.size:
+            last = k + int(apart[0])
+            return values[:last], vectors[:, :last]
+        if m == p:
             return values, vectors
         m = min(2 * m, p)
 

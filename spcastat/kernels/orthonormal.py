@@ -24,16 +24,16 @@ def orthonormalise(T: np.ndarray, dependent: float = DEPENDENT) -> tuple[np.ndar
     remainder : ndarray of shape (k,)
         Length of what is left of each column after those before it: the diagonal of R in T = QR.
     """
-    k = T.shape[1]
-    Q = np.zeros(T.shape)
-    remainder = np.zeros(k)
-    for j in range(k):
-        q = T[:, j].astype(float)
+    columns = np.array(T.T, dtype=float, order="C")
+    Q = np.zeros(columns.shape)  # one row a column: contiguous
+    remainder = np.zeros(len(columns))
+    for j, q in enumerate(columns):
         length = np.linalg.norm(q)
-        for _ in range(2):
-            q = q - Q[:, :j] @ (Q[:, :j].T @ q)
+        if j:
+            for _ in range(2):
+                q = q - (Q[:j] @ q) @ Q[:j]
         left = np.linalg.norm(q)
         if left > dependent * length:
-            Q[:, j] = q / left
+            Q[j] = q / left
             remainder[j] = left
-    return Q, remainder
+    return Q.T, remainder

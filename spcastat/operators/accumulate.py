@@ -13,7 +13,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.blocks import row_blocks
+from spcastat.operators.blocks import BLOCK, row_blocks
+from spcastat.operators.inplace import add_outer
 from spcastat.operators.sparse_sums import sparse_sums
 
 #: Columns with all means within this many standard deviations of zero are multiplied as they are: that costs
@@ -21,6 +22,8 @@ from spcastat.operators.sparse_sums import sparse_sums
 NEAR = 10.0
 #: Rows by which that is judged.
 SAMPLE = 1000
+#: Sparse rows are made dense in slabs of no more numbers than half of those stored, but at least so many.
+SMALL_SLAB = 100_000
 #: Rows that need no copy are multiplied in blocks of about this many numbers.
 LARGE_BLOCK = 50_000_000
 
@@ -114,12 +117,13 @@ class CrossProducts:
             self._add(X[rows], None if weights is None else weights[rows])
 
     def merge(self, other: CrossProducts) -> None:
-        self._join(other.weight, other.mean, other.products.copy())
+        self._join(other.weight, other.mean, other.products if self.weight else other.products.copy())
 
     def about(self, centre: np.ndarray) -> np.ndarray:
-        """Return the cross-products about `centre`, shape (p,), instead of the means."""
-        away = self.mean - centre
-        return self.products + np.outer(away, away * self.weight)
+        """Return a copy of the cross-products, about `centre`, shape (p,), instead of the means."""
+        S = self.products.copy()
+        add_outer(S, self.mean - centre, self.weight)
+        return S
 
     def _add_sparse(self, X: Any, weights: np.ndarray | None) -> None:
         """Add sparse rows, some at a time as a dense block."""
@@ -128,7 +132,8 @@ class CrossProducts:
             X = (X if self.columns is None else X[:, self.columns]).tocsr()
         else:
             late = self.columns
-        for rows in row_blocks(X.shape[0], len(self.mean)):
+        size = min(BLOCK, max(SMALL_SLAB, X.nnz // 2))
+        for rows in row_blocks(X.shape[0], len(self.mean), size):
             slab = X[rows] if late is None else X[rows][:, late]
             self._add(slab.toarray(), None if weights is None else weights[rows])
 
@@ -137,7 +142,7 @@ class CrossProducts:
             n = len(X)
             mean = np.ones(n) @ X / n
             products = X.T @ X
-            products -= np.outer(mean, mean) * n
+            add_outer(products, mean, -float(n))
             self._plain = _is_near(mean, np.diag(products) / n)
             if self._plain:
                 self._join(n, mean, products)
@@ -152,8 +157,11 @@ class CrossProducts:
             return
         total = self.weight + weight
         away = mean - self.mean
-        products += np.outer(away, away * (self.weight * weight / total))
-        self.products += products
+        if self.weight:
+            self.products += products
+            add_outer(self.products, away, self.weight * weight / total)
+        else:
+            self.products = products
         self.mean = self.mean + away * (weight / total)
         self.weight = total
 

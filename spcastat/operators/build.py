@@ -14,6 +14,7 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred
 from spcastat.operators.base import Operator
 from spcastat.operators.gram import Gram
+from spcastat.operators.inplace import scale_outer
 from spcastat.operators.rows import DenseRows, SparseRows
 from spcastat.operators.sparse_sums import sparse_squares
 from spcastat.operators.standardise import Standardisation, is_constant
@@ -210,11 +211,11 @@ def _rank_limit(positive: int, standard: Standardisation) -> int:
 
 
 def _gram(products: CrossProducts, positive: int, standard: Standardisation) -> Gram:
-    S = products.products if standard.centring == "mean" else products.about(standard.mean)
-    S = S / (products.weight - 1.0)
+    S = products.products.copy() if standard.centring == "mean" else products.about(standard.mean)
+    S /= products.weight - 1.0
     still = is_constant(standard.mean, np.diag(S))
     if standard.scaling != "none":
-        S /= np.outer(standard.scale, standard.scale)
+        scale_outer(S, 1.0 / standard.scale)
     if still.any():
         S[still], S[:, still] = 0.0, 0.0
     return Gram(S, _rank_limit(positive, standard))

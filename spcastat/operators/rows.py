@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,15 +13,16 @@ from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.operators.accumulate import CrossProducts
 from spcastat.operators.base import Operator, lanczos_start
 from spcastat.operators.blocks import row_blocks
+from spcastat.operators.inplace import add_outer, add_outers, scale_outer
 from spcastat.operators.sparse_products import product
 from spcastat.operators.sparse_sums import sparse_squares
 
-#: Up to this many rows (or variables) the smaller cross-product matrix is formed for the leading pairs.
-SMALL_SIDE = 3 * DENSE_ORDER
 #: Sparse rows with more than this share of stored entries are multiplied as dense blocks.
-FULL = 0.05
+FULL = 0.08
 #: More columns than this are not copied from rows held one by one, but multiplied some rows at a time.
 SLAB = 50
+#: Numbers that are held as a sparse product at once.
+PRODUCTS = 30_000
 #: Sparse rows with a mean beyond this many standard deviations are centred block by block for products.
 FAR_MEAN = 100.0
 
@@ -39,6 +40,8 @@ class Rows(Operator):
 
     n: int
     root_weights: np.ndarray
+    #: Up to this many rows (or variables) the smaller cross-product matrix is formed for the leading pairs.
+    small_side: ClassVar[int] = 3 * DENSE_ORDER
 
     @abstractmethod
     def forward(self, V: np.ndarray) -> np.ndarray:
@@ -61,7 +64,7 @@ class Rows(Operator):
         return self.dot(selector)
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        if min(self.n, self.p) > SMALL_SIDE:
+        if min(self.n, self.p) > self.small_side:
             if self.n >= self.p:
                 return super().leading(k, seed)
             values, left = top_lanczos(
@@ -143,6 +146,8 @@ class SparseRows(Rows):
         The diagonal of S where it is known.
     """
 
+    small_side = DENSE_ORDER  # products with sparse rows are cheap, and their cross-products are not sparse
+
     def __init__(
         self,
         X: Any,
@@ -192,9 +197,9 @@ class SparseRows(Rows):
         return (self.multiplier * (raw.T - np.multiply.outer(weighted.sum(axis=0), self.mean))).T
 
     def block(self, J: np.ndarray) -> np.ndarray:
-        if len(J) > SLAB and self.X.format == "csr":
-            return self._dense_gram(J)
-        return self.take(J).gram()
+        if self.X.format == "csr" and len(J) <= SLAB:
+            return self.take(J).gram()
+        return self._gram(np.asarray(J))
 
     def take(self, J: np.ndarray) -> SparseRows:
         known = self.__dict__.get("_variances")
@@ -212,23 +217,39 @@ class SparseRows(Rows):
 
     def gram(self) -> np.ndarray:
         """Return S as a dense array, shape (p, p)."""
-        weights, share = self._row_weights
-        if self._far_from_zero() or self.X.nnz > FULL * self.n * self.p:
-            return self._dense_gram(np.arange(self.p))
-        linear = product(self.X.T, np.ones(self.n) if weights is None else weights)
-        heavy = self.X if weights is None else self.X.multiply(weights[:, None])
-        S = (self.X.T @ heavy).toarray().astype(float, copy=False)
-        total = self.n if weights is None else weights.sum()
-        S -= np.outer(linear, self.mean) + np.outer(self.mean, linear)
-        S += total * np.outer(self.mean, self.mean)
-        return S * share * np.outer(self.multiplier, self.multiplier)
+        return self._gram(np.arange(self.p))
 
-    def _dense_gram(self, J: np.ndarray) -> np.ndarray:
-        """Return S[J, J], from dense blocks of some rows at a time."""
+    def _gram(self, J: np.ndarray) -> np.ndarray:
+        """Return S[J, J], from sparse products or, where those cost more, from dense blocks of rows."""
         weights, share = self._row_weights
-        sums = CrossProducts(len(J), columns=J)
-        sums.add(self.X, weights)
-        return sums.about(self.mean[J]) * share * np.outer(self.multiplier[J], self.multiplier[J])
+        mean = self.mean[J]
+        if self._as_dense(J):
+            sums = CrossProducts(len(J), columns=J)
+            sums.add(self.X, weights)
+            S = sums.products
+            add_outer(S, sums.mean - mean, sums.weight)
+        else:
+            heavy = self.X[:, J].tocsr()
+            if weights is not None:
+                heavy = heavy.multiply(weights[:, None]).tocsr()
+            linear = product(heavy.T, np.ones(self.n))
+            S = np.empty((len(J), len(J)))
+            for some in row_blocks(len(J), len(J), PRODUCTS):
+                S[some] = (self.X[:, J[some]].T @ heavy).toarray()
+            add_outers(S, linear, mean, -1.0)
+            add_outer(S, mean, self.n if weights is None else float(weights.sum()))
+        scale_outer(S, self.multiplier[J] * np.sqrt(share))
+        return S
+
+    def _as_dense(self, J: np.ndarray) -> bool:
+        """Return whether S[J, J] is had better from dense blocks of rows.
+
+        It is where there are few zeros, where raw products lose digits that centred ones keep, in single
+        precision, in which sparse products would be summed, and where columns are not at hand.
+        """
+        if self.X.dtype != np.float64 or self.X.format == "csr" or self._far_from_zero(J):
+            return True
+        return int(np.diff(self.X.indptr)[J].sum()) > FULL * self.n * len(J)
 
     def _row_products(self) -> np.ndarray:
         """Return Y Y' as a dense array, shape (n, n)."""
@@ -245,7 +266,8 @@ class SparseRows(Rows):
         raw = (scaled @ scaled.T).toarray() - np.add.outer(cross, cross) + shift @ shift
         return raw * np.outer(root, root)
 
-    def _far_from_zero(self) -> bool:
-        """Return whether raw products would lose digits that centred ones keep."""
-        squares = (self.mean * self.multiplier) ** 2
-        return bool(np.any(squares > FAR_MEAN**2 * self._variances))
+    def _far_from_zero(self, J: np.ndarray | None = None) -> bool:
+        """Return whether raw products of the variables J lose digits that centred ones keep."""
+        some = slice(None) if J is None else J
+        squares = (self.mean[some] * self.multiplier[some]) ** 2
+        return bool(np.any(squares > FAR_MEAN**2 * self._variances[some]))

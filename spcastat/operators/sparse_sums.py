@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-#: Stored entries that are worked on at once.
-PIECE = 2_000_000
+#: Stored entries that are worked on at once: so many, or a few for each column.
+PIECE, PER_COLUMN = 100_000, 10
 
 
 def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
@@ -53,8 +53,9 @@ def sparse_squares(X: Any, weights: np.ndarray | None, centre: np.ndarray) -> np
 def _pieces(X: Any, weights: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
     """Yield column, weight (None for ones) and value of the stored entries."""
     columns_first = X.format == "csc"
-    for start in range(0, len(X.data), PIECE):
-        stop = min(start + PIECE, len(X.data))
+    size = max(PIECE, PER_COLUMN * X.shape[1])
+    for start in range(0, len(X.data), size):
+        stop = min(start + size, len(X.data))
         inner = X.indices[start:stop]
         if columns_first or weights is not None:
             outer = _outer(X.indptr, start, stop)

@@ -20,7 +20,7 @@ from spcastat.results.exported import write_scores
 from spcastat.results.moments import Moments
 from spcastat.results.record import Record
 from spcastat.results.source import Source
-from spcastat.streams.recognise import open_stream
+from spcastat.streams import open_stream
 
 
 class Core:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,10 @@ from spcastat.intake import replay
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.results import diagnostics as numbers
 from spcastat.results.core import Core
-from spcastat.streams.base import Stream
-from spcastat.streams.recognise import open_stream
+from spcastat.streams import open_stream
+
+if TYPE_CHECKING:
+    from spcastat.streams.base import Stream
 
 #: Residuals of sparse data are dense: beyond this many numbers (400 MB) they are refused.
 MOST_RESIDUALS = 50_000_000

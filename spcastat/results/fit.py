@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from spcastat.certify import certify
 from spcastat.config import real_number, whole_number
 from spcastat.engine import Fit, Plan
 from spcastat.errors import NoRowsError
@@ -113,6 +112,8 @@ class SpcaResult(Described):
             )
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
         nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
+        from spcastat.certify import certify  # only who proves imports the proofs
+
         with listening(progress):
             found = certify(self._source.op, self._V, time_limit=limit, max_nodes=nodes)
         table = pd.DataFrame([dataclasses.asdict(one) for one in found], index=self.components)

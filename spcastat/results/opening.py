@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,9 +26,10 @@ from spcastat.operators import (
 )
 from spcastat.operators.build import GRAM_ORDER
 from spcastat.results.source import Source
-from spcastat.streams.base import Stream
-from spcastat.streams.operator import StreamRows
-from spcastat.streams.recognise import open_stream
+from spcastat.streams import open_stream
+
+if TYPE_CHECKING:
+    from spcastat.streams.base import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,8 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
             sums, tally = counted.result, counted.tally
             tally.require_enough(stream.title)
             standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, columns)
+            from spcastat.streams.operator import StreamRows
+
             op = StreamRows(stream, sums, tally.positive, standard)
         if not np.isfinite(op.total):
             raise _too_large()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import platform
+import sys
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from spcastat.engine import Fit, Plan
 from spcastat.results.source import Source
 from spcastat.solvers import ADVICE
 
-#: The packages whose versions a record names.
+#: The packages whose versions a record names, where they took part.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
 #: Starts whose objective lies within this share of the best have reached it.
@@ -156,22 +156,14 @@ def _ordered(options: dict[str, Any], order: np.ndarray) -> dict[str, Any]:
     return {**options, **{name: [value[j] for j in order] for name, value in several.items()}}
 
 
-@cache
-def _versions() -> dict[str, str]:
-    from importlib import metadata  # as slow to import as a fit of small data
-
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that take part: those that are imported by now."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "unknown"
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if version is not None:
+            found[name] = str(version)
     return found
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that take part in a fit."""
-    return dict(_versions())
 
 
 def _reached(objectives: np.ndarray, best: float) -> int:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.intake import Spec
 from spcastat.operators import Operator, Standardisation
-from spcastat.streams.base import Stream
+
+if TYPE_CHECKING:
+    from spcastat.streams.base import Stream
 
 
 @dataclass(frozen=True, eq=False)

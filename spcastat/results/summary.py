@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from spcastat.results.record import Record
-from spcastat.tables import Document, loadings_table, render, variance_table
+
+if TYPE_CHECKING:
+    from spcastat.tables import Document
 
 #: Scores with a larger correlation are worth a note.
 CORRELATED = 0.1
@@ -36,19 +39,24 @@ class Summary:
 
     def as_text(self, width: int = 80) -> str:
         """Return plain text in lines of at most `width` characters."""
-        return render(self._document, "text", width)
+        return self._rendered("text", width)
 
     def as_html(self) -> str:
         """Return an HTML fragment without external resources; names are escaped."""
-        return render(self._document, "html")
+        return self._rendered("html")
 
     def as_latex(self) -> str:
         """Return LaTeX that needs the package booktabs; names are escaped."""
-        return render(self._document, "latex")
+        return self._rendered("latex")
 
     def as_markdown(self) -> str:
         """Return Markdown with pipe tables."""
-        return render(self._document, "markdown")
+        return self._rendered("markdown")
+
+    def _rendered(self, kind: str, width: int = 80) -> str:
+        from spcastat.tables import render
+
+        return render(self._document, kind, width)
 
     def __repr__(self) -> str:
         return self.as_text()
@@ -79,6 +87,8 @@ def summarise(
         Of the variables.
     digits, max_rows : int
     """
+    from spcastat.tables import Document, loadings_table, variance_table  # only for what is printed
+
     largest = largest_with_another(correlation)
     document = Document(
         title=_title(record, variance["cardinality"]),

@@ -21,6 +21,8 @@ GAIN = 1e-9
 ROUNDING = 1e-13
 #: A loading below this, or an eigenvalue this close to the largest, makes the test of a swap uncertain.
 UNSURE = 1e-6
+#: Steps of a bracket; what is left of it is on the safe side.
+HALVINGS = 30
 
 
 class Beside:
@@ -47,6 +49,10 @@ class Beside:
         """Return A[J, K]."""
         Q, half = self.Q, self.half
         return self.S[np.ix_(J, K)] - half[J] @ Q[K].T - Q[J] @ half[K].T
+
+    def along(self, J: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return A[:, J] v."""
+        return v @ self.S[J] - self.half @ (v @ self.Q[J]) - self.Q @ (v @ self.half[J])
 
     def B(self, J: np.ndarray, K: np.ndarray) -> np.ndarray:
         """Return B[J, K]."""
@@ -152,7 +158,7 @@ class Peak:
             return np.zeros(len(self.support))
         squares = self.U**2
         low, high = np.zeros(len(squares)), np.full(len(squares), self.gaps[-1])
-        for _ in range(60):
+        for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             below = self.gaps - middle[:, None]
             rest = (squares[:, :-1] / np.maximum(below, 1e-300)).sum(axis=1)

@@ -189,7 +189,7 @@ def enlarged(op: Operator, S: np.ndarray | None, before: np.ndarray, after: np.n
     new = np.setdiff1d(after, before)
     if S is None or new.size > FEW:
         block = op.block(after)
-        return 0.5 * (block + block.T)
+        return 0.5 * (block + block.T) if (block != block.T).any() else block
     block = np.empty((after.size, after.size))
     old, places = np.searchsorted(after, before), np.searchsorted(after, new)
     block[np.ix_(old, old)] = S

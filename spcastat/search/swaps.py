@@ -96,14 +96,17 @@ def _ratio(beside: Beside, v: np.ndarray, support: np.ndarray) -> float:
 def _swapped(beside: Beside, peak: Peak) -> Peak | None:
     """Return the peak after swaps that raise the gain, if there are any, the most promising first."""
     J = peak.support
-    entering = np.setdiff1d(np.arange(len(beside.S)), J)
+    others = np.ones(len(beside.S), dtype=bool)
+    others[J] = False
+    entering = np.flatnonzero(others)
     if entering.size == 0:
         return None
-    cross = beside.A(J, entering)
     variances, free = beside.corners(entering)
-    some = beside.Q[entering].any(axis=1) | possible_for(peak, peak.U[:, -1] @ cross, variances)
+    scores = beside.along(J, peak.U[:, -1])[entering]
+    some = beside.Q[entering].any(axis=1) | possible_for(peak, scores, variances)
     entering = entering[some]
-    short, rise = slack(peak, cross[:, some], beside.B(J, entering), variances[some], free[some])
+    cross = beside.A(J, entering)
+    short, rise = slack(peak, cross, beside.B(J, entering), variances[some], free[some])
     out, into = np.nonzero(short < -peak.least)
     if out.size == 0:
         return None

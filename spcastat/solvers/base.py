@@ -124,6 +124,14 @@ class Solver(ABC):
     #: Whether that quantity is a variance, so that its share of the total variance says something.
     in_variance_units: ClassVar[bool] = True
 
+    @property
+    def screenable(self) -> bool:
+        """Whether a fit may be searched for among some of the variables, and verified against all.
+
+        Then ``card`` says how many nonzeros there are, and explained variance is what the solver maximises.
+        """
+        return False
+
 
 class JointSolver(Solver):
     """A solver of all components together."""

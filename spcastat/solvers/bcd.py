@@ -62,6 +62,10 @@ class BCD(JointSolver):
     criterion = "residual variance |X - UV'|^2 / (n - 1)"
     uses_starts = True
 
+    @property
+    def screenable(self) -> bool:
+        return self.norm == "l0" and self.card is not None and not self.nonneg
+
     def updates(self) -> list[Update]:
         """Return one closed-form update of a loading vector for each component."""
         if self.t is not None:

@@ -41,12 +41,12 @@ class Growth:
         gains = np.where(self._free, gains, -gains.max())
         count = min(count, self.view.p - self.support.size)
         chosen = np.array([first_max(gains)]) if count == 1 else np.flatnonzero(top(gains, count))
-        columns = self.view.columns(chosen)
         if self.exact:
-            self._columns = np.hstack([self._columns, columns])
+            self._columns = np.hstack([self._columns, self.view.columns(chosen)])
         else:
-            signs = np.where(self._signed[chosen] < 0, -1.0, 1.0)
-            self._signed = self._signed + columns @ signs
+            signs = np.zeros(self.view.p)
+            signs[chosen] = np.where(self._signed[chosen] < 0, -1.0, 1.0)
+            self._signed = self._signed + self.view.dot(signs)
         self._free[chosen] = False
         self.support = np.concatenate([self.support, chosen])
 

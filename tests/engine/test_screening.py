@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.engine import make_plan, run, screening
+from spcastat.engine import candidates, make_plan, run, screening
 from spcastat.engine.order import settle
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
@@ -226,7 +226,8 @@ def test_without_screening_nothing_changes():
 
 def test_many_variables_are_screened_unasked(monkeypatch):
     monkeypatch.setattr(screening, "GRAM_ORDER", 50)
-    monkeypatch.setattr(screening, "NONZEROS", 12)
+    monkeypatch.setattr(candidates, "GRAM_ORDER", 50)
+    monkeypatch.setattr(candidates, "NONZEROS", 12)
     operators = forms(counts(150, 60, 2))
     assert fitted(operators["sparse"], 2, 5).screening is not None
     assert fitted(operators["dense"], 2, 5).screening is not None

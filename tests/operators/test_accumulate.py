@@ -94,6 +94,7 @@ def test_sparse_sums_and_products_in_small_pieces(kind, weighted, dtype, monkeyp
     from spcastat.operators import sparse_sums as module
 
     monkeypatch.setattr(module, "PIECE", 17)
+    monkeypatch.setattr(module, "PER_COLUMN", 0)
     monkeypatch.setattr(sparse_products, "PIECE", 17)
     rng = np.random.default_rng(4)
     dense = (rng.random((40, 30)) * (rng.random((40, 30)) < 0.2)).astype(dtype)

@@ -7,9 +7,8 @@ import pytest
 from scipy.linalg import eigh
 
 from spcastat.operators import Gram
-from spcastat.search import OBJECTIVES
 from spcastat.search.candidates import problem_on
-from spcastat.search.objectives import Objective, Problem, basis
+from spcastat.search.objectives import OBJECTIVES, Objective, Problem, basis
 
 NAMES = tuple(OBJECTIVES)
 
