@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spcastat import datasets, errors, measures
-    from spcastat.api import methods, spca, spca_cov, spca_path
+    from spcastat.api import spca, spca_cov, spca_path
+    from spcastat.catalogue import methods
     from spcastat.coordinates import spco
     from spcastat.results.compare import compare
     from spcastat.results.files import load
@@ -44,7 +45,7 @@ _HOME = {
     "errors": "spcastat.errors",
     "load": "spcastat.results.files",
     "measures": "spcastat.measures",
-    "methods": "spcastat.api",
+    "methods": "spcastat.catalogue",
     "spca": "spcastat.api",
     "spca_cov": "spcastat.api",
     "spca_path": "spcastat.api",

@@ -1,4 +1,4 @@
-"""What users call: a fit of rows or of a covariance matrix, a path of fits, and the list of methods."""
+"""What users call: a fit of rows or of a covariance matrix, and a path of fits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from spcastat.config import listed, warn, whole_number
 from spcastat.engine import Plan, choose_method, make_plan, run
@@ -22,7 +21,7 @@ from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
 if TYPE_CHECKING:
     from spcastat.results.path import SpcaPath
 
-__all__ = ["methods", "spca", "spca_cov", "spca_path"]
+__all__ = ["spca", "spca_cov", "spca_path"]
 
 #: Options that say how to iterate, not what to fit.
 ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience", "screen")
@@ -119,11 +118,11 @@ def spca(
     take each row for itself. Methods that take nothing but data are refused, and with more than 3000
     variables all but "bcd-l0" with `card`.
 
-    With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` is
-    screened: it searches among the variables of largest variance, exchanges single variables until none
-    improves the fit, and verifies the result against all variables, bringing in those of which it cannot
-    exclude that they would enter. The summary says what was proven. ``screen=False`` searches among all
-    variables, a number begins with so many.
+    With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` (1000
+    nonzeros at most, and without `nonneg`) is screened: it searches among the variables of largest variance,
+    exchanges single variables until none improves the fit, and verifies the result against all variables,
+    bringing in those of which it cannot exclude that they would enter. The summary says what was proven.
+    ``screen=False`` searches among all variables, a number begins with so many.
 
     Examples
     --------
@@ -319,43 +318,6 @@ def spca_path(
                 ConvergenceWarning,
             )
         return SpcaPath(fits)
-
-
-def methods() -> pd.DataFrame:
-    """List the methods.
-
-    Returns
-    -------
-    DataFrame
-        One row a method: ``name``, the value of ``method=``; ``title``; ``paper``; ``takes``, data or a
-        covariance matrix too; ``controlled by``, the arguments that set its sparsity; ``options``, further
-        ones; and ``function``, which has it. Sparse principal coordinates, a function of their own
-        (``spcastat.spco``), stand at the end.
-    """
-    rows = [
-        {
-            "name": method.name,
-            "title": method.title,
-            "paper": method.paper,
-            "takes": "data or covariance" if method.solver.needs == "gram" else "data",
-            "controlled by": ", ".join(method.controls) or "nothing",
-            "options": ", ".join(name for name in method.options if name not in CONTROLS),
-            "function": "spca, spca_cov" if method.solver.needs == "gram" else "spca",
-        }
-        for method in SOLVERS.values()
-    ]
-    rows.append(
-        {
-            "name": "spco",
-            "title": "Sparse principal coordinates",
-            "paper": SOLVERS["spca-os"].paper,
-            "takes": "data",
-            "controlled by": "penalty, zeros",
-            "options": "ridge, tol, max_iter",
-            "function": "spco",
-        }
-    )
-    return pd.DataFrame(rows)
 
 
 # --- shared by the two functions ------------------------------------------------------------------

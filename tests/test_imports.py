@@ -30,7 +30,7 @@ ROWS = [
     ["engine"],
     ["certify", "select", "tables", "plots"],
     ["results"],
-    ["api", "coordinates", "datasets"],
+    ["api", "catalogue", "coordinates", "datasets"],
     ["cli", "sklearn"],
     ["__main__", "__init__"],
 ]

@@ -59,8 +59,8 @@ def wide(call: Call) -> Table:
     data = "Colon" if path else "Simulated intensities (no --data)"
     table.notes.append(
         f"{data}, centred. scikit-learn's SparsePCA(20, max_iter=50) runs once, at its own alpha=1 and, on "
-        "the real data, at an alpha found by trial that leaves it about as many loadings as ours has, 1000: only "
-        "there do the explained variances compare. 'Rough' is ours with tol=1e-5 instead of 1e-7."
+        "the real data, at an alpha found by trial that leaves it about as many loadings as ours has, 1000; "
+        "only there do the explained variances compare. 'Rough' is ours with tol=1e-5 instead of 1e-7."
     )
     for scale in (True, False):
         if call.small and not scale:

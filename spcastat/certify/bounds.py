@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.eig import largest_pairs, largest_value
+
 EPS = float(np.finfo(float).eps)
 #: Leading eigenvectors over which a subgradient is smoothed, and how far below the first they may lie, in
 #: units of what the bound has to fall.
@@ -45,11 +47,7 @@ def gershgorin_bound(S: np.ndarray, c: int) -> float:
 
 def eigenvalue_bound(S: np.ndarray) -> float:
     """Return the largest eigenvalue of `S`, enlarged by the rounding of its computation."""
-    p = len(S)
-    from scipy.linalg import eigh
-
-    value = eigh(S, subset_by_index=[p - 1, p - 1], eigvals_only=True)[0]
-    return float(value) + 8.0 * p * EPS * float(np.abs(S).sum(axis=1).max())
+    return largest_value(S) + 8.0 * len(S) * EPS * float(np.abs(S).sum(axis=1).max())
 
 
 def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
@@ -159,10 +157,7 @@ def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         else:
             order = np.argsort(values)
             return values[order], vectors[:, order]
-    from scipy.linalg import eigh
-
-    values, vectors = eigh(M, subset_by_index=[f - k, f - 1])
-    return values, vectors
+    return largest_pairs(M, k)
 
 
 def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:

@@ -48,9 +48,9 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _methods(args: argparse.Namespace) -> str:
-    from spcastat import api
+    from spcastat import catalogue
 
-    table = api.methods()
+    table = catalogue.methods()
     indent = max(map(len, table["name"])) + 2
     return "\n".join(_method(row, indent) for row in table.to_dict("records"))
 

@@ -35,11 +35,7 @@ def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     while True:
         if p <= WHOLE_ORDER:
             m = p
-            values, vectors = np.linalg.eigh(S)
-        else:
-            from scipy.linalg import eigh
-
-            values, vectors = eigh(S, subset_by_index=[p - m, p - 1])
+        values, vectors = largest_pairs(S, m)
         values, vectors = values[::-1], vectors[:, ::-1]
         apart = np.flatnonzero(values[k:] < values[k - 1] - tie_width(values[k - 1], values[0]))
         if apart.size:
@@ -48,6 +44,33 @@ def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         if m == p:
             return values, vectors
         m = min(2 * m, p)
+
+
+def largest_pairs(S: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the m largest eigenvalues, ascending, and their eigenvectors."""
+    if m < S.shape[0]:
+        from scipy.linalg import eigh
+
+        try:
+            values, vectors = eigh(S, subset_by_index=[S.shape[0] - m, S.shape[0] - 1])
+        except np.linalg.LinAlgError:
+            values = vectors = np.empty(0)
+        if len(values) == m:  # in large groups of equal values LAPACK's routine may fail, or lose some
+            return values, vectors
+    values, vectors = np.linalg.eigh(S)
+    return values[-m:], vectors[:, -m:]
+
+
+def largest_value(S: np.ndarray) -> float:
+    """Return the largest eigenvalue."""
+    from scipy.linalg import eigh
+
+    last = S.shape[0] - 1
+    try:
+        values = eigh(S, subset_by_index=[last, last], eigvals_only=True)
+    except np.linalg.LinAlgError:  # see largest_pairs
+        values = np.empty(0)
+    return float(values[0] if len(values) else np.linalg.eigvalsh(S)[-1])
 
 
 def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,8 @@
 Each accumulator takes blocks of raw rows (`add`) and the sums of others of its kind (`merge`), in any order,
 in one pass. Everything is held about the mean of the rows so far, and two parts are joined as in Chan, Golub
 and LeVeque (1983), "Algorithms for computing the sample variance", The American Statistician: exact up to
-rounding at any ratio of mean to standard deviation. All sums are float64, whatever the type of the rows.
+rounding at any ratio of mean to standard deviation. All sums are float64, whatever the type of the rows. What
+is not finite, or too large, shows in the sums and nowhere else: no warning is given.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ SAMPLE = 1000
 SMALL_SLAB = 100_000
 #: Rows that need no copy are multiplied in blocks of about this many numbers.
 LARGE_BLOCK = 50_000_000
+
+quiet = np.errstate(over="ignore", invalid="ignore")
 
 
 class Accumulator(Protocol):
@@ -54,6 +57,7 @@ class Sums:
         self.mean = np.zeros(p)
         self.squares = np.zeros(p)
 
+    @quiet
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         if is_sparse(X):
             self._join(*sparse_sums(X, weights))
@@ -63,6 +67,7 @@ class Sums:
             weight, mean, Y = centred(X[rows], w)
             self._join(weight, mean, np.einsum("ij,ij->j", Y, Y))
 
+    @quiet
     def merge(self, other: Sums) -> None:
         self._join(other.weight, other.mean, other.squares)
 
@@ -102,9 +107,12 @@ class CrossProducts:
         self.products = np.zeros((p, p))
         self._plain = True
 
+    @quiet
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         if is_sparse(X):
             self._add_sparse(X, weights)
+            return
+        if len(X) == 0:
             return
         if self.columns is not None:
             X = X[:, self.columns]
@@ -116,6 +124,7 @@ class CrossProducts:
         for rows in row_blocks(n, p, LARGE_BLOCK if plain and self._plain else None):
             self._add(X[rows], None if weights is None else weights[rows])
 
+    @quiet
     def merge(self, other: CrossProducts) -> None:
         self._join(other.weight, other.mean, other.products if self.weight else other.products.copy())
 

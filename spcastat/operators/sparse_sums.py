@@ -41,7 +41,7 @@ def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, 
         left += np.bincount(column, first, p)
         squares += np.bincount(column, first * away, p)
     left /= weight  # what rounding left of the mean
-    return weight, mean + left, squares - weight * left**2
+    return weight, mean + left, (squares - weight * left**2).clip(min=0.0)  # rounding in constant columns
 
 
 def sparse_squares(X: Any, weights: np.ndarray | None, centre: np.ndarray) -> np.ndarray:

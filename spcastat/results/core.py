@@ -16,6 +16,7 @@ from spcastat.intake import Spec, replay
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.progress import listening
+from spcastat.results.disk import file_path
 from spcastat.results.exported import write_scores
 from spcastat.results.moments import Moments
 from spcastat.results.record import Record
@@ -263,8 +264,9 @@ class Core:
         FileError
             Where the file cannot be written, or rows cannot be read.
         OptionError
-            Where `path` is the source of the rows itself, or pyarrow is not installed.
+            Where `path` is the source of the rows itself, or no path, or pyarrow is not installed.
         """
+        path = file_path(path)
         source = None if self._source is None else self._source.stream
         if new is not None:
             source = open_stream(new, spec=self._spec, na=na)
@@ -331,10 +333,15 @@ class Core:
         if self._source is not None and self._source.has_rows:
             return self._source
         if self._source is not None and self._source.stream is not None:
+            every = (
+                "in chunks, and scores.to_frame() all of them"
+                if self._source.stream.local
+                else "as a collection of dask, and scores.compute() all of them"
+            )
             raise NoRowsError(
                 f"{what} needs the rows in memory, and those of {self._source.title} come in chunks. Take "
-                "some of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores in "
-                "chunks, and scores.to_frame() all of them."
+                "some of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores "
+                f"{every}."
             )
         if self._record.from_rows:
             raise NoRowsError(

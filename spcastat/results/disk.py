@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from spcastat.errors import FileError
+from spcastat.errors import FileError, OptionError
+
+
+def file_path(path: Any) -> Path:
+    """Return what a user gave as the path of a file to write.
+
+    Raises
+    ------
+    OptionError
+        For what is no path, or names no file.
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise OptionError(f"path={path!r} was given; it must be the path of a file, as text or a Path.")
+    target = Path(path)
+    if not target.name or "\0" in str(target):
+        raise OptionError(f"path={str(path)!r} was given, which names no file.")
+    return target
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
     """Let `write` fill a new file beside `path`, then rename it.
 
+    A link stays a link to the file, and a file that was there keeps its permissions.
+
     Raises
     ------
+    OptionError
+        For what is no path.
     FileError
         Where the file cannot be written; none is left behind.
     """
-    target = Path(path)
+    target = file_path(path)
+    mode = _mode_of(target)
+    target = Path(os.path.realpath(target)) if target.is_symlink() else target
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         try:
             with open(beside, "xb") as file:
+                if mode is not None:
+                    os.chmod(beside, mode)
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -33,3 +58,16 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
         raise
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error
+
+
+def _mode_of(target: Path) -> int | None:
+    """Return the permissions of the file that is there, None where there is none; raise if it is no file."""
+    try:
+        found = os.stat(target)
+    except OSError:  # told when it is written
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise FileError(f"{target} cannot be written: it is a folder.")
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(f"{target} cannot be written: it is a device or a pipe, not a file.")
+    return stat.S_IMODE(found.st_mode)

@@ -22,7 +22,7 @@ import pandas as pd
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
-from spcastat.results.disk import write_file
+from spcastat.results.disk import file_path, write_file
 from spcastat.results.fit import SpcaResult
 from spcastat.results.moments import Moments
 from spcastat.results.packing import Packer, Unpacker
@@ -42,12 +42,15 @@ def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = No
     """Write a fit to a file; see :meth:`spcastat.results.SpcaResult.save`."""
     streamed = fit._source is not None and fit._source.stream is not None
     if scores and streamed and fit._kept_scores is None:
+        local = fit._source is not None and fit._source.stream is not None and fit._source.stream.local
+        write = "fit.transform_to(path)" if local else "fit.scores.to_parquet(folder)"
         raise OptionError(
             f"scores={scores!r} was given, and the scores of {fit._record.title_of_data} are never all in "
-            "memory: write them with fit.transform_to(path), and save the fit without them."
+            f"memory: write them with {write}, and save the fit without them."
         )
     if scores is None:
         scores = not streamed or fit._kept_scores is not None
+    target = file_path(path)
     packer = Packer()
     moments = fit._moments
     held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}
@@ -67,7 +70,7 @@ def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = No
             "values": packer.array(frame.to_numpy()),
             "index": packer.index(frame.index, "the label of a row"),
         }
-    _write(Path(path), content, packer.arrays)
+    _write(target, content, packer.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> SpcaResult:

@@ -123,7 +123,8 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
             found = stream.reduce(partial(CrossProducts, p), "means and cross-products")
             tally = found.tally
             tally.require_enough(stream.title)
-            standard, op = from_products(found.result, tally.positive, center, scale, columns)
+            with np.errstate(invalid="ignore", over="ignore"):  # told below
+                standard, op = from_products(found.result, tally.positive, center, scale, columns)
         else:
             counted = stream.reduce(partial(Sums, p), "means and variances")
             sums, tally = counted.result, counted.tally

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.labels import short_names
-from spcastat.results.disk import write_file
+from spcastat.results.disk import file_path, write_file
 from spcastat.tables import Document, Row, Table, render
 from spcastat.tables.cells import fixed, percent
 
@@ -97,12 +97,13 @@ def write_report(
     fit: SpcaResult, path: str | PathLike[str], title: str | None = None, call: str | None = None
 ) -> None:
     """Write the page; see :meth:`spcastat.results.SpcaResult.report`."""
+    target = file_path(path)
     page = report_page(fit, title, call).encode("utf-8", "xmlcharrefreplace")
 
     def write(file: IO[bytes]) -> None:
         file.write(page)
 
-    write_file(path, write)
+    write_file(target, write)
 
 
 def report_page(fit: SpcaResult, title: str | None = None, call: str | None = None) -> str:

@@ -109,11 +109,14 @@ class Stream(ABC):
         What the stream is, for messages and headers: ``"Parquet file trips.parquet"``.
     weighted : bool
         Whether rows have weights.
+    local : bool
+        Whether this process walks over the rows, rather than workers.
     """
 
     spec: Spec
     title: str
     weighted: bool
+    local: bool = True
 
     @property
     def p(self) -> int:

@@ -56,6 +56,8 @@ class DaskStream(Stream):
         What tasks need to know; its `spec` may take by name what `spec` would take by position.
     """
 
+    local = False
+
     def __init__(self, data: Any, weights: Any, spec: Spec, reading: Reading):
         self.spec = spec
         self.title = reading.title

@@ -13,6 +13,8 @@ import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import FileError, OptionError
+from spcastat.intake.frames import require_unique
+from spcastat.streams.naming import named
 from spcastat.streams.sources import rows_at_once, same_file
 
 #: Bytes of the file that are read at once for each column.
@@ -42,7 +44,7 @@ class ParquetChunks:
 
     def __init__(self, path: str | os.PathLike[str]):
         _pyarrow()
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # the working directory may change before the next pass
         if self.path.is_dir():
             self.files = _files_below(self.path)
             several = "1 file" if len(self.files) == 1 else f"{len(self.files)} files"
@@ -82,6 +84,8 @@ class ParquetChunks:
     def _batches(self, file: Path, needed: list[str] | None, number: int) -> Iterator[Any]:
         with _reading(lambda: f"chunk {number} of {self._named(file)}", file), self._open(file) as opened:
             layout = _Layout(opened.schema_arrow)
+            with named(self._named(file)):
+                require_unique(pd.Index(layout.names))
             names = layout.read(needed)
             start = 0
             for batch in opened.iter_batches(batch_size=rows_at_once(len(names)), columns=names):
@@ -136,7 +140,7 @@ class _Layout:
             arrays = [batch.column(name).to_pandas() for name in self.labels]
             names = [None if name.startswith("__index_level_") else name for name in self.labels]
             if len(arrays) == 1:
-                return pd.Index(arrays[0], name=names[0])
+                return pd.Index(arrays[0]).rename(names[0])  # a name of None is none given
             return pd.MultiIndex.from_arrays(arrays, names=names)
         if self.range is not None and (self.range["start"], self.range["step"]) != (0, 1):
             step = self.range["step"]
@@ -187,7 +191,7 @@ def is_parquet(path: Path) -> bool:
     try:
         with open(path, "rb") as file:
             return file.read(4) == b"PAR1" or path.suffix.lower() in SUFFIXES
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # ValueError: a null character in the path
         raise FileError(f"There is no file {str(path)!r}.") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -102,6 +102,11 @@ def _chunks_of(data: Any) -> Chunks | None:
 def _from_path(data: str | os.PathLike[str]) -> Chunks:
     path = Path(data)
     there = bool(str(data)) and path.exists()
+    if "://" in str(data) and not there:
+        raise DataError(
+            f"Data of type str were given, {str(data)!r}, which is an address, and files are read from disk "
+            f"only. Copy it to a disk first, or give dask.dataframe.read_parquet({str(data)!r})."
+        )
     if (there or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return ParquetChunks(path)
     raise DataError(

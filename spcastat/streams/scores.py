@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class ScoreChunks:
     """The scores of a stream: iterating over them gives data frames, in the order of the rows.
 
-    Every walk reads the stream again; nothing but one chunk is in memory.
+    Every walk reads the stream again; nothing but one chunk is in memory. ``np.asarray(scores)`` and
+    ``scores.to_frame()`` gather all.
 
     Parameters
     ----------
@@ -44,6 +45,12 @@ class ScoreChunks:
     def shape(self) -> tuple[int, int]:
         """Rows and components; where the rows have not been counted yet, they are read for it."""
         return self._stream.tally.rows, self._V.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.to_frame().to_numpy(dtype=dtype)
 
     def to_frame(self) -> pd.DataFrame:
         """Gather all scores in memory, n x k."""

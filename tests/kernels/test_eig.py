@@ -149,3 +149,25 @@ def test_orthonormalise_of_nearly_parallel_columns():
     Q, remainder = orthonormalise(np.column_stack([a, a + 1e-8 * b]))
     assert remainder[1] > 0
     assert abs(Q[:, 0] @ Q[:, 1]) < 1e-14  # one pass alone leaves about 1e-8
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_pairs_that_lapack_does_not_find_are_had_from_all(lost, monkeypatch):
+    """LAPACK's routine for some pairs may fail, or return too few, in large groups of equal eigenvalues."""
+    import scipy.linalg
+
+    def failing(S, subset_by_index):
+        if not lost:
+            raise np.linalg.LinAlgError("Internal Error.")
+        values, vectors = np.linalg.eigh(S)
+        return values[-2:], vectors[:, -2:]
+
+    monkeypatch.setattr(scipy.linalg, "eigh", failing)
+    rng = np.random.default_rng(5)
+    exact = np.repeat([3.0, 1.0, 0.0], [4, 100, 170])
+    Q = np.linalg.qr(rng.standard_normal((274, 274)))[0]
+    S = (Q * exact) @ Q.T
+    for k in (3, 10):
+        values, vectors = top_eigh(0.5 * (S + S.T), k)
+        np.testing.assert_allclose(values, exact[:k], atol=1e-12)
+        np.testing.assert_allclose(S @ vectors, vectors * values, atol=1e-12)

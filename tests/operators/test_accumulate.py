@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.errors import DataError, InfiniteValuesError, MissingValuesError
+from spcastat.errors import ConstantColumnError, DataError, InfiniteValuesError, MissingValuesError
 from spcastat.intake import frames, read
 from spcastat.operators import CrossProducts, Sums, accumulate, blocks, build, prepare, standardise
 from spcastat.operators.sparse_products import product
@@ -113,6 +113,21 @@ def test_sparse_sums_and_products_in_small_pieces(kind, weighted, dtype, monkeyp
     np.testing.assert_allclose(product(held, V), X @ V, atol=1e-13)
     np.testing.assert_allclose(product(held.T, U), X.T @ U, atol=1e-13)
     assert product(held, V).dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", [sps.csr_array, sps.csc_array])
+def test_columns_that_do_not_vary_have_no_negative_squares(kind):
+    """Rounding of weighted means must not make the squares of a constant sparse column negative."""
+    rng = np.random.default_rng(9)
+    dense = rng.standard_normal((30, 100))
+    dense[:, :99] = rng.standard_normal(99)
+    w = rng.uniform(0.1, 3.0, 30)
+    held = kind(dense)
+    assert (sparse_sums(held, w)[2] >= 0).all()
+    with pytest.raises(ConstantColumnError, match="99 of 100 columns do not vary"):
+        prepare(held, w, True, True, range(100))
+    _, op = prepare(held, w, True, False, range(100), keep_rows=True)
+    np.testing.assert_array_equal(op.diagonal()[:99], 0.0)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

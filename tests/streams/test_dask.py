@@ -21,6 +21,7 @@ from spcastat.errors import (
     FileError,
     FormulaError,
     MissingValuesError,
+    NoRowsError,
     OptionError,
     ShapeError,
     WeightsError,
@@ -576,3 +577,11 @@ def test_dask_is_not_imported_for_other_data():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_scores_of_dask_are_told_as_such(tmp_path):
+    fit = sp.spca(da.from_array(rows_of(0), chunks=(1000, P)), k=2, card=4)
+    with pytest.raises(NoRowsError, match=r"scores.compute\(\) all of them"):
+        fit.residuals  # noqa: B018
+    with pytest.raises(OptionError, match=r"write them with fit.scores.to_parquet\(folder\)"):
+        fit.save(tmp_path / "fit", scores=True)

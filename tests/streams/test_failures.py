@@ -8,8 +8,10 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sps
+from pyarrow import parquet
 
 import spcastat as sp
 from spcastat import errors
@@ -171,6 +173,13 @@ def test_terms_that_need_more_than_their_row(formula, message):
     raises(errors.FormulaError, message, HALVES, formula=formula)
 
 
+@pytest.mark.parametrize("term", ["t / t.max()", "t - t.min()", "t - t.iloc[-1]", "r / r.max()"])
+def test_terms_of_a_rising_column_and_of_levels(term):
+    # Half of the rows alone may have the same extremes as all that are tried.
+    rising = [half.assign(t=half.index + 1.0, r=half.index % 3 + 1.0) for half in HALVES]
+    raises(errors.FormulaError, "depend on the other rows", rising, formula=f"~ a + b + I({term})")
+
+
 def test_options_that_streams_do_not_have():
     raises(
         errors.OptionError, "levels would be those of its first", HALVES, formula="~ a", categorical="dummy"
@@ -295,3 +304,50 @@ def test_parquet_without_pyarrow(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "need pyarrow, which is not installed: pip install pyarrow" in done.stdout
+
+
+def test_a_target_that_is_no_file_is_refused(tmp_path):
+    fit = sp.spca(FRAME, k=2, card=2)
+    os.mkfifo(tmp_path / "pipe")
+    for target, what in [(tmp_path, "a folder"), (tmp_path / "pipe", "a device or a pipe")]:
+        for write in [fit.transform_to, fit.save]:
+            with pytest.raises(errors.FileError, match=f"cannot be written: it is {what}"):
+                write(target)
+    assert (tmp_path / "pipe").is_fifo()
+    streamed = sp.spca(HALVES, k=2, card=2)
+    for target in [3, None, b"x", "", ".", "a\0b"]:
+        for write in [streamed.transform_to, fit.transform_to, fit.save, fit.report]:
+            with pytest.raises(errors.OptionError, match=r"^path="):
+                write(target)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_links_and_permissions_stay(tmp_path):
+    (tmp_path / "folder").mkdir()
+    real, link = tmp_path / "folder" / "scores.parquet", tmp_path / "link"
+    real.write_text("before")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    fit = sp.spca(HALVES, k=2, card=2)
+    fit.transform_to(link)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert len(pd.read_parquet(real)) == 60
+    assert [path.name for path in real.parent.iterdir()] == ["scores.parquet"]
+
+
+def test_paths_that_are_no_files(tmp_path):
+    for path in ["s3://bucket/trips.parquet", "https://example.org/trips.parquet"]:
+        raises(errors.DataError, f"'{path}', which is an address.*read_parquet", path)
+    raises(errors.FileError, "There is no file 'a", "a\0b.parquet")
+
+
+def test_a_parquet_file_with_two_columns_of_one_name(tmp_path):
+    table = pa.Table.from_arrays([pa.array([1.0, 2.0, 4.0])] * 2, names=["a", "a"])
+    parquet.write_table(table, tmp_path / "x.parquet")
+    raises(errors.DuplicateNamesError, "^Parquet file x.parquet: More than one.*'a'", tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_numbers_whose_squares_are_too_large_are_told_without_a_warning(scale):
+    raises(errors.DataError, "too large", [1e200 * piece for piece in HALVES], scale=scale)

@@ -269,3 +269,20 @@ def test_a_pass_tells_how_far_it_is(tmp_path):
     assert (told[0].done, told[0].total, told[0].unit) == (0, 700, "rows")
     assert told[-1].done == 700
     assert told[-1].ended
+
+
+def test_labels_without_a_name_get_none(tmp_path):
+    for index in [pd.Index([f"r{i}" for i in range(700)]), pd.date_range("2020", periods=700, tz="UTC")]:
+        FRAME.set_axis(index).to_parquet(tmp_path / "x.parquet")
+        found = sp.spca(tmp_path / "x.parquet", k=1, card=3).scores.to_frame().index
+        assert found.name is None
+        assert list(found) == list(index)
+
+
+def test_a_relative_path_stays_that_of_the_fit(tmp_path, monkeypatch):
+    as_parquet(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    fit = sp.spca("trips.parquet", k=1, card=3)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(fit.scores.to_frame()) == 700

@@ -28,6 +28,9 @@ def test_scores_come_in_chunks_again_and_again(fits):
         pd.testing.assert_frame_equal(pd.concat(chunks), whole.scores, rtol=TOLERANCE)
     assert fit.scores.shape == (200, 2)
     assert list(fit.scores.columns) == ["PC1", "PC2"]
+    assert len(fit.scores) == 200
+    np.testing.assert_allclose(np.asarray(fit.scores), whole.scores, rtol=TOLERANCE)
+    np.testing.assert_allclose(fit.inverse_transform(fit.scores), whole.inverse_transform(whole.scores))
     text = repr(fit.scores)
     for part in ["the list of 3 chunks", "200 rows x 2 components", "for chunk in scores", "to_frame()"]:
         assert part in text
