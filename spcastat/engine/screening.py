@@ -124,7 +124,7 @@ def screened(
     rounds, optima = 0, Optima()
     sub: Gram | None = None
     candidates = np.zeros(0, dtype=int)
-    W = np.zeros(vectors.shape)
+    V = np.zeros((0, vectors.shape[1]))
     with stage("screening", unit="rounds") as advance:
         while True:
             rounds += 1
@@ -136,7 +136,8 @@ def screened(
                 V = solution.V
                 objectives = solution.objectives + (op.total - sub.total)
             else:
-                V = W[candidates]
+                V, known = np.zeros((candidates.size, V.shape[1])), V
+                V[np.searchsorted(candidates, before)] = known
             if aim.search == "joint":
                 V, _, found = improve(sub, [V], "pev", aim.patience, rng)
                 for value, hits in found.table():
@@ -148,7 +149,6 @@ def screened(
             if more.size == 0 or room <= 0:
                 break
             inside[more[: min(room, max(FEWEST, int(SHARE * len(candidates))))]] = True
-            W[candidates] = V
     explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
     if aim.search == "joint":
         optima.polish(explained / op.total)

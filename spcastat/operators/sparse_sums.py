@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 #: Stored entries that are worked on at once: so many, or a few for each column.
-PIECE, PER_COLUMN = 100_000, 10
+PIECE, PER_COLUMN = 50_000, 5
 
 
 def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
