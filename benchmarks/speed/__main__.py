@@ -27,7 +27,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "methods": methods.methods,
 }
 #: Packages beside those of every benchmark: module -> name of its distribution.
-FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "abess": "abess"}
+FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "abess": "abess", "sparsepca": "sparsepca"}
 
 
 def machine() -> str:
