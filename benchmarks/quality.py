@@ -19,7 +19,7 @@ import numpy as np
 
 import spcastat as sp
 from benchmarks.papers.fits import Call, loadings, matched
-from benchmarks.report import Table, add_data, command_line, read_arguments, stamp, write_section
+from benchmarks.report import Table, add_data, command_line, read_arguments, run_tables, stamp
 from spcastat.errors import ConvergenceWarning
 
 #: Cardinalities -> objective -> best known on pitprops, in percent.
@@ -225,18 +225,8 @@ def main(arguments: list[str] | None = None) -> int:
         f"{'with' if given.data else 'without'} real data, one thread of linear algebra. {stamp()}",
     ]
     print(body[1], flush=True)
-    start = time.perf_counter()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    for name in given.tables or TABLES:
-        begun = time.perf_counter()
-        table = TABLES[name](call)
-        body.append(table.show(markdown=True))
-        print(f"\n{table.show(markdown=False)}", flush=True)
-        print(f"[{name}: {time.perf_counter() - begun:.1f} s]", flush=True)
-    took = f"All of it took {time.perf_counter() - start:.0f} s."
-    print(f"\n{took}")
-    if given.write:
-        write_section("quality", "\n\n".join([*body, took]))
+    run_tables("quality", given, TABLES, call, body, Table.show)
     return 0
 
 

@@ -7,9 +7,13 @@ import datetime
 import importlib.metadata
 import os
 import platform
-from collections.abc import Collection, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 TITLE = "# Measured results\n\nEvery section is written by the benchmark that it names, with `--write`.\n"
@@ -52,6 +56,43 @@ def read_arguments(
     if folder is not None and not folder.is_dir():
         parser.error(f"--data {folder}: there is no such folder")
     return given
+
+
+def run_tables(
+    name: str,
+    given: argparse.Namespace,
+    tables: Mapping[str, Callable[[Any], T]],
+    call: Any,
+    body: list[str],
+    show: Callable[[T, bool], str],
+) -> None:
+    """Make tables and print each when it is done, then write the section where that is asked for.
+
+    Parameters
+    ----------
+    name : str
+        Of the section.
+    given : Namespace
+        From `read_arguments`.
+    tables : mapping
+        Name of a table to the function that makes it of `call`.
+    call : object
+    body : list of str
+        What stands above the tables in the section.
+    show : callable
+        A table, and whether it goes into the section (or is printed) -> text.
+    """
+    start = time.perf_counter()
+    for one in given.tables or tables:
+        begun = time.perf_counter()
+        table = tables[one](call)
+        body = [*body, show(table, True)]
+        print(f"\n{show(table, False)}", flush=True)
+        print(f"[{one}: {time.perf_counter() - begun:.1f} s]", flush=True)
+    took = f"All of it took {time.perf_counter() - start:.0f} s."
+    print(f"\n{took}")
+    if given.write:
+        write_section(name, "\n\n".join([*body, took]))
 
 
 def write_section(name: str, body: str, path: Path = RESULTS) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 
 # Matrices are small: threads cost more than they bring, and tables are to be remade on two processors.
@@ -13,7 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 from benchmarks.papers import bcd, faces, greedy, robust, scoring
 from benchmarks.papers.fits import Call
 from benchmarks.papers.sheet import Sheet
-from benchmarks.report import add_data, command_line, read_arguments, stamp, write_section
+from benchmarks.report import add_data, command_line, read_arguments, run_tables, stamp
 
 TABLES: dict[str, Callable[[Call], Sheet]] = {
     "000-2": bcd.table_2,
@@ -60,17 +59,11 @@ def main(arguments: list[str] | None = None) -> int:
         "Print, ours, and the difference. " + " ".join(f"{key}: {name}." for key, name in PAPERS.items()),
     ]
     print(body[1], flush=True)
-    start = time.perf_counter()
-    for name in given.tables or TABLES:
-        begun = time.perf_counter()
-        sheet = TABLES[name](call)
-        body.append(sheet.as_markdown())
-        print(f"\n{sheet.as_markdown() if given.markdown else sheet.as_text()}", flush=True)
-        print(f"[{name}: {time.perf_counter() - begun:.1f} s]", flush=True)
-    took = f"All of it took {time.perf_counter() - start:.0f} s."
-    print(f"\n{took}")
-    if given.write:
-        write_section("papers", "\n\n".join([*body, took]))
+
+    def show(sheet: Sheet, section: bool) -> str:
+        return sheet.as_markdown() if section or given.markdown else sheet.as_text()
+
+    run_tables("papers", given, TABLES, call, body, show)
     return 0
 
 

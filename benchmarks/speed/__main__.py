@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.report import Table, command_line, read_arguments, stamp, write_section
+from benchmarks.report import Table, command_line, read_arguments, run_tables, stamp
 from benchmarks.speed import controlled, dense, growth, methods, others, parquet, process, sparse
 from benchmarks.speed.fresh import Call
 
@@ -67,17 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
         "others use the machine, too. Memory is what the system says was resident (MB of 10^6 bytes).",
     ]
     print("\n\n".join(body), flush=True)
-    start = time.perf_counter()
-    for name in given.tables or TABLES:
-        begun = time.perf_counter()
-        table = TABLES[name](call)
-        body.append(table.show(markdown=True))
-        print(f"\n{table.show(markdown=False)}", flush=True)
-        print(f"[{name}: {time.perf_counter() - begun:.1f} s]", flush=True)
-    took = f"All of it took {time.perf_counter() - start:.0f} s."
-    print(f"\n{took}")
-    if given.write:
-        write_section("speed", "\n\n".join([*body, took]))
+    run_tables("speed", given, TABLES, call, body, Table.show)
     return 0
 
 

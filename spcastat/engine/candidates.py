@@ -22,7 +22,7 @@ def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | 
         Where the data can only be screened, and the method has no screening or the call refuses it.
     """
     asked = None if aim is None else aim.screen
-    must = getattr(op, "out_of_core", False)
+    must = op.out_of_core
     if aim is None or aim.objective != "pev" or not solver.screenable:
         if must:
             raise OptionError(

@@ -27,8 +27,6 @@ ARGUMENTS = {
     "context",
     "categorical",
 }
-
-
 #: Options that belong to the choice between fits.
 AIM = tuple(one.name for one in fields(Aim))
 

@@ -63,7 +63,7 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
     MissingValuesError
         If there are missing values and `na` is ``"raise"``.
     """
-    if not _suspicious(matrix):
+    if not suspicious(matrix):
         return None
     require_finite(matrix, columns)
     rows, where = _entries(matrix, np.isnan)
@@ -182,7 +182,7 @@ def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
     return v
 
 
-def _suspicious(matrix: Any) -> bool:
+def suspicious(matrix: Any) -> bool:
     """Whether the sum is not finite: cheap, without a mask as large as the data."""
     values = matrix.data if is_sparse(matrix) else matrix
     with np.errstate(all="ignore"):

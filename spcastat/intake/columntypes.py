@@ -70,18 +70,34 @@ def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bo
     )
 
 
-def require_numbers(frame: pd.DataFrame) -> None:
-    """Raise ColumnTypeError unless every column of `frame` holds real numbers."""
+def without_numbers(
+    frame: pd.DataFrame, positions: Iterable[int] | None = None
+) -> list[tuple[Hashable, pd.Series, str]]:
+    """Return label, column and kind of the columns of `frame` that do not hold real numbers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    positions : iterable of int, optional
+        The columns to look at, all by default.
+    """
     # One look per dtype is enough but for objects, which have to be read.
-    bad = []
+    dtypes = list(frame.dtypes)
+    bad: list[tuple[Hashable, pd.Series, str]] = []
     good: set[Any] = set()
-    for position, dtype in enumerate(frame.dtypes):
-        if dtype in good:
+    for position in range(len(dtypes)) if positions is None else positions:
+        if dtypes[position] in good:
             continue
         column = frame.iloc[:, position]
         kind = kind_of(column)
         if kind == "number":
-            good.add(dtype)
+            good.add(dtypes[position])
         else:
             bad.append((frame.columns[position], column, kind))
+    return bad
+
+
+def require_numbers(frame: pd.DataFrame) -> None:
+    """Raise ColumnTypeError unless every column of `frame` holds real numbers."""
+    bad = without_numbers(frame)
     refuse(bad, everything=len(bad) == frame.shape[1])

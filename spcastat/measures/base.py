@@ -12,7 +12,7 @@ from spcastat.config import listed
 from spcastat.errors import ColumnTypeError, ConstantColumnError, MissingValuesError, ShapeError
 from spcastat.intake import read_covariance, read_data
 from spcastat.kernels.thresholds import unit
-from spcastat.operators import Gram, Operator, build, standardise
+from spcastat.operators import Gram, Operator, prepare
 
 #: (V of shape (p, k) with unit columns, operator) -> the measure of the first 1, ..., k columns.
 Core = Callable[[np.ndarray, Operator], np.ndarray]
@@ -36,8 +36,7 @@ def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
         covariance = read_covariance(S)
         return Gram(covariance.matrix), covariance.columns
     design = read_data(X)
-    standard = standardise(design.matrix, None, True, False, list(design.columns))
-    op = build(design.matrix, None, standard)
+    _, op = prepare(design.matrix, None, True, False, design.columns)
     if op.total <= 0:
         raise ConstantColumnError(
             "X has no variance: every column is constant, and there is nothing to explain."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Operator(ABC):
 
     p: int
     rank_limit: int
+    #: Whether every product is a pass over rows that are not in memory.
+    out_of_core: ClassVar[bool] = False
 
     @abstractmethod
     def diagonal(self) -> np.ndarray:

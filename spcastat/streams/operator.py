@@ -12,13 +12,12 @@ from spcastat.kernels.eig import settled
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
 from spcastat.operators.blocks import row_blocks
+from spcastat.operators.rows import FAR_MEAN
 from spcastat.operators.sparse_products import product
 from spcastat.operators.standardise import is_constant
 from spcastat.streams.base import Stream
 from spcastat.streams.krylov import block_lanczos
 
-#: Sparse rows with a mean beyond this many standard deviations are centred before they are multiplied.
-FAR_MEAN = 100.0
 #: Products that are kept, so that no measure walks over the rows for what another has asked before.
 KEPT = 4
 

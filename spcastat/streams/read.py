@@ -12,8 +12,8 @@ from spcastat.config import listed, one_of
 from spcastat.errors import ColumnTypeError, DataError, FormulaError, NewDataError, OptionError, ShapeError
 from spcastat.intake import Spec
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import read_weights
-from spcastat.intake.columntypes import kind_of, refuse
+from spcastat.intake.checks import read_weights, suspicious
+from spcastat.intake.columntypes import kind_of, refuse, without_numbers
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
 from spcastat.intake.read import check_options
 from spcastat.intake.replay import replay_table
@@ -125,7 +125,7 @@ def read_block(
         if not len(index):
             return Block(np.empty((0, len(spec.columns))), w, index)
         if is_sparse(table.values) and table.values.format == "csr":
-            if exact and _is_finite(table.values):
+            if exact and not suspicious(table.values):
                 return Block(table.values, w, index)
             table = open_table(chunk)  # by columns, for the entries to be found
         matrix, keep = replay_table(spec, table, na, FormulaError if exact else NewDataError)
@@ -159,11 +159,6 @@ def _numbered(index: pd.Index, first: int) -> pd.Index:
     """Number rows on from `first` where they are numbered from 0; leave other labels alone."""
     default = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
     return pd.RangeIndex(first, first + len(index), name=index.name) if default and first else index
-
-
-def _is_finite(matrix: Any) -> bool:
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(matrix.data.sum()))
 
 
 def _require_columns(spec: Spec, table: Table) -> None:
@@ -208,19 +203,7 @@ def _require_numbers(table: Table, positions: Iterable[int]) -> None:
     if not isinstance(table.values, pd.DataFrame):
         numbers(table)
         return
-    frame = table.values
-    good: set[Any] = set()
-    bad = []
-    for position in positions:
-        if frame.dtypes.iloc[position] in good:
-            continue
-        column = frame.iloc[:, position]
-        kind = kind_of(column)
-        if kind == "number":
-            good.add(column.dtype)
-        else:
-            bad.append((frame.columns[position], column, kind))
-    _refuse(bad)
+    _refuse(without_numbers(table.values, positions))
 
 
 def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:

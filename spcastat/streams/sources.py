@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import DataError, FileError, SpcaError
+from spcastat.kernels.sparsity import is_sparse
 
 #: Numbers in a block of rows (4 MB of float64), unless it has fewer rows than MANY.
 BLOCK_SIZE = 500_000
@@ -116,8 +117,6 @@ class IterableChunks:
 
 def is_chunk(value: Any) -> bool:
     """Whether a value is a table that can be a chunk: a frame, a two-dimensional or sparse array."""
-    from spcastat.kernels.sparsity import is_sparse
-
     module = type(value).__module__.partition(".")[0]
     if module == "pandas":
         return type(value).__name__ == "DataFrame"
