@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spcastat.catalogue import methods
     from spcastat.coordinates import spco
     from spcastat.results.compare import compare
-    from spcastat.results.files import load
+    from spcastat.storage.archive import load
 
 __version__ = "0.1.0"
 
@@ -43,7 +43,7 @@ _HOME = {
     "compare": "spcastat.results.compare",
     "datasets": "spcastat.datasets",
     "errors": "spcastat.errors",
-    "load": "spcastat.results.files",
+    "load": "spcastat.storage.archive",
     "measures": "spcastat.measures",
     "methods": "spcastat.catalogue",
     "spca": "spcastat.api",

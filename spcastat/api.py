@@ -15,7 +15,7 @@ from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, No
 from spcastat.intake import looks_like_covariance
 from spcastat.progress import listening
 from spcastat.results import SpcaResult, call_text
-from spcastat.results.opening import open_covariance, open_rows
+from spcastat.engine.opening import open_covariance, open_rows
 from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
 
 if TYPE_CHECKING:

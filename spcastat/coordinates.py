@@ -10,7 +10,7 @@ import numpy as np
 from spcastat.config import real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
 from spcastat.operators import Rows
-from spcastat.results.opening import open_rows
+from spcastat.engine.opening import open_rows
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO

@@ -16,7 +16,7 @@ from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.labels import name_text, short_names
 from spcastat.measures import MEASURES
 from spcastat.results.fit import SpcaResult
-from spcastat.results.summary import Summary
+from spcastat.report.summary import Summary
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 

@@ -16,11 +16,11 @@ from spcastat.intake import Spec, replay
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.progress import listening
-from spcastat.results.disk import file_path
-from spcastat.results.exported import write_scores
-from spcastat.results.moments import Moments
-from spcastat.results.record import Record
-from spcastat.results.source import Source
+from spcastat.storage.atomic import file_path
+from spcastat.storage.scores import write_scores
+from spcastat.state.moments import Moments
+from spcastat.state.record import Record
+from spcastat.engine.source import Source
 from spcastat.streams import open_stream
 
 

@@ -12,9 +12,9 @@ from spcastat.errors import DuplicateNamesError, ShapeError
 from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.measures import MEASURES
-from spcastat.results.equations import Text, equation_lines
+from spcastat.report.equations import Text, equation_lines
 from spcastat.results.plotted import Plotted
-from spcastat.results.summary import ROWS, Summary, summarise
+from spcastat.report.summary import ROWS, Summary, summarise
 
 
 class Described(Plotted):

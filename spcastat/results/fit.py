@@ -14,9 +14,9 @@ from spcastat.engine import Fit, Plan
 from spcastat.errors import NoRowsError
 from spcastat.progress import listening
 from spcastat.results.described import Described
-from spcastat.results.moments import Moments
-from spcastat.results.record import make_record
-from spcastat.results.source import Source
+from spcastat.state.moments import Moments
+from spcastat.state.record import make_record
+from spcastat.engine.source import Source
 
 
 class SpcaResult(Described):
@@ -139,7 +139,7 @@ class SpcaResult(Described):
         OptionError
             For ``scores=True`` where the scores are not in memory.
         """
-        from spcastat.results.files import save
+        from spcastat.storage.archive import save
 
         save(self, path, scores)
 
@@ -155,6 +155,6 @@ class SpcaResult(Described):
         call : str, optional
             What remakes the fit, instead of `call`.
         """
-        from spcastat.results.report import write_report
+        from spcastat.report.page import write_report
 
         write_report(self, path, title, call)

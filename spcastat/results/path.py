@@ -11,7 +11,7 @@ from spcastat.config import listed, nearest
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES
 from spcastat.results.fit import SpcaResult
-from spcastat.results.summary import Summary, describe_data
+from spcastat.report.summary import Summary, describe_data
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 

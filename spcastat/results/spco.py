@@ -12,8 +12,8 @@ from spcastat.errors import ShapeError
 from spcastat.intake import replay
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
-from spcastat.results.source import Source
-from spcastat.results.summary import Summary
+from spcastat.engine.source import Source
+from spcastat.report.summary import Summary
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
 from spcastat.tables import Document, Row, Table, loadings_table

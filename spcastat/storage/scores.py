@@ -9,7 +9,7 @@ from typing import IO, Any
 import pandas as pd
 
 from spcastat.errors import FileError, OptionError
-from spcastat.results.disk import write_file
+from spcastat.storage.atomic import write_file
 from spcastat.streams.scores import ScoreChunks
 
 

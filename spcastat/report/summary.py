@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.results.record import Record
+from spcastat.state.record import Record
 
 if TYPE_CHECKING:
     from spcastat.tables import Document

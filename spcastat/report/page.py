@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.labels import short_names
-from spcastat.results.disk import file_path, write_file
+from spcastat.storage.atomic import file_path, write_file
 from spcastat.tables import Document, Row, Table, render
 from spcastat.tables.cells import fixed, percent
 

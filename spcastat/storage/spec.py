@@ -16,7 +16,7 @@ from spcastat.errors import FileError
 from spcastat.intake import Spec
 from spcastat.intake.names import formula_name
 from spcastat.intake.safe import NUMPY, problem_of, safe_context
-from spcastat.results.packing import Packer, Unpacker
+from spcastat.storage.values import Packer, Unpacker
 
 #: Codings of factors, by the names of their classes in formulaic, and what each holds.
 CODINGS = {

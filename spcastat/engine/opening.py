@@ -25,7 +25,7 @@ from spcastat.operators import (
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
-from spcastat.results.source import Source
+from spcastat.engine.source import Source
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ import pandas as pd
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
-from spcastat.results.disk import file_path, write_file
+from spcastat.storage.atomic import file_path, write_file
 from spcastat.results.fit import SpcaResult
-from spcastat.results.moments import Moments
-from spcastat.results.packing import Packer, Unpacker
-from spcastat.results.record import Record
-from spcastat.results.specs import pack_spec, unpack_spec
+from spcastat.state.moments import Moments
+from spcastat.storage.values import Packer, Unpacker
+from spcastat.state.record import Record
+from spcastat.storage.spec import pack_spec, unpack_spec
 
 FORMAT = "spcastat fit"
 #: Of the layout; a file with a larger one is refused.

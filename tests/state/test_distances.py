@@ -13,7 +13,7 @@ import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.operators import blocks
 from spcastat.results import diagnosed
-from spcastat.results.diagnostics import q_limit, shares, t2_limit, whitener
+from spcastat.state.distances import q_limit, shares, t2_limit, whitener
 
 
 @pytest.fixture(scope="module")
