@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spcastat.catalogue import methods
     from spcastat.coordinates import spco
     from spcastat.results.compare import compare
-    from spcastat.storage.archive import load
+    from spcastat.results.load import load
 
 __version__ = "0.1.0"
 
@@ -43,7 +43,7 @@ _HOME = {
     "compare": "spcastat.results.compare",
     "datasets": "spcastat.datasets",
     "errors": "spcastat.errors",
-    "load": "spcastat.storage.archive",
+    "load": "spcastat.results.load",
     "measures": "spcastat.measures",
     "methods": "spcastat.catalogue",
     "spca": "spcastat.api",

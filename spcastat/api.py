@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from spcastat.config import listed, warn, whole_number
-from spcastat.engine import Plan, choose_method, make_plan, run
-from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
-from spcastat.intake import looks_like_covariance
+from spcastat.config import listed, warn
+from spcastat.engine import Request, make_plan, run
+from spcastat.engine.opening import Opened, open_covariance, open_rows
+from spcastat.errors import ConvergenceWarning, DataWarning
+from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
-from spcastat.results import SpcaResult, call_text
-from spcastat.engine.opening import open_covariance, open_rows
-from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
+from spcastat.results import Call, SpcaResult
+from spcastat.solvers import ADVICE, JointSolver
 
 if TYPE_CHECKING:
     from spcastat.results.path import SpcaPath
 
 __all__ = ["spca", "spca_cov", "spca_path"]
 
-#: Options that say how to iterate, not what to fit.
-ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience", "screen")
+#: Arguments of a path that describe rows, and those that describe a covariance matrix.
+ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale")
+COVARIANCE = ("n_obs", "mean", "scale")
 
 
 def spca(
@@ -131,35 +129,21 @@ def spca(
     >>> [list(fit.loadings.index[fit.loadings[c] != 0]) for c in fit.loadings]
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
-    call = {
-        **{name: value for name, value in locals().items() if name not in ("data", "options", "context")},
-        **options,
-    }
     with listening(progress):
-        k = whole_number("k", k, 1, error=ComponentsError)
-        opened = open_rows(
-            data,
-            formula=formula,
-            context=context,
-            weights=weights,
-            na=na,
-            categorical=categorical,
-            center=center,
-            scale=scale,
+        asked = Request(
+            k, card, variance, method, nonneg, n_init, rng, order, tol, max_iter, further=options
         )
+        reading = ReadOptions(formula, context, weights, na, categorical)
+        opened = open_rows(data, reading, center, scale)
         if formula is None and looks_like_covariance(data):
             warn(
                 "data is square and symmetric with equal row and column labels: if it is a covariance or "
                 "correlation matrix, use spca_cov(S, ...); spca() takes its rows for observations.",
                 DataWarning,
             )
-        given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
-        plan = make_plan(k, opened.p, method, order, given)
-        generator = _generator(rng)
-        source = opened.source(plan.solver.needs == "rows")
-        fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
-        again = _again(spca, data, {**call, "context": opened.context})
-        return _finish(SpcaResult.of(source, plan, fit, again, call_text(spca, call)))
+        described = {**vars(reading), "center": center, "scale": scale, "context": opened.context}
+        call = Call(spca, data, {**asked.arguments, **described, "progress": progress})
+        return _fitted(opened, asked, call)
 
 
 def spca_cov(
@@ -201,21 +185,14 @@ def spca_cov(
     SpcaResult
         Without `scores` and `biplot`, which need rows.
     """
-    call = {
-        **{name: value for name, value in locals().items() if name not in ("S", "options")},
-        **options,
-    }
     with listening(progress):
-        k = whole_number("k", k, 1, error=ComponentsError)
-        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
-        given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
-        plan = make_plan(k, opened.p, method, order, given)
-        _need_no_rows(plan)
-        source = opened.source(False)
-        fit = run(
-            source.op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort, aim=plan.aim
+        asked = Request(
+            k, card, variance, method, nonneg, n_init, rng, order, tol, max_iter, further=options
         )
-        return _finish(SpcaResult.of(source, plan, fit, _again(spca_cov, S, call), call_text(spca_cov, call)))
+        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
+        described = {"n_obs": n_obs, "mean": mean, "scale": scale}
+        call = Call(spca_cov, S, {**asked.arguments, **described, "progress": progress})
+        return _fitted(opened, asked, call)
 
 
 def spca_path(
@@ -281,117 +258,48 @@ def spca_path(
     from spcastat.select import fit_path, path_cards, with_card
 
     with listening(progress):
-        k = whole_number("k", k, 1, error=ComponentsError)
+        asked = Request(
+            k, method=method, nonneg=nonneg, n_init=n_init, rng=rng, order=order, tol=tol, max_iter=max_iter
+        )
         if covariance is None:
             covariance = options.get("formula") is None and looks_like_covariance(data)
-        function, reader = (spca_cov, open_covariance) if covariance else (spca, open_rows)
-        about = inspect.signature(reader).parameters
-        described = {name: options.pop(name) for name in list(options) if name in about}
-        opened = reader(data, **described)
-        keys, wanted = path_cards(cards, k, opened.p)
-        given = _given(wanted[-1], options.pop("variance", None), nonneg, n_init, tol, max_iter, options)
-        plan = make_plan(k, opened.p, method, order, given)
+        function = spca_cov if covariance else spca
+        names = COVARIANCE if covariance else ROWS
+        described = {name: options.pop(name) for name in list(options) if name in names}
+        opened = open_covariance(data, **described) if covariance else _opened(data, **described)
+        keys, wanted = path_cards(cards, asked.k, opened.p)
+        asked = replace(asked, card=wanted[-1], variance=options.pop("variance", None), further=options)
+        plan = make_plan(asked, opened.p)
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=isinstance(plan.solver, JointSolver))
-        if covariance:
-            _need_no_rows(plan)
-        source = opened.source(plan.solver.needs == "rows")
-        call: dict[str, Any] = {"k": k, **described, "method": method, "order": order, "n_init": n_init}
-        call |= {
-            "rng": rng,
-            "nonneg": nonneg,
-            "tol": tol,
-            "max_iter": max_iter,
-            "progress": progress,
-            **options,
-        }
+        source = opened.source(plan.rows_for)
+        if opened.context is not None:
+            described["context"] = opened.context
         fits = {}
-        for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, _seed(rng)), strict=True):
-            here = {**call, "card": key}
+        for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
+            here = {**replace(asked, card=key).arguments, **described, "progress": progress}
             own = replace(plan, solver=with_card(plan.solver, card))
-            again = _again(function, data, {**here, "context": opened.context} if not covariance else here)
-            fits[key] = SpcaResult.of(source, own, fit, again, call_text(function, here))
+            fits[key] = SpcaResult.of(source, own, fit, Call(function, data, here))
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
-            warn(
-                f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).",
-                ConvergenceWarning,
-            )
+            warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
         return SpcaPath(fits)
 
 
-# --- shared by the two functions ------------------------------------------------------------------
+# --- shared by the functions ----------------------------------------------------------------------
 
 
-def _given(
-    card: Any, variance: Any, nonneg: Any, n_init: Any, tol: Any, max_iter: Any, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Collect the options that differ from "not given"."""
-    named = {"card": card, "variance": variance, "tol": tol, "max_iter": max_iter}
-    given = {name: value for name, value in {**named, **options}.items() if value is not None}
-    if not isinstance(nonneg, (bool, np.bool_)) or nonneg:
-        given["nonneg"] = nonneg
-    if whole_number("n_init", n_init, 1) > 1:
-        given["n_init"] = n_init
-    return given
+def _opened(data: Any, center: Any = True, scale: Any = False, **reading: Any) -> Opened:
+    return open_rows(data, ReadOptions(**reading), center, scale)
 
 
-def _generator(rng: Any) -> np.random.Generator:
-    if isinstance(rng, bool):
-        raise OptionError(f"rng={rng!r} was given; it must be None, a whole number or a numpy Generator.")
-    try:
-        return np.random.default_rng(0 if rng is None else rng)
-    except (TypeError, ValueError) as error:
-        raise OptionError(
-            f"rng={rng!r} was given; it must be None, a whole number of 0 or more, or a numpy Generator."
-        ) from error
-
-
-def _seed(rng: Any) -> int:
-    if rng is None:
-        return 0
-    return whole_number("rng", rng, 0)
-
-
-def _need_no_rows(plan: Plan) -> None:
-    if plan.solver.needs == "rows":
-        raise NoRowsError(
-            f"method={plan.method.name!r} depends on more than second moments, so a covariance matrix is not "
-            "enough for it; give the rows to spca(data, ...)."
-        )
-
-
-def _again(
-    function: Callable[..., SpcaResult], data: Any, call: Mapping[str, Any]
-) -> Callable[..., SpcaResult]:
-    """Return a function that repeats `call` with changes."""
-
-    first = next(iter(inspect.signature(function).parameters))
-
-    def refit(**changes: Any) -> SpcaResult:
-        arguments = {**call, **changes}
-        new_controls = [name for name in CONTROLS if changes.get(name) is not None]
-        method = SOLVERS.get(str(arguments.get("method")))
-        if method and "method" not in changes and new_controls and new_controls[0] not in method.controls:
-            arguments["method"] = method = None
-        for name in CONTROLS:
-            foreign = "method" in changes and method is not None and name not in method.controls
-            if name not in changes and (new_controls or foreign):
-                arguments.pop(name, None)
-        if new_controls or "method" in changes:
-            given = {name: arguments[name] for name in CONTROLS if arguments.get(name) is not None}
-            options = choose_method(arguments.get("method"), given).options
-            for name in ITERATION:  # how to iterate is nothing that another method must take over
-                if name not in changes and name not in options:
-                    arguments.pop(name, None)
-        if "formula" in changes and "context" not in changes:
-            arguments["context"] = None
-        return function(arguments.pop(first, data), **arguments)
-
-    return refit
-
-
-def _finish(result: SpcaResult) -> SpcaResult:
+def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
+    """Plan and run a fit of opened data."""
+    plan = make_plan(asked, opened.p)
+    rng = asked.generator
+    source = opened.source(plan.rows_for)
+    fit = run(source.op, plan.solver, asked.k, n_init=plan.n_init, rng=rng, sort=plan.sort, aim=plan.aim)
+    result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
         warn(f"{result.method}: {ADVICE[result.status]} ({result.n_iter} sweeps).", ConvergenceWarning)
     return result

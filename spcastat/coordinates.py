@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from spcastat.config import real_number, warn, whole_number
-from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
-from spcastat.operators import Rows
 from spcastat.engine.opening import open_rows
+from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
+from spcastat.intake import ReadOptions
+from spcastat.operators import Rows
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO
@@ -86,17 +87,8 @@ def spco(
         tol=real_number("tol", tol, 0.0, 1.0),
         max_iter=whole_number("max_iter", max_iter, 1),
     )
-    opened = open_rows(
-        data,
-        formula=formula,
-        context=context,
-        weights=weights,
-        na=na,
-        categorical=categorical,
-        center=center,
-        scale=scale,
-    )
-    source = opened.source(True)
+    reading = ReadOptions(formula, context, weights, na, categorical)
+    source = open_rows(data, reading, center, scale).source("spco")
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)
     result = SpcoResult(source, solver, solver.solve(source.op, k))

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from spcastat.api import spca
 from spcastat.config import whole_number
 from spcastat.errors import ComponentsError
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.results import SpcaResult
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -154,7 +155,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             max_iter=self.max_iter,
             **(self.options or {}),
         )
-        standard = self.result_._standard
+        standard = self.result_._state.standard
         assert standard is not None
         self.components_ = self.result_.loadings.to_numpy().T.copy()
         self.mean_ = np.array(standard.mean, dtype=float)
@@ -216,10 +217,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Leave the data behind, and what would fit them again; the scores are kept."""
         state = super().__getstate__()
         if "result_" in state:
-            result = copy.copy(state["result_"])
-            result._kept_scores = result.scores
-            result._source = result._again = None
-            state = {**state, "result_": result}
+            result = state["result_"]
+            kept = replace(result._state, scores=result.scores)
+            state = {**state, "result_": SpcaResult(kept)}
         return state
 
     def _checked(self, X: Any) -> Any:

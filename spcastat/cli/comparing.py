@@ -109,7 +109,7 @@ def run_compare(args: argparse.Namespace) -> str:
 
 
 def _load_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
-    from spcastat.storage.archive import load
+    from spcastat.results.load import load
 
     if len(args.files) < 2:
         raise OptionError("One saved fit was given; it takes two or more to compare.")
@@ -158,7 +158,7 @@ def transform_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_transform(args: argparse.Namespace) -> str:
     """Return, or write, the scores of new rows as CSV."""
-    from spcastat.storage.archive import load
+    from spcastat.results.load import load
 
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
         raise FileError(f"{args.fit} is not a saved fit; the fit comes first, then the data.")

@@ -1,7 +1,8 @@
-"""(operator, solver, options) -> fit: what all methods share."""
+"""(data, request) -> fit: what all methods share."""
 
 from spcastat.engine.aim import Aim
 from spcastat.engine.plan import Plan, choose_method, make_plan
+from spcastat.engine.request import Request
 from spcastat.engine.run import Fit, run
 
-__all__ = ["Aim", "Fit", "Plan", "choose_method", "make_plan", "run"]
+__all__ = ["Aim", "Fit", "Plan", "Request", "choose_method", "make_plan", "run"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import user_frame
+from spcastat.engine.source import Source
 from spcastat.errors import DataError, NoRowsError, OptionError
-from spcastat.intake import Spec, read_covariance, read_data
+from spcastat.intake import ReadOptions, Spec, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
 from spcastat.operators import (
     CrossProducts,
@@ -25,7 +26,6 @@ from spcastat.operators import (
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
-from spcastat.engine.source import Source
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:
@@ -41,51 +41,32 @@ class Opened:
     p : int
         Number of variables.
     source : callable
-        Whether rows must be kept as such -> the source of a fit.
+        The name of the method that needs the rows as such, or nothing where second moments will do -> the
+        source of a fit.
     context : mapping or None
         The names besides the columns that a formula uses.
     """
 
     p: int
-    source: Callable[[bool], Source]
+    source: Callable[[str], Source]
     context: Mapping[str, Any] | None = None
 
 
-def open_rows(
-    data: Any,
-    *,
-    formula: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    weights: Any = None,
-    na: str = "raise",
-    categorical: str = "refuse",
-    center: Any = True,
-    scale: Any = False,
-) -> Opened:
-    """Read rows; the parameters are those of :func:`spcastat.spca`."""
-    if formula is not None and context is None:
-        context = _names_at_call()
-    stream = open_stream(
-        data, formula=formula, context=context, weights=weights, na=na, categorical=categorical
-    )
+def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = False) -> Opened:
+    """Read rows; `center` and `scale` are those of :func:`spcastat.spca`."""
+    if reading.formula is not None and reading.context is None:
+        reading = replace(reading, context=_names_at_call())
+    stream = open_stream(data, **vars(reading))
     if stream is not None:
         return _open_streamed(stream, center, scale)
-    design = read_data(
-        data,
-        formula=formula,
-        context=context,
-        weights=weights,
-        na=na,
-        categorical=categorical,
-        defer=True,
-    )
+    design = read_data(data, **vars(reading), defer=True)
     center = _column_values("center", center, design.columns)
     scale = _column_values("scale", scale, design.columns)
 
-    def source(keep_rows: bool) -> Source:
+    def source(rows_for: str = "") -> Source:
         X, w, names = design.matrix, design.weights, design.columns
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
-            standard, op = prepare(X, w, center, scale, names, keep_rows)
+            standard, op = prepare(X, w, center, scale, names, bool(rows_for))
             finite = np.isfinite(op.total)
         if not finite:
             design.check()
@@ -101,7 +82,7 @@ def open_rows(
             weights=design.weights,
         )
 
-    return Opened(len(design.columns), source, design.spec.context if formula is not None else None)
+    return Opened(len(design.columns), source, design.spec.context if reading.formula is not None else None)
 
 
 def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
@@ -110,8 +91,8 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
     center = _column_values("center", center, columns)
     scale = _column_values("scale", scale, columns)
 
-    def source(keep_rows: bool) -> Source:
-        if keep_rows:
+    def source(rows_for: str = "") -> Source:
+        if rows_for:
             raise NoRowsError(
                 f"This method works on the rows themselves, and those of {stream.title} are never all in "
                 "memory. Take a method that needs a covariance matrix only (spcastat.methods() lists them "
@@ -163,8 +144,16 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
         scaling = "none" if covariance.scale is None else "given"
         standard = Standardisation(covariance.mean, divisor, "given", scaling)
     spec = Spec("frame" if isinstance(S, pd.DataFrame) else "array", covariance.columns)
-    source = Source(op=Gram(covariance.matrix), spec=spec, n=covariance.n_obs, standard=standard)
-    return Opened(p, lambda keep_rows: source)
+
+    def source(rows_for: str = "") -> Source:
+        if rows_for:
+            raise NoRowsError(
+                f"method={rows_for!r} depends on more than second moments, so a covariance matrix is not "
+                "enough for it; give the rows to spca(data, ...)."
+            )
+        return Source(op=Gram(covariance.matrix), spec=spec, n=covariance.n_obs, standard=standard)
+
+    return Opened(p, source)
 
 
 def _too_large() -> DataError:

@@ -9,6 +9,7 @@ from typing import Any
 from spcastat.config import listed, nearest, one_of
 from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS
+from spcastat.engine.request import Request
 from spcastat.errors import MethodError, OptionError, UnknownOptionError
 from spcastat.solvers import CONTROLS, SOLVERS, JointSolver, Method, Solver
 
@@ -52,6 +53,11 @@ class Plan:
     sort: bool
     aim: Aim | None = None
 
+    @property
+    def rows_for(self) -> str:
+        """The name of the method where that needs the rows themselves, not only their second moments."""
+        return self.method.name if self.solver.needs == "rows" else ""
+
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     """Return the method meant by its name, or by the way in which sparsity is controlled.
@@ -79,16 +85,14 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     return SOLVERS[{"card": "bcd-l0", "t": "bcd-l1"}.get("".join(controls), "controlled")]
 
 
-def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapping[str, Any]) -> Plan:
-    """Check the options of a call and build its solver.
+def make_plan(asked: Request, p: int) -> Plan:
+    """Check what a call asks for and build its solver.
 
     Parameters
     ----------
-    k, p : int
-        Number of components and of variables.
-    method, order : str or None
-    given : Mapping
-        The options that the call gives; what it leaves at its default is not among them.
+    asked : Request
+    p : int
+        Number of variables.
 
     Raises
     ------
@@ -97,8 +101,8 @@ def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapp
     OptionError
         For a value that is not allowed.
     """
-    chosen = choose_method(method, given)
-    options = dict(given)
+    options = asked.options
+    chosen = choose_method(asked.method, options)
     for name in options:
         if name not in chosen.options:
             raise UnknownOptionError(_no_such_option(name, chosen))
@@ -108,16 +112,16 @@ def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapp
         wanted = " or ".join(f"{name}=" for name in chosen.controls)
         raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit shall be.")
     scalar = not any(isinstance(options[name], Iterable) for name in chosen.controls if name in options)
-    checked = {name: CHECKS[name](value, k, p) for name, value in options.items()}
+    checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
     n_init = checked.pop("n_init", 1)
     aim = _aim(chosen, checked)
     solver = chosen.build(checked)
-    if order is None:
+    if asked.order is None:
         sort = isinstance(solver, JointSolver) and scalar
         if aim is not None and aim.search == "joint" and aim.objective == "adjusted":
             sort = False  # the order is part of what was found
     else:
-        sort = one_of("order", order, ("variance", "given")) == "variance"
+        sort = one_of("order", asked.order, ("variance", "given")) == "variance"
         if sort and "variance" in chosen.controls:
             raise OptionError(
                 f"order='variance' was given with method={chosen.name!r}, whose promise holds for the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spcastat.intake.covariance import looks_like_covariance, read_covariance
 from spcastat.intake.design import Covariance, Design, Spec
 from spcastat.intake.frames import COPY_LIMIT
+from spcastat.intake.options import ReadOptions
 from spcastat.intake.read import read_data
 from spcastat.intake.replay import replay
 
@@ -12,6 +13,7 @@ __all__ = [
     "COPY_LIMIT",
     "Covariance",
     "Design",
+    "ReadOptions",
     "Spec",
     "looks_like_covariance",
     "read_covariance",

@@ -1,37 +1,42 @@
-"""Several definitions of "explained variance" for sparse components, one function each.
+"""Several definitions of "explained variance" for sparse components, one record each.
 
 For sparse components they differ, for dense principal components they all agree. Every function takes
 loadings `V` and either rows `X` or a covariance matrix `S` and returns a fraction (of the total variance,
-but for `relative_adjusted`); the names are those that ``fit.measure()`` takes.
+but for `relative_adjusted`); the names are those that ``fit.measure()`` takes. `MEASURES` is the one list of
+them: every table, plot, comparison and file reads it.
 """
 
 from __future__ import annotations
 
 from spcastat.measures.adjusted import (
+    ADJUSTED,
+    RELATIVE_ADJUSTED,
     adjusted,
     adjusted_variances,
-    cumulative_adjusted,
-    cumulative_relative,
     relative_adjusted,
 )
-from spcastat.measures.base import Core
-from spcastat.measures.least_squares import cumulative_least_squares, least_squares
-from spcastat.measures.projection import cumulative_pev, cumulative_rre, pev, rre
+from spcastat.measures.least_squares import LEAST_SQUARES, least_squares
+from spcastat.measures.measure import Measure
+from spcastat.measures.projection import PEV, RRE, pev, rre
 
-#: name -> function (V, operator) -> the measure of the first 1, ..., k columns.
-MEASURES: dict[str, Core] = {
-    "pev": cumulative_pev,
-    "rre": cumulative_rre,
-    "adjusted": cumulative_adjusted,
-    "relative_adjusted": cumulative_relative,
-    "least_squares": cumulative_least_squares,
+#: By name, in the order of the columns of ``fit.glance()``.
+MEASURES: dict[str, Measure] = {
+    measure.name: measure for measure in (PEV, RRE, ADJUSTED, RELATIVE_ADJUSTED, LEAST_SQUARES)
 }
+
+
+def measures_of(*kinds: str) -> list[Measure]:
+    """Return the measures of these kinds (see `Measure.of`) in the order of tables."""
+    return sorted((one for one in MEASURES.values() if one.of in kinds), key=lambda one: one.place)
+
 
 __all__ = [
     "MEASURES",
+    "Measure",
     "adjusted",
     "adjusted_variances",
     "least_squares",
+    "measures_of",
     "pev",
     "relative_adjusted",
     "rre",

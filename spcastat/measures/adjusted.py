@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.measures.base import answer
+from spcastat.measures.measure import Measure
 from spcastat.operators import Operator
 
 
@@ -41,3 +42,18 @@ def adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) 
 def relative_adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Adjusted variance as a fraction of what dense PCA explains with k components; see `pev`."""
     return answer(cumulative_relative, V, X, S, cumulative)
+
+
+ADJUSTED = Measure(
+    "adjusted", cumulative_adjusted, "adjusted", "adj", "adjusted variance", of="total", place=1
+)
+RELATIVE_ADJUSTED = Measure(
+    "relative_adjusted",
+    cumulative_relative,
+    "Adjusted, % of PCA's",
+    "of PCA's",
+    "adjusted, relative to PCA",
+    of="pca",
+    place=2,
+    note="adjusted, in % of what PCA explains",
+)

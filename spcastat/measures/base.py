@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,8 @@ from spcastat.config import listed
 from spcastat.errors import ColumnTypeError, ConstantColumnError, MissingValuesError, ShapeError
 from spcastat.intake import read_covariance, read_data
 from spcastat.kernels.thresholds import unit
+from spcastat.measures.measure import Core
 from spcastat.operators import Gram, Operator, prepare
-
-#: (V of shape (p, k) with unit columns, operator) -> the measure of the first 1, ..., k columns.
-Core = Callable[[np.ndarray, Operator], np.ndarray]
 
 
 def answer(core: Core, V: Any, X: Any, S: Any, cumulative: bool) -> Any:

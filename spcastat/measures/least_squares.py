@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.measures.base import answer
+from spcastat.measures.measure import Measure
 from spcastat.operators import Operator
 
 
@@ -23,3 +24,14 @@ def cumulative_least_squares(V: np.ndarray, op: Operator) -> np.ndarray:
 def least_squares(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Share of the total variance that regressions on the scores explain; parameters as for `pev`."""
     return answer(cumulative_least_squares, V, X, S, cumulative)
+
+
+LEAST_SQUARES = Measure(
+    "least_squares",
+    cumulative_least_squares,
+    "least squares",
+    "LS",
+    "least squares",
+    of="total",
+    place=4,
+)

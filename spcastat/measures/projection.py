@@ -12,6 +12,7 @@ import numpy as np
 
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.measures.base import answer
+from spcastat.measures.measure import Measure
 from spcastat.operators import Operator
 
 
@@ -56,3 +57,7 @@ def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> An
 def rre(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Relative reconstruction error, the square root of 1 - PEV; parameters as for `pev`."""
     return answer(cumulative_rre, V, X, S, cumulative)
+
+
+PEV = Measure("pev", cumulative_pev, "PEV", "PEV", "PEV", of="total", place=3)
+RRE = Measure("rre", cumulative_rre, "RRE", "RRE", "RRE", of="error", place=5)

@@ -10,6 +10,7 @@ import pandas as pd
 from spcastat.config import listed
 from spcastat.errors import ShapeError
 from spcastat.labels import short_names
+from spcastat.measures import measures_of
 from spcastat.plots._shared import MARKERS, PALETTE, axes_for
 
 if TYPE_CHECKING:
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 
 #: The columns drawn, from top to bottom, and what they are called.
 ROWS = {
-    "adjusted": "adjusted variance",
-    "pev": "PEV",
-    "least_squares": "least squares",
-    "relative_adjusted": "adjusted,\nrelative to PCA",
+    **{one.name: one.legend.replace(", ", ",\n") for one in [*measures_of("total"), *measures_of("pca")]},
     "score_correlation": "largest score\ncorrelation",
 }
 

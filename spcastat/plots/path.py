@@ -10,18 +10,14 @@ import pandas as pd
 
 from spcastat.config import listed, one_of
 from spcastat.errors import OptionError, ShapeError
+from spcastat.measures import measures_of
 from spcastat.plots._shared import INK, MARKERS, PALETTE, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Measures that can be drawn: their column, and what the legend says.
-MEASURES = {
-    "adjusted": "adjusted variance",
-    "pev": "PEV",
-    "least_squares": "least squares",
-    "relative_adjusted": "adjusted, relative to PCA",
-}
+DRAWN = {one.name: one.legend for one in [*measures_of("total"), *measures_of("pca")]}
 _STYLES = ("-", "--", "-.", ":")
 
 
@@ -33,9 +29,9 @@ def plot_path_data(table: pd.DataFrame, *, measures: str | Sequence[str] = "adju
     """
     chosen = [measures] if isinstance(measures, str) else list(measures)
     for name in chosen:
-        one_of("measures", name, MEASURES)
+        one_of("measures", name, DRAWN)
     if not chosen:
-        raise OptionError("measures is empty; name one or more of " + listed(MEASURES) + ".")
+        raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
     needed = ["nonzeros", *chosen, "pca"]
     missing = [name for name in needed if name not in getattr(table, "columns", ())]
     if missing or table.empty:
@@ -79,12 +75,12 @@ def plot_path(
         ax.plot(
             x,
             100 * data[name],
-            color=PALETTE[i],
-            linestyle=_STYLES[i],
-            marker=MARKERS[i] if len(x) <= 40 else None,
+            color=PALETTE[i % len(PALETTE)],
+            linestyle=_STYLES[i % len(_STYLES)],
+            marker=MARKERS[i % len(MARKERS)] if len(x) <= 40 else None,
             markersize=4,
             linewidth=1.3,
-            label=MEASURES[name],
+            label=DRAWN[name],
             zorder=3,
         )
     if "PCA" in data:

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from spcastat.config import whole_number
 from spcastat.labels import name_text
 from spcastat.operators import Standardisation
+from spcastat.state import FitState
 
 #: Names that need no backticks: words, and what formulas make, such as log(a) or a:b.
 _WORD = re.compile(r"[^\W\d][\w.]*(\[[^\[\]`\s]*\]|\([^()`\s+*/-]*\))*(:[^\W\d][\w.]*)*")
@@ -26,35 +28,43 @@ class Text(str):
         return str(self)
 
 
-def equation_lines(
-    loadings: pd.DataFrame,
-    standard: Standardisation | None,
-    digits: int,
-    max_terms: int | None,
-    width: int,
+def equations(
+    state: FitState, digits: int = 3, *, raw: bool = False, max_terms: int | None = None, width: int = 80
 ) -> Text:
-    """Return one equation a component, wrapped to `width`.
+    """Write each component out as a formula, zero terms left out.
 
     Parameters
     ----------
-    loadings : DataFrame, p x k
-    standard : Standardisation or None
-        With it, coefficients are those of the raw variables, with a constant.
     digits : int
-        Decimals of loadings, or significant figures of raw coefficients.
-    max_terms : int or None
+        Decimals; with `raw` significant figures.
+    raw : bool
+        In the units of the data, with the constant that centring makes. By default in variables that
+        are centred and scaled as the fit did it.
+    max_terms : int, optional
+        Write only so many terms of a component, those with the largest loadings, and count the rest.
     width : int
+        Characters in a line, 40 or more.
+
+    Returns
+    -------
+    str
+        One equation a component, wrapped; it shows itself with its line breaks.
     """
-    V = loadings.to_numpy(dtype=float)
-    indent = max(len(str(name)) for name in loadings.columns)
+    digits = whole_number("digits", digits, 1, 10)
+    width = whole_number("width", width, 40)
+    if max_terms is not None:
+        whole_number("max_terms", max_terms, 1)
+    standard = state.need_centre("equations(raw=True)") if raw else None
+    columns, components = state.spec.columns, state.components
+    indent = max(len(str(name)) for name in components)
     lines = []
-    for name, v in zip(loadings.columns, V.T, strict=True):
+    for name, v in zip(components, state.V.T, strict=True):
         rows = np.flatnonzero(v)
         rest = 0
         if max_terms is not None and len(rows) > max_terms:
             rest = len(rows) - max_terms
             rows = np.sort(rows[np.argsort(-np.abs(v[rows]), kind="stable")[:max_terms]])
-        terms = list(_terms(v, rows, loadings.index, standard, digits))
+        terms = list(_terms(v, rows, columns, standard, digits))
         if rest:
             terms.append(f"+{_JOINED}{rest}{_JOINED}smaller{_JOINED}terms")
         lines.append(

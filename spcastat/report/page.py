@@ -12,15 +12,21 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from spcastat import plots
+from spcastat.engine.source import Source
+from spcastat.kernels.leading import leading
 from spcastat.labels import short_names
+from spcastat.report.equations import equations
+from spcastat.report.summary import summarise
+from spcastat.state import FitState, frames, rows
+from spcastat.state.record import Record
+from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path, write_file
 from spcastat.tables import Document, Row, Table, render
 from spcastat.tables.cells import fixed, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from spcastat.results.fit import SpcaResult
 
 #: Variables in the table of correlations, at most.
 MOST_VARIABLES = 40
@@ -94,11 +100,25 @@ div.spcastat > p:first-of-type strong { font-size: 1rem; }
 
 
 def write_report(
-    fit: SpcaResult, path: str | PathLike[str], title: str | None = None, call: str | None = None
+    state: FitState,
+    source: Source | None,
+    path: str | PathLike[str],
+    title: str | None = None,
+    call: str | None = None,
 ) -> None:
-    """Write the page; see :meth:`spcastat.results.SpcaResult.report`."""
+    """Write one HTML page with the tables, the plots, the call and the versions.
+
+    It needs nothing beside itself, reads on a phone and prints.
+
+    Parameters
+    ----------
+    path : str or path
+    title : str, optional
+    call : str, optional
+        What remakes the fit, instead of `call`.
+    """
     target = file_path(path)
-    page = report_page(fit, title, call).encode("utf-8", "xmlcharrefreplace")
+    page = report_page(state, source, title, call).encode("utf-8", "xmlcharrefreplace")
 
     def write(file: IO[bytes]) -> None:
         file.write(page)
@@ -106,29 +126,31 @@ def write_report(
     write_file(target, write)
 
 
-def report_page(fit: SpcaResult, title: str | None = None, call: str | None = None) -> str:
+def report_page(
+    state: FitState, source: Source | None, title: str | None = None, call: str | None = None
+) -> str:
     """Return the page as text."""
-    heading = title or f"{'Sparse PCA' if fit._record.sparse else 'PCA'} by {fit.method}"
-    versions = fit._record.versions
+    record = state.record
+    heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"
     return PAGE.format(
         title=escape(heading),
         style=STYLE,
-        version=escape(versions.get("spcastat", "")),
-        sections="\n".join(_sections(fit, call or fit.call)),
+        version=escape(record.versions.get("spcastat", "")),
+        sections="\n".join(_sections(state, source, call or record.call)),
     )
 
 
-def _sections(fit: SpcaResult, call: str) -> Iterator[str]:
-    yield fit.summary(max_rows=MOST_VARIABLES).as_html()
-    yield _section("Equations", _equations(fit))
-    yield _section("Loadings and variance", _loadings_plot(fit), _scree(fit))
-    scores = _scores(fit)
-    if scores is not None:
-        yield _section("Rows on the components", *_score_plots(fit, scores))
-    yield _section("How the components go together", _together(fit), _correlations(fit))
-    if fit._source is not None and fit._source.has_rows:
-        yield _section("Rows that the fit does not describe", *_diagnostics(fit))
-    yield _section("How this was made", _made(fit, call))
+def _sections(state: FitState, source: Source | None, call: str) -> Iterator[str]:
+    in_memory = source is not None and source.has_rows
+    yield summarise(state, max_rows=MOST_VARIABLES).as_html()
+    yield _section("Equations", _equations(state))
+    yield _section("Loadings and variance", _loadings_plot(state), _scree(state))
+    if len(state.components) > 1 and (in_memory or state.scores is not None):
+        yield _section("Rows on the components", *_score_plots(state, rows.scores(state, source)))
+    yield _section("How the components go together", _together(state), _correlations(state))
+    if in_memory:
+        yield _section("Rows that the fit does not describe", *_diagnostics(state, source))
+    yield _section("How this was made", _made(record=state.record, call=call))
 
 
 def _section(heading: str, *parts: str) -> str:
@@ -159,21 +181,21 @@ def _picture(draw: Callable[[Axes], Any], width: float, height: float, alt: str,
     )
 
 
-def _loadings_plot(fit: SpcaResult) -> str:
-    data = fit.plot_loadings_data()
-    k = data.shape[1]
+def _loadings_plot(state: FitState) -> str:
+    loadings = frames.loadings(state)
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     return _picture(
-        lambda ax: fit.plot_loadings(kind="dots" if k <= 10 else "heatmap", ax=ax),
+        lambda ax: plots.plot_loadings(loadings, kind="dots" if k <= 10 else "heatmap", ax=ax),
         float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
-        1.2 + 0.24 * max(len(data), 4),
+        1.2 + 0.24 * max(shown, 4),
         "Nonzero loadings of every component",
         "Nonzero loadings; what is not drawn is exactly zero.",
     )
 
 
-def _scree(fit: SpcaResult) -> str:
+def _scree(state: FitState) -> str:
     return _picture(
-        lambda ax: fit.screeplot(ax=ax),
+        lambda ax: plots.screeplot(variance(state), ax=ax),
         4.9,
         3.0,
         "Variance of the sparse components and of dense principal components",
@@ -182,16 +204,12 @@ def _scree(fit: SpcaResult) -> str:
     )
 
 
-def _scores(fit: SpcaResult) -> pd.DataFrame | None:
-    has = fit._kept_scores is not None or (fit._source is not None and fit._source.has_rows)
-    return fit.scores if has and len(fit.components) > 1 else None
-
-
-def _score_plots(fit: SpcaResult, scores: pd.DataFrame) -> Iterator[str]:
+def _score_plots(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
     spread = scores.std().to_numpy()
     if (spread[:2] > 0).all():
+        shares = variance(state)["share of total"]
         yield _picture(
-            lambda ax: fit.biplot(ax=ax),
+            lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, ax=ax),
             5.0,
             4.8,
             "Biplot of the first two components",
@@ -201,7 +219,7 @@ def _score_plots(fit: SpcaResult, scores: pd.DataFrame) -> Iterator[str]:
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
         yield _picture(
-            lambda ax: fit.plot_scores(ax=ax),
+            lambda ax: plots.plot_scores(scores, ax=ax),
             size,
             size,
             "Scores of every pair of the first components",
@@ -209,13 +227,13 @@ def _score_plots(fit: SpcaResult, scores: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _diagnostics(fit: SpcaResult) -> Iterator[str]:
-    limits = fit.limits()
-    found = fit.diagnostics()
+def _diagnostics(state: FitState, source: Source | None) -> Iterator[str]:
+    limits = frames.limits(state)
+    found = rows.diagnostics(state, source)
     known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
     beyond = [f"{int((found[name] > limits[name]).sum())} exceed that of {name}" for name in known]
     yield _picture(
-        lambda ax: fit.plot_diagnostics(ax=ax),
+        lambda ax: plots.plot_diagnostics(found, limits, ax=ax),
         5.0,
         3.9,
         "Squared residual of every row against its Hotelling T2",
@@ -231,9 +249,9 @@ def _html(table: Table) -> str:
     return render(Document("", tables=(table,)), "html")
 
 
-def _equations(fit: SpcaResult) -> str:
-    lines = fit.equations(max_terms=MOST_TERMS, width=100_000).splitlines()
-    standard = fit._standard
+def _equations(state: FitState) -> str:
+    lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
+    standard = state.standard
     centred = standard is None or standard.centring != "none"
     scaled = standard is not None and standard.scaling != "none"
     about = " and ".join(["centred"] * centred + ["scaled"] * scaled)
@@ -241,10 +259,10 @@ def _equations(fit: SpcaResult) -> str:
     return note + "<pre>" + "".join(f"<span>{escape(line)}</span>" for line in lines) + "</pre>"
 
 
-def _together(fit: SpcaResult) -> str:
-    shares, correlation = fit.component_shares, fit.score_correlation
-    names = tuple(short_names(list(fit.components)))
-    rows = [
+def _together(state: FitState) -> str:
+    shares, correlation = frames.component_shares(state), frames.score_correlation(state)
+    names = tuple(short_names(list(state.components)))
+    lines = [
         Row(label, tuple(percent(share) for share in shares[column]), "Least-squares % of total variance")
         for column, label in (
             ("alone", "alone"),
@@ -253,39 +271,37 @@ def _together(fit: SpcaResult) -> str:
         )
         if shares[column].notna().any()
     ]
-    rows += [
+    lines += [
         Row(name, tuple(fixed(r, 2) for r in line), "Correlation of scores")
         for name, line in zip(names, correlation.to_numpy().tolist(), strict=True)
     ]
-    return _html(Table("Component", names, tuple(rows)))
+    return _html(Table("Component", names, tuple(lines)))
 
 
-def _correlations(fit: SpcaResult) -> str:
+def _correlations(state: FitState) -> str:
     """Return the correlations of the variables that have a loading, the leading ones if they are many."""
-    from spcastat.kernels.leading import leading
-
-    kept = leading(fit.loadings.to_numpy(), MOST_VARIABLES)
-    values = fit.correlations.iloc[kept]
+    kept = leading(state.V, MOST_VARIABLES)
+    values = frames.correlations(state).iloc[kept]
     labels = short_names(list(values.index), positions=kept.tolist())
-    cells = zip(labels, values.to_numpy().tolist(), fit.communalities.iloc[kept], strict=True)
-    rows = tuple(Row(label, (*(fixed(r, 2) for r in line), fixed(h, 2))) for label, line, h in cells)
+    cells = zip(labels, values.to_numpy().tolist(), frames.communalities(state).iloc[kept], strict=True)
+    lines = tuple(Row(label, (*(fixed(r, 2) for r in line), fixed(h, 2))) for label, line, h in cells)
     note = (
         "Correlations of variables with scores; the communality is the share of a variable's variance that "
         "regression on all scores explains."
     )
-    if len(kept) < fit._V.shape[0]:
-        note += f" {len(kept)} of {fit._V.shape[0]} variables are shown, those that lead on a component."
-    headings = (*short_names(list(fit.components)), "communality")
-    return _html(Table("Correlation", headings, rows, notes=(note,)))
+    if len(kept) < len(state.V):
+        note += f" {len(kept)} of {len(state.V)} variables are shown, those that lead on a component."
+    headings = (*short_names(list(state.components)), "communality")
+    return _html(Table("Correlation", headings, lines, notes=(note,)))
 
 
-def _made(fit: SpcaResult, call: str) -> str:
+def _made(record: Record, call: str) -> str:
     code = "" if call.startswith("spcastat ") else "import spcastat as sp\nfit = sp."
     lines = f"{code}{call}".splitlines()
-    versions = ", ".join(f"{name} {version}" for name, version in fit._record.versions.items())
-    options = ", ".join(f"{name}={value!r}" for name, value in fit.options.items() if value is not None)
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    options = ", ".join(f"{name}={value!r}" for name, value in record.options.items() if value is not None)
     return (
         "<pre>" + "".join(f"<span>{escape(line)}</span>" for line in lines) + "</pre>\n"
-        f"<p>Options of {escape(fit.method)}: {escape(options) or 'none'}.</p>\n"
+        f"<p>Options of {escape(record.method)}: {escape(options) or 'none'}.</p>\n"
         f"<p>Versions: {escape(versions)}.</p>"
     )

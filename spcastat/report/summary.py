@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.state import FitState, frames
 from spcastat.state.record import Record
+from spcastat.state.variance import variance as variance_of
 
 if TYPE_CHECKING:
     from spcastat.tables import Document
@@ -65,31 +67,20 @@ class Summary:
         return self.as_html()
 
 
-def summarise(
-    record: Record,
-    loadings: pd.DataFrame,
-    variance: pd.DataFrame,
-    correlation: pd.DataFrame,
-    variances: np.ndarray,
-    digits: int,
-    max_rows: int,
-) -> Summary:
-    """Put a summary together.
+def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary:
+    """Return header, loadings and variances as text, HTML, LaTeX or Markdown.
 
     Parameters
     ----------
-    record : Record
-    loadings : DataFrame, p x k
-    variance : DataFrame, k x 8
-    correlation : DataFrame, k x k
-        Of the scores.
-    variances : ndarray of shape (p,)
-        Of the variables.
-    digits, max_rows : int
+    digits : int
+        Decimals of the loadings.
+    max_rows : int
+        The most variables to show.
     """
     from spcastat.tables import Document, loadings_table, variance_table  # only for what is printed
 
-    largest = largest_with_another(correlation)
+    record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
+    largest = largest_with_another(frames.score_correlation(state))
     document = Document(
         title=_title(record, variance["cardinality"]),
         facts=tuple(_facts(record)),
@@ -97,7 +88,7 @@ def summarise(
             loadings_table(loadings, digits=digits, max_rows=max_rows),
             variance_table(variance, largest if record.k > 1 else None),
         ),
-        notes=tuple(_notes(record, largest, variances, variance["cardinality"])),
+        notes=tuple(_notes(record, largest, state.moments.variances, variance["cardinality"])),
     )
     return Summary(document, {"loadings": loadings, "variance": variance})
 

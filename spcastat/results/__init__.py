@@ -1,8 +1,6 @@
-"""What a fit returns; paths, `spcastat.compare` and `spcastat.load` live in modules that few calls need."""
+"""What users hold: a fit, a path of fits, a comparison, sparse coordinates."""
 
-from spcastat.results.call import call_text
-from spcastat.results.fit import SpcaResult
-from spcastat.engine.source import Source
-from spcastat.report.summary import Summary
+from spcastat.results.call import Call
+from spcastat.results.result import SpcaResult
 
-__all__ = ["Source", "SpcaResult", "Summary", "call_text"]
+__all__ = ["Call", "SpcaResult"]

@@ -1,16 +1,76 @@
-"""A call as text, so that a report can say how its fit is made again."""
+"""The call behind a fit: as text, so that a report can say how the fit is made again, and to repeat."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.engine import choose_method
+from spcastat.solvers import CONTROLS, SOLVERS
+
 #: More values than this are not written out.
 LONGEST = 30
+#: Options that say how to iterate, not what to fit.
+ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience", "screen")
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A function, the data, and the other arguments as they were given.
+
+    Attributes
+    ----------
+    function : callable
+        Its first parameter takes the data.
+    data : object
+    arguments : Mapping
+        By name; those left at their defaults may be among them.
+    """
+
+    function: Callable[..., Any]
+    data: Any
+    arguments: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """``spca(data, k=3, card=[7, 4, 4])``; what changes no result, and defaults, are left out."""
+        return call_text(self.function, self.arguments)
+
+    def repeat(self) -> Any:
+        """Make the call again."""
+        return self.function(self.data, **self.arguments)
+
+    def changed(self, changes: Mapping[str, Any]) -> Call:
+        """Return the call with some arguments changed, and others left out that do not go with them.
+
+        A new control of sparsity replaces the old one, and the method where that does not have it. With a new
+        method, a control stays where it has that, and so does what says how to iterate. A new formula finds
+        its names where the call is repeated.
+        """
+        arguments = {**self.arguments, **changes}
+        data = arguments.pop(next(iter(inspect.signature(self.function).parameters)), self.data)
+        controls = [name for name in CONTROLS if changes.get(name) is not None]
+        method = SOLVERS.get(str(arguments.get("method")))
+        if method and "method" not in changes and controls and controls[0] not in method.controls:
+            arguments["method"] = method = None
+        for name in CONTROLS:
+            foreign = "method" in changes and method is not None and name not in method.controls
+            if name not in changes and (controls or foreign):
+                arguments.pop(name, None)
+        if controls or "method" in changes:
+            given = {name: arguments[name] for name in CONTROLS if arguments.get(name) is not None}
+            has = choose_method(arguments.get("method"), given).options
+            for name in ITERATION:
+                if name not in changes and name not in has:
+                    arguments.pop(name, None)
+        if "formula" in changes and "context" not in changes:
+            arguments.pop("context", None)
+        return replace(self, data=data, arguments=arguments)
 
 
 def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str = "") -> str:
@@ -20,15 +80,17 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str =
     ----------
     function : callable
     call : mapping
-        Its arguments; those at their defaults are left out, and so is `progress`, which changes no result.
+        Its arguments. Left out are those at their defaults, `progress`, which changes no result, and
+        `context`, which holds objects.
     data : str
         What stands for the first argument; its name by default.
     """
     parameters = inspect.signature(function).parameters
-    first = next(iter(parameters))
-    parts = [data or first]
-    for name, value in call.items():
-        if name == "progress":
+    parts = [data or next(iter(parameters))]
+    further = [name for name in call if name not in parameters]
+    for name in [*(name for name in parameters if name in call), *further]:
+        value = call[name]
+        if name in ("progress", "context"):
             continue
         default = parameters[name].default if name in parameters else inspect.Parameter.empty
         if value is default or (value is None and default is inspect.Parameter.empty):

@@ -10,26 +10,20 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import subspace_angles
 
+from spcastat import plots
 from spcastat.config import listed
 from spcastat.errors import OptionError, ShapeError
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.labels import name_text, short_names
-from spcastat.measures import MEASURES
-from spcastat.results.fit import SpcaResult
+from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary
+from spcastat.results.result import SpcaResult
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Shares in percent: the measure, and its name in the table.
-_SHARES = {
-    "adjusted": "adjusted",
-    "pev": "PEV",
-    "least_squares": "least squares",
-    "pca": "PCA (dense)",
-}
 #: More components than this have no row of their own.
 FEW = 8
 
@@ -57,14 +51,10 @@ class Comparison(Summary):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the measures of every fit; see :func:`spcastat.plots.plot_compare`."""
-        from spcastat import plots
-
         return plots.plot_compare(self.frames["measures"], ax=ax)
 
     def plot_data(self) -> pd.DataFrame:
         """Return what `plot` draws."""
-        from spcastat import plots
-
         return plots.plot_compare_data(self.frames["measures"])
 
 
@@ -212,11 +202,15 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
         rows.insert(1, Row("Components", tuple(str(k) for k in measures["k"])))
     rows += [
         Row(label, tuple(percent(share) for share in measures[name]), "% of total variance")
-        for name, label in _SHARES.items()
+        for name, label in [*((one.name, one.label) for one in measures_of("total")), ("pca", "PCA (dense)")]
     ]
     rows += [
-        Row("Adjusted, % of PCA's", tuple(percent(share) for share in measures["relative_adjusted"])),
-        Row("RRE", tuple(fixed(value, 4) for value in measures["rre"])),
+        Row(one.label, tuple(percent(share) for share in measures[one.name])) for one in measures_of("pca")
+    ]
+    rows += [
+        Row(one.label, tuple(fixed(value, 4) for value in measures[one.name])) for one in measures_of("error")
+    ]
+    rows += [
         Row("Largest score |r|", tuple(fixed(value, 2) for value in measures["score_correlation"])),
     ]
     agreement = _square("Agreement", names, frames["agreement"], 2)

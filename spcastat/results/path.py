@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from spcastat import plots
 from spcastat.config import listed, nearest
 from spcastat.errors import CardinalityError
-from spcastat.measures import MEASURES
-from spcastat.results.fit import SpcaResult
+from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
+from spcastat.results.result import SpcaResult
+from spcastat.state.frames import largest_correlation
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SHARES = ("adjusted", "relative_adjusted", "pev", "least_squares", "pca")
-_HEADINGS = ("Nonzeros", "adjusted", "of PCA's", "PEV", "LS", "PCA", "|r|")
+#: The measures that the table shows.
+SHOWN = measures_of("total", "pca")
 
 
 class SpcaPath(Summary):
@@ -59,14 +61,10 @@ class SpcaPath(Summary):
 
     def plot(self, *, measures: str | Sequence[str] = "adjusted", ax: Axes | None = None) -> Axes:
         """Draw variance against cardinality; see :func:`spcastat.plots.plot_path`."""
-        from spcastat import plots
-
         return plots.plot_path(self.table, measures=measures, ax=ax)
 
     def plot_data(self, *, measures: str | Sequence[str] = "adjusted") -> pd.DataFrame:
         """Return what `plot` draws."""
-        from spcastat import plots
-
         return plots.plot_path_data(self.table, measures=measures)
 
 
@@ -77,25 +75,23 @@ def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:
         **{name: fit.measure(name) for name in MEASURES},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         "objective": fit.objective_value,
-        "score_correlation": fit._largest_correlation,
+        "score_correlation": largest_correlation(fit._state),
         "converged": fit.converged,
     }
 
 
 def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
-    record = first._record
+    record = first._state.record
     several = record.k > 1
     rows = []
     for line in table.to_dict("records"):
         card = line["card"]
         label = ", ".join(map(str, card)) if isinstance(card, tuple) else str(card)
-        cells = [str(line["nonzeros"]), *(percent(line[name]) for name in _SHARES)]
+        cells = [str(line["nonzeros"]), *(percent(line[one.name]) for one in SHOWN), percent(line["pca"])]
         rows.append(Row(label, tuple(cells + [fixed(line["score_correlation"], 2)] * several)))
     components = "1 component" if record.k == 1 else f"{record.k} components"
-    notes = [
-        "Adjusted, PEV, LS (least squares) and PCA (dense): % of the total variance. Of PCA's: adjusted, in "
-        "% of what PCA explains." + " |r|: largest correlation of two scores." * several
-    ]
+    headings = ["Nonzeros", *(one.short for one in SHOWN), "PCA", *["|r|"] * several]
+    notes = [_key(several)]
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
@@ -105,6 +101,21 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
             ("Method", f"{record.method}: {record.title}; {record.paper}"),
             ("Data", describe_data(record)),
         ),
-        (Table("card", _HEADINGS[: 7 if several else 6], tuple(rows)),),
+        (Table("card", tuple(headings), tuple(rows)),),
         tuple(notes),
     )
+
+
+def _key(several: bool) -> str:
+    """Return what the headings mean."""
+    totals = [
+        one.label if one.short == one.label else f"{one.short} ({one.label})"
+        for one in SHOWN
+        if one.of == "total"
+    ]
+    text = f"{', '.join(totals)} and PCA (dense): % of the total variance."
+    text = text[0].upper() + text[1:]
+    for one in SHOWN:
+        if one.of == "pca":
+            text += f" {one.short[0].upper()}{one.short[1:]}: {one.note}."
+    return text + " |r|: largest correlation of two scores." * several

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from spcastat.results.diagnosed import Diagnosed
+from spcastat import plots
+from spcastat.results.documented import documented
+from spcastat.state import FitState, frames, rows
+from spcastat.state.variance import variance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from spcastat.engine.source import Source
     from spcastat.plots import BiplotData, DiagnosticsData
 
 
-class Plotted(Diagnosed):
-    """A result with its plots, and for each plot what it would draw."""
+class Plotted:
+    """The plots, and for each what it would draw."""
 
+    _state: FitState
+    _source: Source | None
+    _scores: Any
+
+    @documented(plots.biplot, "scores", "loadings", "shares")
     def biplot(
         self,
         *,
@@ -27,15 +36,12 @@ class Plotted(Diagnosed):
         labels: int | Literal["all"] = 10,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw rows and the nonzero loadings on two components; see :func:`spcastat.plots.biplot`."""
-        from spcastat import plots
-
         return plots.biplot(
             self._scores_for("biplot"),
-            self.loadings,
+            frames.loadings(self._state),
             components=components,
             scale=scale,
-            shares=self.variance["share of total"],
+            shares=variance(self._state)["share of total"],
             groups=groups,
             labels=labels,
             ax=ax,
@@ -49,26 +55,21 @@ class Plotted(Diagnosed):
         groups: Any = None,
         labels: int | Literal["all"] = 10,
     ) -> BiplotData:
-        """Return what `biplot` draws."""
-        from spcastat import plots
-
-        scores = self._scores_for("biplot")
+        """Return what `biplot` draws; its parameters are described there."""
+        scores, loadings = self._scores_for("biplot"), frames.loadings(self._state)
         return plots.biplot_data(
-            scores, self.loadings, components=components, scale=scale, groups=groups, labels=labels
+            scores, loadings, components=components, scale=scale, groups=groups, labels=labels
         )
 
+    @documented(plots.screeplot, "variance")
     def screeplot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the adjusted variances beside those of dense PCA; see :func:`spcastat.plots.screeplot`."""
-        from spcastat import plots
+        return plots.screeplot(variance(self._state), ax=ax)
 
-        return plots.screeplot(self.variance, ax=ax)
-
+    @documented(plots.screeplot_data, "variance")
     def screeplot_data(self) -> pd.DataFrame:
-        """Return what `screeplot` draws."""
-        from spcastat import plots
+        return plots.screeplot_data(variance(self._state))
 
-        return plots.screeplot_data(self.variance)
-
+    @documented(plots.plot_loadings, "loadings")
     def plot_loadings(
         self,
         *,
@@ -77,19 +78,17 @@ class Plotted(Diagnosed):
         components: Sequence[int | str] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the loadings as dots or as a heat map; see :func:`spcastat.plots.plot_loadings`."""
-        from spcastat import plots
+        loadings = frames.loadings(self._state)
+        return plots.plot_loadings(loadings, kind=kind, max_rows=max_rows, components=components, ax=ax)
 
-        return plots.plot_loadings(self.loadings, kind=kind, max_rows=max_rows, components=components, ax=ax)
-
+    @documented(plots.plot_loadings_data, "loadings")
     def plot_loadings_data(
         self, *, max_rows: int = 40, components: Sequence[int | str] | None = None
     ) -> pd.DataFrame:
-        """Return what `plot_loadings` draws."""
-        from spcastat import plots
+        loadings = frames.loadings(self._state)
+        return plots.plot_loadings_data(loadings, max_rows=max_rows, components=components)
 
-        return plots.plot_loadings_data(self.loadings, max_rows=max_rows, components=components)
-
+    @documented(plots.plot_scores, "scores")
     def plot_scores(
         self,
         *,
@@ -97,17 +96,12 @@ class Plotted(Diagnosed):
         groups: Any = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw every pair of up to five columns of scores; see :func:`spcastat.plots.plot_scores`."""
-        from spcastat import plots
-
         return plots.plot_scores(self._scores_for("plot_scores"), components=components, groups=groups, ax=ax)
 
+    @documented(plots.plot_scores_data, "scores")
     def plot_scores_data(
         self, *, components: Sequence[int | str] | None = None, groups: Any = None
     ) -> pd.DataFrame:
-        """Return what `plot_scores` draws."""
-        from spcastat import plots
-
         return plots.plot_scores_data(self._scores_for("plot_scores"), components=components, groups=groups)
 
     def plot_diagnostics(
@@ -119,24 +113,41 @@ class Plotted(Diagnosed):
         labels: int = 10,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw Q against T2 of the rows, or of new ones; see :func:`spcastat.plots.plot_diagnostics`."""
-        from spcastat import plots
+        """Draw Q against T2 of the rows, or of new ones, with the limits of both.
 
-        return plots.plot_diagnostics(
-            self.diagnostics(new), self.limits(level), groups=groups, labels=labels, ax=ax
-        )
+        Parameters
+        ----------
+        new : optional
+            Rows as for `diagnostics`.
+        level : float in (0, 1)
+            Share of new rows of the same kind that stays below the limits; see `limits`.
+        groups : array-like or Series of length n, optional
+            One color and mark for each group.
+        labels : int
+            So many rows are named, those furthest beyond a limit.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        found, limits = self._judged(new, level)
+        return plots.plot_diagnostics(found, limits, groups=groups, labels=labels, ax=ax)
 
     def plot_diagnostics_data(
         self, new: Any = None, *, level: float = 0.95, groups: Any = None, labels: int = 10
     ) -> DiagnosticsData:
-        """Return what `plot_diagnostics` draws."""
-        from spcastat import plots
+        """Return what `plot_diagnostics` draws; its parameters are described there."""
+        return plots.plot_diagnostics_data(*self._judged(new, level), groups=groups, labels=labels)
 
-        return plots.plot_diagnostics_data(
-            self.diagnostics(new), self.limits(level), groups=groups, labels=labels
-        )
+    def _judged(self, new: Any, level: float) -> tuple[pd.DataFrame, pd.Series]:
+        """Return the distances of rows, and their limits."""
+        own = new is None
+        found = rows.diagnostics(self._state, self._source) if own else rows.diagnostics_of(self._state, new)
+        return found, frames.limits(self._state, level)
 
     def _scores_for(self, what: str) -> pd.DataFrame:
-        if self._kept_scores is None:
-            self._rows(what)
-        return self.scores
+        if self._state.scores is None:
+            rows.need_rows(self._state, self._source, what)
+        return self._scores

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.engine.source import Source
 from spcastat.errors import ShapeError
 from spcastat.intake import replay
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
-from spcastat.engine.source import Source
 from spcastat.report.summary import Summary
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft

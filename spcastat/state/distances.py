@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.config import real_number
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.operators.blocks import row_blocks
+from spcastat.state.moments import Moments
 
 #: Up to this many components every order of them is taken into account.
 ALL_ORDERS = 12
@@ -93,6 +95,18 @@ def q_limit(traces: np.ndarray, level: float) -> float:
     # the sign of h keeps the upper tail the upper one
     base = 1.0 + np.sign(h) * c * np.sqrt(2.0 * two * h**2) / one + two * h * (h - 1.0) / one**2
     return float(one * base ** (1.0 / h)) if base > 0 else float("nan")
+
+
+def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
+    """Return the limits of "T2" and "Q"; see :func:`spcastat.state.frames.limits`."""
+    level = real_number("level", level, 0.0, 1.0 - 1e-12, open_low=True)
+    traces = moments.residual_traces
+    if traces is None:
+        q = float("nan")
+    else:
+        nothing = traces[0] <= ROUNDING * moments.total
+        q = 0.0 if nothing else q_limit(traces, level)
+    return {"T2": t2_limit(n, whitener(moments.scores).shape[1], level), "Q": q}
 
 
 def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> float:

@@ -19,15 +19,16 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from spcastat.engine.source import Source
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
-from spcastat.storage.atomic import file_path, write_file
-from spcastat.results.fit import SpcaResult
+from spcastat.state import FitState, rows
 from spcastat.state.moments import Moments
-from spcastat.storage.values import Packer, Unpacker
 from spcastat.state.record import Record
+from spcastat.storage.atomic import file_path, write_file
 from spcastat.storage.spec import pack_spec, unpack_spec
+from spcastat.storage.values import Packer, Unpacker
 
 FORMAT = "spcastat fit"
 #: Of the layout; a file with a larger one is refused.
@@ -38,34 +39,52 @@ _MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = None) -> None:
-    """Write a fit to a file; see :meth:`spcastat.results.SpcaResult.save`."""
-    streamed = fit._source is not None and fit._source.stream is not None
-    if scores and streamed and fit._kept_scores is None:
-        local = fit._source is not None and fit._source.stream is not None and fit._source.stream.local
-        write = "fit.transform_to(path)" if local else "fit.scores.to_parquet(folder)"
+def save(
+    state: FitState, source: Source | None, path: str | os.PathLike[str], scores: bool | None = None
+) -> None:
+    """Write the fit to one file, which :func:`spcastat.load` reads: no pickle, nothing that runs.
+
+    Parameters
+    ----------
+    path : str or path
+        What was there before is replaced once all is written.
+    scores : bool, optional
+        Keep the scores, and with them the labels of the rows. By default they are kept where they are in
+        memory (`transform_to` writes others). The data themselves are never kept.
+
+    Raises
+    ------
+    FileError
+        Where the file cannot be written, or something has no form in it: a function of the user's in
+        a formula, or labels of unusual types.
+    OptionError
+        For ``scores=True`` where the scores are not in memory.
+    """
+    stream = None if source is None or state.scores is not None else source.stream
+    if scores and stream is not None:
+        write = "fit.transform_to(path)" if stream.local else "fit.scores.to_parquet(folder)"
         raise OptionError(
-            f"scores={scores!r} was given, and the scores of {fit._record.title_of_data} are never all in "
+            f"scores={scores!r} was given, and the scores of {state.record.title_of_data} are never all in "
             f"memory: write them with {write}, and save the fit without them."
         )
     if scores is None:
-        scores = not streamed or fit._kept_scores is not None
+        scores = stream is None
     target = file_path(path)
     packer = Packer()
-    moments = fit._moments
+    moments = state.moments
     held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}
     measures = {name: packer.array(moments.measure(name)) for name in MEASURES}
     content: dict[str, Any] = {
-        "record": packer.value(dataclasses.asdict(fit._record), "the record of the fit"),
-        "loadings": packer.array(fit._V),
-        "spec": pack_spec(fit._spec, packer),
-        "standard": _pack_standard(fit._standard, packer),
+        "record": packer.value(dataclasses.asdict(state.record), "the record of the fit"),
+        "loadings": packer.array(state.V),
+        "spec": pack_spec(state.spec, packer),
+        "standard": _pack_standard(state.standard, packer),
         "moments": {name: packer.value(value, name) for name, value in held.items()},
         "measures": measures,
         "scores": None,
     }
-    if scores and (fit._record.from_rows and (fit._source is not None or fit._kept_scores is not None)):
-        frame = fit.scores
+    if scores and state.record.from_rows and (source is not None or state.scores is not None):
+        frame = rows.scores(state, source)
         content["scores"] = {
             "values": packer.array(frame.to_numpy()),
             "index": packer.index(frame.index, "the label of a row"),
@@ -73,27 +92,8 @@ def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = No
     _write(target, content, packer.arrays)
 
 
-def load(path: str | os.PathLike[str]) -> SpcaResult:
-    """Read a fit from a file that ``fit.save(path)`` wrote.
-
-    Nothing in a file is run: it holds numbers and text, and a formula only of known functions.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    SpcaResult
-        With the same loadings, variances and measures, print and plots, `transform` and `diagnostics` of
-        data. What needs the rows of the fit, such as `refit` and `residuals`, raises NoRowsError, and so do
-        `scores` and `biplot` if it was saved without scores.
-
-    Raises
-    ------
-    FileError
-        Where there is no such file, or it is not one of these, damaged, cut off, or of a newer version.
-    """
+def read_state(path: str | os.PathLike[str]) -> FitState:
+    """Read the state of a fit from a file that `save` wrote; see :func:`spcastat.load`."""
     where = Path(path)
     content, arrays = _read(where)
     reader = Unpacker(arrays)
@@ -108,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> SpcaResult:
         ) from error
 
 
-def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
+def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     V = reader.array(content["loadings"])
     record = Record(**reader.value(content["record"]))
     spec = unpack_spec(content["spec"], reader)
@@ -142,7 +142,7 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
     for name, (values, shape) in shapes.items():
         if np.shape(values) != shape:
             raise FileError(f"its {name} have shape {np.shape(values)}, not {shape}.")
-    return SpcaResult(V, record, Moments.stored(V, held, measures), spec, standard, scores=scores)
+    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores)
 
 
 def _pack_standard(standard: Standardisation | None, packer: Packer) -> dict[str, Any] | None:

@@ -8,13 +8,63 @@ from typing import IO, Any
 
 import pandas as pd
 
+from spcastat.engine.source import Source
 from spcastat.errors import FileError, OptionError
-from spcastat.storage.atomic import write_file
+from spcastat.progress import listening
+from spcastat.state import FitState, rows
+from spcastat.storage.atomic import file_path, write_file
+from spcastat.streams import open_stream
 from spcastat.streams.scores import ScoreChunks
 
 
 class _OwnLabels(Exception):
     """Rows turned out to have labels after some that had none."""
+
+
+def transform_to(
+    state: FitState,
+    source: Source | None,
+    path: str | os.PathLike[str],
+    new: Any = None,
+    na: str = "raise",
+    progress: Any = False,
+) -> None:
+    """Write scores to a Parquet file, a chunk at a time.
+
+    Parameters
+    ----------
+    path : str or path
+        What was there before is replaced once all is written; if anything fails, it stays.
+    new : optional
+        Rows as for `transform`; by default those of the fit.
+    na : {"raise", "drop"}
+        What to do with rows of `new` that have missing values.
+    progress : bool or callable
+        As for :func:`spcastat.spca`.
+
+    Raises
+    ------
+    FileError
+        Where the file cannot be written, or rows cannot be read.
+    OptionError
+        Where `path` is the source of the rows itself, or no path, or pyarrow is not installed.
+    """
+    path = file_path(path)
+    stream = None if source is None else source.stream
+    if new is not None:
+        stream = open_stream(new, spec=state.spec, na=na)
+    if stream is not None and stream.holds(path):
+        raise OptionError(
+            f"path={str(path)!r} was given, which is where {stream.title} is read from; give another."
+        )
+    if new is None:
+        scores = rows.scores(state, source)
+    elif stream is None:
+        scores = rows.transform(state, new, na)
+    else:
+        scores = stream.scores(state.need_centre("transform_to()"), state.V, state.components)
+    with listening(progress):
+        write_scores(scores, path)
 
 
 def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:

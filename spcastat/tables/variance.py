@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import ShapeError
 from spcastat.labels import HEADING_WIDTH, short_names
+from spcastat.state.variance import VARIANCE, Column
 from spcastat.tables.cells import alike, fixed, percent
 from spcastat.tables.table import Row, Table
-
-_CUMULATIVE = "Cumulative % of total variance"
-
-#: The rows of the table: column of the frame, label, group heading.
-SHARES = (
-    ("share of total", "Adjusted, % of total", ""),
-    ("cumulative adjusted", "adjusted", _CUMULATIVE),
-    ("cumulative PEV", "PEV", _CUMULATIVE),
-    ("cumulative least squares", "least squares", _CUMULATIVE),
-    ("cumulative PCA", "PCA (dense)", _CUMULATIVE),
-)
-
-#: The columns that the frame must have.
-COLUMNS = ("cardinality", "score variance", "adjusted variance", *(column for column, _, _ in SHARES))
 
 #: From here on there is one row a component.
 MANY = 9
 
-_HEADINGS = ("card", "scores", "adjusted", "share", "adj", "PEV", "LS", "PCA", "|r|")
-_KEY = (
-    "Variance: of the scores, adjusted, and its share of the total in %; then cumulative % of the total: "
-    "adjusted, PEV, least squares (LS), dense PCA"
-)
 
-
-def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None) -> Table:
+def variance_table(
+    variance: pd.DataFrame, correlation: pd.Series | None = None, columns: Sequence[Column] = VARIANCE
+) -> Table:
     """Return the variance of the components as a table.
 
     Parameters
     ----------
-    variance : DataFrame, k x 8
-        One row a component, with the columns "cardinality", "score variance", "adjusted variance",
-        "share of total", "cumulative adjusted", "cumulative PEV", "cumulative least squares" and
-        "cumulative PCA". Variances are in the units of the analysis; the five shares are fractions of
-        the total variance and are shown in percent with two decimals.
+    variance : DataFrame
+        One row a component, with the columns that `columns` names. Variances are in the units of the
+        analysis; shares are fractions of the total variance and are shown in percent with two decimals.
     correlation : Series of length k, optional
         The largest absolute correlation of the scores of each component with those of another.
+    columns : sequence of Column
+        What is shown, from top to bottom.
 
     Returns
     -------
@@ -58,37 +44,49 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
     ShapeError
         A column is missing, or there is no component.
     """
-    missing = [column for column in COLUMNS if column not in getattr(variance, "columns", ())]
+    missing = [column.name for column in columns if column.name not in getattr(variance, "columns", ())]
     if missing or variance.empty:
         raise ShapeError(
             f"The frame of variances has shape {getattr(variance, 'shape', None)} and lacks the columns "
-            f"{listed(missing)}; it needs a row for each component and the columns {listed(COLUMNS)}."
+            f"{listed(missing)}; it needs a row for each component and the columns "
+            f"{listed([column.name for column in columns])}."
         )
-    scores, adjusted = variance["score variance"].tolist(), variance["adjusted variance"].tolist()
-    both = alike(scores + adjusted)
-    k = len(scores)
-    rows = [
-        Row("Nonzeros", tuple(f"{count:.0f}" for count in variance["cardinality"])),
-        Row("Variance of scores", both[:k]),
-        Row("Adjusted variance", both[k:]),
-    ]
-    rows += [
-        Row(label, tuple(percent(share) for share in variance[column].tolist()), group)
-        for column, label, group in SHARES
-    ]
+    cells = _cells(variance, columns)
+    rows = [Row(column.label, cells[column.name], column.group) for column in columns]
     if correlation is not None:
         rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in correlation.tolist())))
     names = short_names(list(variance.index), HEADING_WIDTH)
-    return Table("Variance", tuple(names), tuple(rows)) if k < MANY else _upright(names, rows)
+    if len(names) < MANY:
+        return Table("Variance", tuple(names), tuple(rows))
+    return _upright(names, rows, columns, correlation is not None)
 
 
-def _upright(names: list[str], rows: list[Row]) -> Table:
+def _cells(variance: pd.DataFrame, columns: Sequence[Column]) -> dict[str, tuple[str, ...]]:
+    """Return the cells of every column; all variances have the same decimals."""
+    k = len(variance)
+    several = [column.name for column in columns if column.kind == "variance"]
+    together = alike(list(chain.from_iterable(variance[name].tolist() for name in several)))
+    cells = {name: together[i * k : (i + 1) * k] for i, name in enumerate(several)}
+    for column in columns:
+        values = variance[column.name].tolist()
+        if column.kind == "count":
+            cells[column.name] = tuple(f"{count:.0f}" for count in values)
+        elif column.kind == "share":
+            cells[column.name] = tuple(percent(share) for share in values)
+    return cells
+
+
+def _upright(names: list[str], rows: list[Row], columns: Sequence[Column], correlated: bool) -> Table:
     """Return the same with one row a component."""
     lines = zip(*(row.cells for row in rows), strict=True)
-    note = _KEY + ("; largest correlation |r| with the scores of another." if len(rows) > 8 else ".")
-    return Table(
-        "Variance",
-        _HEADINGS[: len(rows)],
-        tuple(Row(name, cells) for name, cells in zip(names, lines, strict=True)),
-        notes=(note,),
+    cumulative = [column.key or column.label for column in columns if column.group]
+    further = [column for column in columns if not column.group and column.key]
+    note = (
+        "Variance: of the scores, adjusted, and its share of the total in %; then cumulative % of the total: "
+        + ", ".join(cumulative)
+        + "".join(f"; {column.heading}: {column.key}" for column in further)
+        + ("; largest correlation |r| with the scores of another." if correlated else ".")
     )
+    headings = [column.heading for column in columns] + ["|r|"] * correlated
+    rows_of = tuple(Row(name, cells) for name, cells in zip(names, lines, strict=True))
+    return Table("Variance", tuple(headings), rows_of, notes=(note,))

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.engine import candidates, make_plan, run, screening
+from spcastat.engine import Request, candidates, make_plan, run, screening
 from spcastat.engine.order import settle
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
@@ -49,7 +49,7 @@ def forms(X: sparse.csr_array) -> dict[str, object]:
 
 
 def fitted(op, k, card, **options):
-    plan = make_plan(k, op.p, None, None, {"card": card, **options})
+    plan = make_plan(Request(k, card, further=options), op.p)
     generator = np.random.default_rng(0)
     return run(op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
 
@@ -116,7 +116,7 @@ def test_variables_of_small_variance_are_brought_in():
     v = np.linalg.eigh(S)[1][:, -1]
     assert np.abs(v[51:]).max() < np.sort(np.abs(v))[-20]
     fit = sp.spca_cov(S, 1, 4, screen=20)
-    assert fit._record.screening["rounds"] > 1
+    assert fit._state.record.screening["rounds"] > 1
     assert set(range(51, 55)) & set(np.flatnonzero(fit.loadings["PC1"]))
     assert best_swap(S, fit.loadings.to_numpy(), [np.flatnonzero(fit.loadings["PC1"])]) <= 1e-8
     assert CLAIM in flat(fit)
@@ -180,7 +180,7 @@ def test_the_same_from_dense_and_sparse_rows_and_a_matrix():
 def test_the_summary_says_what_was_searched_and_verified(tmp_path):
     X = counts(150, 60, 0)
     fit = sp.spca(X, 2, 5, screen=20)
-    searched = fit._record.screening["searched"]
+    searched = fit._state.record.screening["searched"]
     assert f"{searched} of 60 variables searched; {CLAIM} of any component, the others held," in flat(fit)
     assert "with any of the 60 variables improves the explained variance (PEV)" in flat(fit)
     one = flat(sp.spca(X, 1, 5, screen=20))
@@ -193,7 +193,7 @@ def test_the_summary_says_what_was_searched_and_verified(tmp_path):
 def test_no_claim_without_proof(monkeypatch):
     monkeypatch.setattr(screening, "GRAM_ORDER", 20)  # no variable can be brought in
     fit = sp.spca_cov(hidden_group(), 1, 4, screen=20)
-    assert fit._record.screening["unexcluded"] > 0
+    assert fit._state.record.screening["unexcluded"] > 0
     assert CLAIM not in flat(fit)
     assert "is not excluded" in flat(fit)
 
@@ -214,7 +214,7 @@ def test_a_free_place_in_a_support_is_verified_too():
 def test_without_screening_nothing_changes():
     op = forms(counts(150, 60, 2))["sparse"]
     for options in ({}, {"screen": False}):
-        plan = make_plan(2, op.p, None, None, {"card": 5, **options})
+        plan = make_plan(Request(2, 5, further=options), op.p)
         fit = run(op, plan.solver, 2, n_init=1, rng=np.random.default_rng(0), sort=True, aim=plan.aim)
         values, vectors = op.leading(2)
         starts = starting_loadings(op, vectors, 1, np.random.default_rng(0))
@@ -252,7 +252,7 @@ def test_rows_out_of_memory_can_only_be_screened(monkeypatch):
         fitted(op, 2, 5, screen=False)
     with pytest.raises(OptionError, match="only method='bcd-l0' with card="):
         fitted(op, 2, 5, objective="adjusted")
-    plan = make_plan(2, op.p, "greedy", None, {"card": 5})
+    plan = make_plan(Request(2, 5, method="greedy"), op.p)
     with pytest.raises(OptionError, match="only method='bcd-l0' with card="):
         run(op, plan.solver, 2, n_init=1, rng=np.random.default_rng(0), sort=False, aim=plan.aim)
 
@@ -280,4 +280,4 @@ def test_refusals():
 def test_the_record_names_every_field():
     fit = sp.spca(counts(150, 60, 0), 1, 5, screen=20)
     fields = {field.name for field in dataclasses.fields(screening.Screening)}
-    assert set(fit._record.screening) == fields
+    assert set(fit._state.record.screening) == fields

@@ -79,7 +79,7 @@ def test_tables_pictures_call_and_versions(fit, whole):
     assert page.tags.count("table") == 3
     assert len(pictures(page)) == 5
     assert fit.call in page.text
-    assert f"numpy {fit._record.versions['numpy']}" in page.text
+    assert f"numpy {fit._state.record.versions['numpy']}" in page.text
     assert "PC1 = 0.437 topdiam" in page.text
     alternatives = [value for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
     assert all(alternatives)

@@ -144,6 +144,6 @@ def test_the_call_makes_the_fit_again(fit, pitprops):
 
 
 def test_the_record_is_plain(fit):
-    record = dataclasses.asdict(fit._record)
+    record = dataclasses.asdict(fit._state.record)
     assert record["versions"]["spcastat"]
     assert record["options"]["card"] == [7, 4, 4, 1, 1, 1]

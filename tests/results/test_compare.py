@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import spcastat as sp
 from spcastat.errors import OptionError, ShapeError
+from spcastat.results import SpcaResult
+
+
+def with_loadings(fit: SpcaResult, V: np.ndarray) -> SpcaResult:
+    """The same fit with other loadings."""
+    return SpcaResult(replace(fit._state, V=V))
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +47,7 @@ def test_frames(fits):
 
 def test_order_and_sign_do_not_count(pitprops):
     fit = sp.spca(pitprops, 3, 4)
-    turned = sp.spca(pitprops, 3, 4)
-    turned._V = -fit._V[:, [2, 0, 1]]
+    turned = with_loadings(sp.spca(pitprops, 3, 4), -fit._state.V[:, [2, 0, 1]])
     both = sp.compare({"a": fit, "b": turned})
     assert both.frames["agreement"].loc["a", "b"] == 1
     assert both.frames["angles"].loc["a", "b"] < 1e-5
@@ -51,13 +58,13 @@ def test_order_and_sign_do_not_count(pitprops):
 def test_agreement_is_the_best_matching():
     """Worked by hand: supports {1,2},{3,4} against {3,4,5},{1}: 2/3 and 1/2, on average 7/12."""
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=list("abcde"))
-    first, second = sp.spca(X, 2, 2), sp.spca(X, 2, 2)
-    first._V = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0]]).T / np.sqrt(2)
-    second._V = np.array([[0, 0, 1, 1, 1], [1, 0, 0, 0, 0]]).T / np.sqrt([3, 1])
+    fit = sp.spca(X, 2, 2)
+    first = with_loadings(fit, np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0]]).T / np.sqrt(2))
+    second = with_loadings(fit, np.array([[0, 0, 1, 1, 1], [1, 0, 0, 0, 0]]).T / np.sqrt([3, 1]))
     both = sp.compare({"first": first, "second": second})
     assert both.frames["agreement"].loc["first", "second"] == pytest.approx(7 / 12)
     # the spans: cosines of the principal angles are singular values of V'W
-    cosines = np.linalg.svd(first._V.T @ second._V)[1]
+    cosines = np.linalg.svd(first._state.V.T @ second._state.V)[1]
     angle = both.frames["angles"].loc["first", "second"]
     assert angle == pytest.approx(np.rad2deg(np.arccos(cosines.min())))
 

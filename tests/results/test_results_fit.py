@@ -31,7 +31,7 @@ def twins() -> tuple[pd.DataFrame, Any]:
     """Return rows and a fit with the same component twice, which no method is known to give by itself."""
     X = rows()
     fit = sp.spca(X, 2, 3)
-    fit._V[:, 1] = fit._V[:, 0]
+    fit._state.V[:, 1] = fit._state.V[:, 0]
     return X, fit
 
 

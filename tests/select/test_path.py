@@ -101,8 +101,8 @@ def test_rows_and_their_covariance_have_one_path():
 
 
 def test_a_symmetric_array_is_rows_unless_it_is_said_not_to_be(R):
-    assert sp.spca_path(R.to_numpy(), cards=2)[2]._record.from_rows
-    assert not sp.spca_path(R.to_numpy(), cards=2, covariance=True)[2]._record.from_rows
+    assert sp.spca_path(R.to_numpy(), cards=2)[2]._state.record.from_rows
+    assert not sp.spca_path(R.to_numpy(), cards=2, covariance=True)[2]._state.record.from_rows
 
 
 def test_the_table_has_every_measure(R):
@@ -120,7 +120,7 @@ def test_the_table_has_every_measure(R):
 def test_fits_of_a_path_can_be_changed_and_called_again(R):
     path = sp.spca_path(R, k=2, cards=[(4, 2), (5, 3)], n_obs=180)
     fit = path[4, 2]
-    assert fit.call == "spca_cov(S, k=2, n_obs=180, card=(4, 2))"
+    assert fit.call == "spca_cov(S, k=2, card=(4, 2), n_obs=180)"
     assert fit.refit(card=3).card.tolist() == [3, 3]
     assert path[[5, 3]].options["card"] == [5, 3]
     with pytest.raises(CardinalityError, match="no fit with card=9"):

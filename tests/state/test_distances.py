@@ -12,7 +12,7 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.operators import blocks
-from spcastat.results import diagnosed
+from spcastat.state import rows
 from spcastat.state.distances import q_limit, shares, t2_limit, whitener
 
 
@@ -87,7 +87,7 @@ def test_shares_are_the_definitions(pitprops):
 
 def test_averages_add_up_and_do_not_depend_on_the_order(fit, pitprops):
     assert fit.component_shares["average"].sum() == pytest.approx(fit.measure("least_squares"), rel=1e-12)
-    C, G = fit._moments.scores, fit._moments.coupling.T @ fit._moments.coupling
+    C, G = fit._state.moments.scores, fit._state.moments.coupling.T @ fit._state.moments.coupling
     turned = [4, 2, 0, 5, 1, 3]
     again = shares(C[np.ix_(turned, turned)], G[np.ix_(turned, turned)])
     for there, here in zip(again, shares(C, G), strict=True):
@@ -155,7 +155,7 @@ def test_sparse_rows_have_the_same_distances_a_few_rows_at_a_time(monkeypatch):
     np.testing.assert_allclose(sparse.diagnostics(), dense.diagnostics(), rtol=1e-8)
     np.testing.assert_allclose(sparse.residuals, dense.residuals, atol=1e-9)
     np.testing.assert_allclose(sparse.limits(), dense.limits(), rtol=1e-8)
-    monkeypatch.setattr(diagnosed, "MOST_RESIDUALS", 1000)
+    monkeypatch.setattr(rows, "MOST_RESIDUALS", 1000)
     again = sparse.refit()
     with pytest.raises(DataError, match="q_statistic"):
         again.residuals  # noqa: B018
@@ -168,7 +168,7 @@ def test_limits_of_wide_and_of_tall_data_agree(wide):
     P = np.eye(90) - fit.loadings.to_numpy() @ np.linalg.pinv(fit.loadings.to_numpy())
     E = P @ S @ P
     wanted = [np.trace(np.linalg.matrix_power(E, power)) for power in (1, 2, 3)]
-    np.testing.assert_allclose(fit._moments.residual_traces, wanted, rtol=1e-9)
+    np.testing.assert_allclose(fit._state.moments.residual_traces, wanted, rtol=1e-9)
 
 
 def test_new_rows(fit, pitprops):

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 import spcastat as sp
 from spcastat import errors
-from spcastat.results import disk
+from spcastat.storage import atomic
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)), columns=list("abcd"))
@@ -241,7 +241,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, room):
     fit = sp.spca(HALVES, k=2, card=2)
     target = tmp_path / "scores.parquet"
     target.write_text("before")
-    monkeypatch.setattr(disk, "open", lambda *given: FullDisk(given[0].open(given[1]), room), raising=False)
+    monkeypatch.setattr(atomic, "open", lambda *given: FullDisk(given[0].open(given[1]), room), raising=False)
     with pytest.raises(errors.FileError, match=r"scores.parquet cannot be written: No space left"):
         fit.transform_to(target)
     assert target.read_text() == "before"

@@ -1,0 +1,32 @@
+"""A fit from a file."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from spcastat.results.result import SpcaResult
+from spcastat.storage.archive import read_state
+
+
+def load(path: str | PathLike[str]) -> SpcaResult:
+    """Read a fit from a file that ``fit.save(path)`` wrote.
+
+    Nothing in a file is run: it holds numbers and text, and a formula only of known functions.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    SpcaResult
+        With the same loadings, variances and measures, print and plots, `transform` and `diagnostics` of
+        data. What needs the rows of the fit, such as `refit` and `residuals`, raises NoRowsError, and so do
+        `scores` and `biplot` if it was saved without scores.
+
+    Raises
+    ------
+    FileError
+        Where there is no such file, or it is not one of these, damaged, cut off, or of a newer version.
+    """
+    return SpcaResult(read_state(path))

@@ -1,0 +1,378 @@
+"""The result of a fit: each method hands the state of the fit, and its data, to a function."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from spcastat.config import one_of, real_number, whole_number
+from spcastat.engine import Fit, Plan
+from spcastat.engine.source import Source
+from spcastat.errors import NoRowsError
+from spcastat.measures import MEASURES
+from spcastat.progress import listening
+from spcastat.report.equations import Text, equations
+from spcastat.report.page import write_report
+from spcastat.report.summary import ROWS, Summary, summarise
+from spcastat.results.documented import documented
+from spcastat.results.plotted import Plotted
+from spcastat.state import FitState, frames, rows
+from spcastat.state.variance import variance
+from spcastat.storage.archive import save
+from spcastat.storage.scores import transform_to
+
+if TYPE_CHECKING:
+    from spcastat.results.call import Call
+
+
+class SpcaResult(Plotted):
+    """A fitted sparse PCA.
+
+    Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
+    hand. Everything is labelled with the user's own names; components are PC1, ..., PCk. Variances have the
+    divisor n - 1 (the sum of the weights less one). Frames are copies: changing one changes nothing here.
+
+    Parameters
+    ----------
+    state : FitState
+    source : Source or None
+        The data; None for a fit from a file.
+    call : Call or None
+        What made the fit; None for a fit from a file.
+    """
+
+    def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None):
+        self._state = state
+        self._source = source
+        self._call = call
+
+    @classmethod
+    def of(cls, source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
+        """Return the result of `call`, which led to `fit` by `plan` on the data in `source`."""
+        return cls(FitState.of(source, plan, fit, call.text), source, call)
+
+    # --- the components -------------------------------------------------------------------------
+
+    @property
+    def components(self) -> pd.Index:
+        """The labels PC1, ..., PCk."""
+        return self._state.components
+
+    @property
+    @documented(frames.loadings)
+    def loadings(self) -> pd.DataFrame:
+        return frames.loadings(self._state)
+
+    @property
+    @documented(frames.card)
+    def card(self) -> pd.Series:
+        return frames.card(self._state)
+
+    @property
+    @documented(rows.scores)
+    def scores(self) -> Any:
+        found = self._scores
+        return found.copy() if isinstance(found, pd.DataFrame) else found
+
+    @cached_property
+    def _scores(self) -> Any:
+        return rows.scores(self._state, self._source)
+
+    # --- variance -------------------------------------------------------------------------------
+
+    @property
+    @documented(variance)
+    def variance(self) -> pd.DataFrame:
+        return variance(self._state)
+
+    @property
+    def total_variance(self) -> float:
+        """The sum of the variances of all variables."""
+        return self._state.moments.total
+
+    def measure(self, name: str) -> float:
+        """Return one measure of all components together, as a fraction.
+
+        Parameters
+        ----------
+        name : {"pev", "rre", "adjusted", "relative_adjusted", "least_squares"}
+            See :mod:`spcastat.measures`.
+        """
+        return float(self._state.moments.measure(one_of("name", name, MEASURES))[-1])
+
+    @property
+    @documented(frames.score_correlation)
+    def score_correlation(self) -> pd.DataFrame:
+        return frames.score_correlation(self._state)
+
+    @property
+    @documented(frames.loading_products)
+    def loading_products(self) -> pd.DataFrame:
+        return frames.loading_products(self._state)
+
+    # --- how it was found -----------------------------------------------------------------------
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return self._state.record.method
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the method, those left at their defaults too."""
+        return dict(self._state.record.options)
+
+    @property
+    def call(self) -> str:
+        """The call that makes this fit again, with `data` for the data."""
+        return self._state.record.call
+
+    @property
+    def status(self) -> str:
+        """How the fit ended: "converged", "exact" (no iteration needed) or "max_iter"."""
+        return self._state.record.status
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit ended by itself."""
+        return self._state.record.converged
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps or steps."""
+        return self._state.record.n_iter
+
+    @property
+    def objective_value(self) -> float:
+        """Value of the method's own criterion, in variance units; `summary()` names it."""
+        return self._state.record.objective
+
+    @property
+    @documented(frames.optima)
+    def optima(self) -> pd.DataFrame:
+        return frames.optima(self._state)
+
+    @property
+    @documented(frames.details)
+    def details(self) -> pd.DataFrame:
+        return frames.details(self._state)
+
+    # --- rows, new ones too ---------------------------------------------------------------------
+
+    @documented(rows.transform, "state")
+    def transform(self, new: Any, na: str = "raise") -> Any:
+        return rows.transform(self._state, new, na)
+
+    @documented(transform_to, "state", "source")
+    def transform_to(
+        self, path: str | PathLike[str], new: Any = None, na: str = "raise", progress: Any = False
+    ) -> None:
+        transform_to(self._state, self._source, path, new, na, progress)
+
+    @documented(rows.inverse_transform, "state")
+    def inverse_transform(self, scores: Any) -> pd.DataFrame:
+        return rows.inverse_transform(self._state, scores)
+
+    # --- diagnostics ----------------------------------------------------------------------------
+
+    @property
+    @documented(frames.correlations)
+    def correlations(self) -> pd.DataFrame:
+        return frames.correlations(self._state)
+
+    @property
+    @documented(frames.communalities)
+    def communalities(self) -> pd.Series:
+        return frames.communalities(self._state)
+
+    @property
+    @documented(frames.component_shares)
+    def component_shares(self) -> pd.DataFrame:
+        return frames.component_shares(self._state)
+
+    @property
+    @documented(rows.residuals)
+    def residuals(self) -> pd.DataFrame:
+        return rows.residuals(self._state, self._source)
+
+    @property
+    def t2(self) -> pd.Series:
+        """Hotelling's T2 of each row, length n: t'C^-1 t, C the covariance matrix of the scores.
+
+        The distance from the mean within the components, their correlation taken into account. Where
+        scores are dependent, C has a generalised inverse.
+        """
+        return self._distances["T2"].copy()
+
+    @property
+    def q_statistic(self) -> pd.Series:
+        """Squared residual of each row, length n: its squared distance from the span of the loadings.
+
+        In squared units of the (scaled) data. Summed (with the weights) and divided by n - 1, it is
+        ``(1 - measure("pev")) * total_variance``.
+        """
+        return self._distances["Q"].copy()
+
+    def diagnostics(self, new: Any = None, na: str = "raise") -> pd.DataFrame:
+        """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
+
+        Parameters
+        ----------
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks, optional
+            Rows as for `transform`.
+        na : {"raise", "drop"}
+        """
+        one_of("na", na, ("raise", "drop"))
+        return self._distances.copy() if new is None else rows.diagnostics_of(self._state, new, na)
+
+    @cached_property
+    def _distances(self) -> pd.DataFrame:
+        return rows.diagnostics(self._state, self._source)
+
+    @documented(frames.limits, "state")
+    def limits(self, level: float = 0.95) -> pd.Series:
+        return frames.limits(self._state, level)
+
+    # --- words and tidy frames ------------------------------------------------------------------
+
+    @documented(summarise, "state")
+    def summary(self, digits: int = 3, max_rows: int = ROWS) -> Summary:
+        return summarise(self._state, digits, max_rows)
+
+    def __repr__(self) -> str:
+        return self.summary().as_text()
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    def print_loadings(
+        self,
+        digits: int = 3,
+        cutoff: float = 0.0,
+        sort: bool = False,
+        contributions: bool = False,
+        max_rows: int = 40,
+    ) -> None:
+        """Print the loadings; a blank is exactly zero.
+
+        Parameters
+        ----------
+        digits : int
+            Decimals. A nonzero that rounds to zero prints as ``<.001``.
+        cutoff : float
+            Loadings below it in absolute value are hidden behind a mark, and counted.
+        sort : bool
+            Group the variables by the component on which they load most.
+        contributions : bool
+            Squared loadings in percent instead.
+        max_rows : int
+            The most variables to show.
+        """
+        from spcastat.tables import Document, loadings_table, render
+
+        table = loadings_table(
+            self.loadings,
+            digits=digits,
+            cutoff=cutoff,
+            sort=sort,
+            contributions=contributions,
+            max_rows=max_rows,
+        )
+        print(render(Document(title="", facts=(), tables=(table,), notes=()), "text"))
+
+    @documented(equations, "state")
+    def equations(
+        self, digits: int = 3, *, raw: bool = False, max_terms: int | None = None, width: int = 80
+    ) -> Text:
+        return equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
+
+    @documented(frames.tidy, "state")
+    def tidy(self, zeros: bool = False) -> pd.DataFrame:
+        return frames.tidy(self._state, zeros)
+
+    @documented(frames.glance)
+    def glance(self) -> pd.DataFrame:
+        return frames.glance(self._state)
+
+    @documented(rows.augment, "state", "source")
+    def augment(self, data: Any = None, na: str = "raise") -> pd.DataFrame:
+        return rows.augment(self._state, self._source, data, na)
+
+    # --- again, proven, stored ------------------------------------------------------------------
+
+    def refit(self, **changes: Any) -> SpcaResult:
+        """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces the old control.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of the call that made this fit, such as ``card=5`` or ``scale=True``.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        if self._call is None:
+            raise self._no_data("refit()")
+        return self._call.changed(changes).repeat()
+
+    def certify(
+        self, *, time_limit: float = 60.0, max_nodes: int | None = None, progress: Any = False
+    ) -> pd.DataFrame:
+        """Prove how far each component can be from the best with as many nonzeros.
+
+        Each component is compared with the best for what the components before it leave (Schur complement, in
+        the order shown), whatever method found it. A bound may be loose, never wrong. For nonnegative
+        loadings it is the bound without that constraint.
+
+        Parameters
+        ----------
+        time_limit : float
+            Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
+        max_nodes : int, optional
+            Nodes of the branch and bound of each component, at most.
+        progress : bool or callable
+            As for :func:`spcastat.spca`.
+
+        Returns
+        -------
+        DataFrame
+            One row a component: ``cardinality``, ``value`` and proven ``upper_bound`` in variance units,
+            ``gap`` in percent of the value, ``optimal`` (True only where it is proven, to 1e-9 relative),
+            ``proof`` (what proved the bound), ``nodes``, ``seconds``, ``best_known`` and its ``support``,
+            the best that was met on the way.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        if self._source is None:
+            raise self._no_data("certify()")
+        limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
+        nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
+        from spcastat.certify import certify  # only who proves imports the proofs
+
+        with listening(progress):
+            found = certify(self._source.op, self._state.V, time_limit=limit, max_nodes=nodes)
+        table = pd.DataFrame([dataclasses.asdict(one) for one in found], index=self.components)
+        table["support"] = [list(self._state.spec.columns[one.support]) for one in found]
+        return table
+
+    def _no_data(self, what: str) -> NoRowsError:
+        return NoRowsError(
+            f"{what} needs the data, and a fit from a file does not have them; fit again: {self.call}."
+        )
+
+    @documented(save, "state", "source")
+    def save(self, path: str | PathLike[str], *, scores: bool | None = None) -> None:
+        save(self._state, self._source, path, scores)
+
+    @documented(write_report, "state", "source")
+    def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
+        write_report(self._state, self._source, path, title, call)

@@ -1,0 +1,80 @@
+"""The state of a fit: all that tables, reports and files need, without the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.engine import Fit, Plan
+from spcastat.engine.source import Source
+from spcastat.errors import NoRowsError
+from spcastat.intake import Spec
+from spcastat.operators import Standardisation
+from spcastat.state.moments import Moments
+from spcastat.state.record import Record, make_record
+
+
+@dataclass(frozen=True, eq=False)
+class FitState:
+    """Loadings, and what is known of how they came about.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Unit loadings.
+    record : Record
+        How the fit came about.
+    moments : Moments
+        Variances and covariances of variables and scores.
+    spec : Spec
+        How raw data become columns; its `columns` label the variables.
+    standard : Standardisation or None
+        Centre and scale; None for a covariance matrix that came without them.
+    scores : DataFrame, n x k, or None
+        Scores that were kept with the fit; those of a fit with data are worked out when asked for.
+    """
+
+    V: np.ndarray
+    record: Record
+    moments: Moments
+    spec: Spec
+    standard: Standardisation | None = None
+    scores: pd.DataFrame | None = None
+
+    @classmethod
+    def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
+        """Return the state of `fit`; `call` is the call as text."""
+        V = fit.solution.V
+        record = make_record(source, plan, fit, call)
+        return cls(V, record, Moments(V, source.op, fit.pca), source.spec, source.standard)
+
+    @property
+    def components(self) -> pd.Index:
+        """The labels PC1, ..., PCk."""
+        return pd.Index([f"PC{i + 1}" for i in range(self.V.shape[1])])
+
+    def by_variable(self, values: Any) -> pd.DataFrame:
+        """Label numbers of shape (p, k); they are copied."""
+        return pd.DataFrame(np.array(values), index=self.spec.columns, columns=self.components)
+
+    def by_component(self, values: Any) -> pd.DataFrame:
+        """Label numbers of shape (k, k); they are copied."""
+        return pd.DataFrame(np.array(values), index=self.components, columns=self.components)
+
+    def need_centre(self, what: str) -> Standardisation:
+        """Return centre and scale; `what` names what cannot be had without them.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit of a covariance matrix that was given without `mean`.
+        """
+        if self.standard is None:
+            raise NoRowsError(
+                f"{what} needs the mean of the variables, and a covariance matrix does not have it; fit with "
+                "spca_cov(S, ..., mean=..., scale=...) (scale only for a correlation matrix)."
+            )
+        return self.standard

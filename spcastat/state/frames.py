@@ -1,0 +1,166 @@
+"""The labelled numbers of a fit that need no rows: how variables, components and scores go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.measures import MEASURES
+from spcastat.state import distances
+from spcastat.state.fitstate import FitState
+
+
+def loadings(state: FitState) -> pd.DataFrame:
+    """Loadings, p x k; every column has unit length and its largest absolute entry is positive."""
+    return state.by_variable(state.V)
+
+
+def card(state: FitState) -> pd.Series:
+    """Number of nonzero loadings of each component."""
+    return pd.Series(np.count_nonzero(state.V, axis=0), index=state.components, name="card")
+
+
+def score_correlation(state: FitState) -> pd.DataFrame:
+    """Correlations between the scores, k x k; NaN beside a component without variance."""
+    C = state.moments.scores
+    sd = np.sqrt(np.diag(C).clip(min=0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = (C / np.outer(sd, sd)).clip(-1.0, 1.0)
+    np.fill_diagonal(correlation, np.where(sd > 0, 1.0, np.nan))
+    return state.by_component(correlation)
+
+
+def largest_correlation(state: FitState) -> float:
+    """The largest absolute correlation between the scores of two components; 0 for one component."""
+    C = score_correlation(state).to_numpy()
+    off = np.abs(C[~np.eye(len(C), dtype=bool)])
+    return float(np.nanmax(off)) if np.isfinite(off).any() else 0.0
+
+
+def loading_products(state: FitState) -> pd.DataFrame:
+    """Inner products V'V of the loadings, k x k: zero off the diagonal where they are orthogonal."""
+    return state.by_component(state.V.T @ state.V)
+
+
+def correlations(state: FitState) -> pd.DataFrame:
+    """Correlations of the variables with the scores, p x k; NaN where one of them does not vary."""
+    moments = state.moments
+    sizes = np.outer(moments.variances, np.diag(moments.scores)).clip(min=0.0)
+    values = np.full(sizes.shape, np.nan)
+    np.divide(moments.coupling, np.sqrt(sizes), out=values, where=sizes > 0)
+    return state.by_variable(values.clip(-1.0, 1.0))
+
+
+def communalities(state: FitState) -> pd.Series:
+    """Share of the variance of each variable, length p, that regression on all scores explains.
+
+    Weighted by the variances of the variables their mean is the least-squares share,
+    ``measure("least_squares")``. NaN for a variable that does not vary.
+    """
+    variances, explained = state.moments.variances, state.moments.explained
+    values = np.full(len(variances), np.nan)
+    np.divide(explained, variances, out=values, where=variances > 0)
+    return pd.Series(values.clip(0.0, 1.0), index=state.spec.columns, name="communality")
+
+
+def component_shares(state: FitState) -> pd.DataFrame:
+    """Share of the total variance of each component without regard to their order, k x 3.
+
+    All three are shares that regressions of the variables on scores explain (least squares):
+
+    ``alone``
+        with this score only;
+    ``average``
+        what the score adds, averaged over all orders in which the components can enter (Lindeman,
+        Merenda and Gold; Shapley value): these add up to ``measure("least_squares")``. NaN with more
+        than 12 components;
+    ``last``
+        what is lost when the component is left out.
+
+    For uncorrelated scores the three are equal.
+    """
+    coupling = state.moments.coupling
+    parts = distances.shares(state.moments.scores, coupling.T @ coupling)
+    columns = dict(zip(("alone", "average", "last"), parts, strict=True))
+    return pd.DataFrame(columns, index=state.components) / state.moments.total
+
+
+def limits(state: FitState, level: float = 0.95) -> pd.Series:
+    """Return the limits of T2 and Q that a share `level` of new rows of the same kind stays below.
+
+    Parameters
+    ----------
+    level : float in (0, 1)
+
+    Returns
+    -------
+    Series with "T2" and "Q"
+        T2: k (n^2 - 1) / (n (n - k)) F(level; k, n - k), k being the rank of the scores; chi-squared
+        where n is not known. Q: Jackson and Mudholkar (1979), from the eigenvalues of the covariance
+        matrix of the residuals; NaN where both sides of the data exceed 3000.
+
+    Notes
+    -----
+    Both take the rows for independent draws from one normal distribution, and the loadings for given
+    (they were chosen with these rows, so rows of the fit lie below the limits more often than new
+    ones).
+    """
+    values = distances.limits(state.moments, state.record.effective_n, level)
+    return pd.Series(values, name=f"{level:g}")
+
+
+def optima(state: FitState) -> pd.DataFrame:
+    """The distinct local optima that several starts or a joint search met, the best first.
+
+    ``objective``, a share of the total variance, and ``hits``, how often it was met. No rows for a method
+    whose starts are not compared.
+    """
+    found = pd.DataFrame(state.record.optima, columns=["objective", "hits"])
+    return found.astype({"objective": float, "hits": int})
+
+
+def details(state: FitState) -> pd.DataFrame:
+    """What the method reports of each component, such as its penalty; no columns where it is nothing."""
+    return pd.DataFrame(state.record.details, index=state.components)
+
+
+# --- the tidy frames of R's broom ----------------------------------------------------------------
+
+
+def tidy(state: FitState, zeros: bool = False) -> pd.DataFrame:
+    """Return the loadings with a row for each: "term", "component", "loading".
+
+    Parameters
+    ----------
+    zeros : bool
+        With the loadings that are zero.
+    """
+    p, k = state.V.shape
+    values = state.V.T.ravel()
+    rows = np.arange(p * k) if zeros else np.flatnonzero(values)
+    terms = state.spec.columns.to_flat_index()[rows % p]
+    return pd.DataFrame(
+        {"term": terms, "component": state.components[rows // p], "loading": values[rows]}
+    )
+
+
+def glance(state: FitState) -> pd.DataFrame:
+    """Return the fit in one row: sizes, nonzeros, every measure, correlation of scores, how it ended."""
+    record = state.record
+    facts: dict[str, Any] = {
+        "method": record.method,
+        "n": pd.NA if record.n is None else record.n,
+        "p": record.p,
+        "k": record.k,
+        "nonzeros": int(np.count_nonzero(state.V)),
+        "variables": int(state.V.any(axis=1).sum()),
+        "total_variance": state.moments.total,
+        **{name: float(state.moments.measure(name)[-1]) for name in MEASURES},
+        "score_correlation": largest_correlation(state),
+        "objective": record.objective,
+        "converged": record.converged,
+        "n_iter": record.n_iter,
+    }
+    return pd.DataFrame([facts])

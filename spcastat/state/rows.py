@@ -1,0 +1,253 @@
+"""Rows and a fit: scores, residuals and distances of those that were fitted, and of new ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import one_of
+from spcastat.engine.source import Source
+from spcastat.errors import DataError, DuplicateNamesError, NoRowsError, ShapeError
+from spcastat.intake import replay
+from spcastat.intake.frames import open_table
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.state import distances
+from spcastat.state.fitstate import FitState
+from spcastat.streams import open_stream
+
+if TYPE_CHECKING:
+    from spcastat.streams.base import Stream
+
+#: Residuals of sparse data are dense: beyond this many numbers (400 MB) they are refused.
+MOST_RESIDUALS = 50_000_000
+
+
+def need_rows(state: FitState, source: Source | None, what: str) -> Source:
+    """Return the data of a fit whose rows are in memory; `what` names what cannot be had without them.
+
+    Raises
+    ------
+    NoRowsError
+        Where they are not, with the way around it.
+    """
+    if source is not None and source.has_rows:
+        return source
+    if source is not None and source.stream is not None:
+        every = (
+            "in chunks, and scores.to_frame() all of them"
+            if source.stream.local
+            else "as a collection of dask, and scores.compute() all of them"
+        )
+        raise NoRowsError(
+            f"{what} needs the rows in memory, and those of {source.title} come in chunks. Take "
+            "some of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores "
+            f"{every}."
+        )
+    if state.record.from_rows:
+        raise NoRowsError(
+            f"{what} needs the rows, and a fit from a file does not have them: use transform(data) or "
+            "diagnostics(data) with the data, save with scores=True to keep the scores, or fit again: "
+            f"{state.record.call}."
+        )
+    raise NoRowsError(
+        f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
+        "spca(data, ...), or give mean= (and scale=) to spca_cov and use transform(rows)."
+    )
+
+
+def scores(state: FitState, source: Source | None) -> Any:
+    """Scores, n x k, in the order and with the labels of the rows that were kept.
+
+    A DataFrame. For data that are never all in memory they are
+    :class:`~spcastat.streams.scores.ScoreChunks`, which give a DataFrame for each chunk when they are
+    iterated over; for collections of dask they are one of its own.
+
+    Raises
+    ------
+    NoRowsError
+        For a fit of a covariance matrix, or from a file that was saved without scores.
+    """
+    if state.scores is not None:
+        return state.scores
+    if source is not None and source.stream is not None:
+        return source.stream.scores(state.need_centre("scores"), state.V, state.components)
+    source = need_rows(state, source, "scores")
+    values = state.need_centre("scores").project(source.matrix, state.V)
+    return pd.DataFrame(values, index=source.index, columns=state.components)
+
+
+def transform(state: FitState, new: Any, na: str = "raise") -> Any:
+    """Return the scores of new rows: the formula, centre and scale of the fit are applied to them.
+
+    Parameters
+    ----------
+    new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
+        Must hold the columns that the fit used; further columns of a frame are ignored. The sources of
+        chunks are those of :func:`spcastat.spca`.
+    na : {"raise", "drop"}
+        What to do with rows that have missing values.
+
+    Returns
+    -------
+    DataFrame of shape (n_new, k)
+        For a source of chunks what `scores` has for one.
+
+    Raises
+    ------
+    NewDataError
+        Where columns are missing, or a factor has a level that the fit did not see.
+    NoRowsError
+        For a fit of a covariance matrix that was given without `mean`.
+    """
+    standard = state.need_centre("transform()")
+    stream = open_stream(new, spec=state.spec, na=na)
+    if stream is not None:
+        return stream.scores(standard, state.V, state.components)
+    matrix, index = replay(state.spec, new, na=na)
+    return pd.DataFrame(standard.project(matrix, state.V), index=index, columns=state.components)
+
+
+def inverse_transform(state: FitState, scores: Any) -> pd.DataFrame:
+    """Return the rows, n x p, that lie in the span of the loadings and have these scores.
+
+    T (V'V)^-1 V', rescaled, plus the mean; by least squares where V'V is singular.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, k)
+    """
+    standard = state.need_centre("inverse_transform()")
+    T = np.asarray(scores)
+    if T.dtype.kind not in "biuf" or not np.isfinite(T).all():
+        raise ShapeError(
+            f"scores holds values of type {T.dtype}, or missing or infinite ones; scores are finite real "
+            "numbers."
+        )
+    T = T.astype(float)
+    k = state.V.shape[1]
+    if T.ndim != 2 or T.shape[1] != k:
+        raise ShapeError(f"scores has shape {T.shape}; it must have {k} columns, one a component.")
+    if isinstance(scores, pd.DataFrame) and list(scores.columns) != list(state.components):
+        raise ShapeError(
+            f"scores has the columns {list(scores.columns)}; they must be {list(state.components)} in "
+            "this order (or give an array)."
+        )
+    fitted = np.linalg.lstsq(state.V.T, T.T, rcond=None)[0].T
+    index = scores.index if isinstance(scores, pd.DataFrame) else None
+    return pd.DataFrame(standard.restore(fitted), index=index, columns=state.spec.columns)
+
+
+def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
+    """Rows of the fit less ``inverse_transform(scores)``, n x p, in the units of the data.
+
+    Raises
+    ------
+    NoRowsError
+        For a fit of a covariance matrix or from a file, or of rows that come in chunks: as many numbers
+        as the data have would be in memory. `q_statistic` has their squared lengths.
+    DataError
+        For sparse data with more than 50 million entries: residuals are dense. `q_statistic` has
+        their squared lengths.
+    """
+    source = need_rows(state, source, "residuals")
+    matrix = source.matrix
+    n, p = matrix.shape
+    if is_sparse(matrix):
+        if n * p > MOST_RESIDUALS:
+            raise DataError(
+                f"The residuals of these sparse data would be a dense table of {n} x {p}; q_statistic "
+                "has the squared length of each row of it."
+            )
+        matrix = matrix.toarray()
+    fitted = inverse_transform(state, scores(state, source)).to_numpy()
+    return pd.DataFrame(matrix - fitted, index=source.index, columns=state.spec.columns)
+
+
+# --- distances ------------------------------------------------------------------------------------
+
+
+def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
+    """Return T2 and Q of the rows of the fit, n x 2."""
+    if source is not None and source.stream is not None:
+        return _distances_in(state, source.stream)
+    source = need_rows(state, source, "diagnostics() without data")
+    return _distances_of(state, source.matrix, source.index)
+
+
+def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame:
+    """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`."""
+    state.need_centre("diagnostics()")
+    stream = open_stream(new, spec=state.spec, na=na)
+    if stream is not None:
+        return _distances_in(state, stream)
+    return _distances_of(state, *replay(state.spec, new, na=na))
+
+
+def _distances_in(state: FitState, stream: Stream) -> pd.DataFrame:
+    blocks = stream.blocks("diagnostics")
+    parts = [_distances_of(state, block.values, block.index) for block in blocks if len(block.index)]
+    return pd.concat(parts) if parts else pd.DataFrame({"T2": [], "Q": []}, dtype=float)
+
+
+def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
+    standard = state.need_centre("diagnostics()")
+    t2, q = distances.distances(matrix, standard, state.V, state.moments.scores)
+    return pd.DataFrame({"T2": t2, "Q": q}, index=index)
+
+
+# --- the data with their scores -------------------------------------------------------------------
+
+
+def augment(state: FitState, source: Source | None, data: Any = None, na: str = "raise") -> pd.DataFrame:
+    """Return the data with the scores of each row as further columns, ``.fittedPC1`` and so on.
+
+    Parameters
+    ----------
+    data : DataFrame, array, polars or pyarrow table, optional
+        Rows as for `transform`; all their columns and their labels are kept. By default the columns
+        that were fitted.
+    na : {"raise", "drop"}
+        With "drop", rows with missing values stay and have missing scores, as in R's broom.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    DuplicateNamesError
+        Where a column has the name of a score already.
+    """
+    names = [f".fitted{name}" for name in state.components]
+    one_of("na", na, ("raise", "drop"))
+    if data is None:
+        source = need_rows(state, source, "augment() without data")
+        frame = _frame(source.matrix, source.index, state.spec.columns)
+        found = scores(state, source).to_numpy()
+    else:
+        table = open_table(data)
+        frame = _frame(table.values, table.index, table.columns)
+        # by position, as labels may repeat
+        plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values
+        kept = transform(state, plain, na)
+        found = np.full((len(frame), len(names)), np.nan)
+        found[kept.index.to_numpy()] = kept.to_numpy()
+    if frame.columns.nlevels > 1:
+        raise ShapeError("augment() needs columns with one level of names; flatten them first.")
+    taken = [name for name in names if name in frame.columns]
+    if taken:
+        raise DuplicateNamesError(
+            f"The data have a column called {taken[0]!r} already; rename it, or take transform(data)."
+        )
+    return pd.concat([frame, pd.DataFrame(found, index=frame.index, columns=names)], axis=1)
+
+
+def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:
+    if isinstance(values, pd.DataFrame):
+        return values.copy()
+    if is_sparse(values):
+        sparse: Any = pd.DataFrame.sparse
+        return sparse.from_spmatrix(values, index=index, columns=columns)
+    return pd.DataFrame(np.array(values), index=index, columns=columns)

@@ -1,0 +1,91 @@
+"""The variance of each component by every definition: one record a column, which frames and tables read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from spcastat.measures import Measure, measures_of
+from spcastat.state.fitstate import FitState
+from spcastat.state.moments import Moments
+
+#: The heading under which tables put the cumulative shares.
+CUMULATIVE = "Cumulative % of total variance"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of ``fit.variance``, and a row of the table of variance.
+
+    Attributes
+    ----------
+    name : str
+        In the frame.
+    values : callable
+        Moments -> numbers of shape (k,).
+    label : str
+        What the row of the table is called.
+    heading : str
+        The same above a narrow column, where components are rows.
+    kind : {"count", "variance", "share"}
+        Whole numbers; variances in squared units of the (scaled) data, which are printed alike; or
+        fractions, printed in percent.
+    group : str
+        The heading under which the row stands; none by default.
+    key : str
+        What explains the heading; the label by default.
+    """
+
+    name: str
+    values: Callable[[Moments], np.ndarray]
+    label: str
+    heading: str
+    kind: Literal["count", "variance", "share"]
+    group: str = ""
+    key: str = ""
+
+
+def _cumulative(measure: Measure) -> Column:
+    return Column(
+        f"cumulative {measure.label}",
+        lambda moments: moments.measure(measure.name),
+        measure.label,
+        measure.heading,
+        "share",
+        CUMULATIVE,
+        measure.label if measure.short == measure.label else f"{measure.label} ({measure.heading})",
+    )
+
+
+#: In the order of the frame.
+VARIANCE: tuple[Column, ...] = (
+    Column("cardinality", lambda m: np.count_nonzero(m.V, axis=0), "Nonzeros", "card", "count"),
+    Column("score variance", lambda m: np.diag(m.scores), "Variance of scores", "scores", "variance"),
+    Column("adjusted variance", lambda m: m.adjusted, "Adjusted variance", "adjusted", "variance"),
+    Column("share of total", lambda m: m.adjusted / m.total, "Adjusted, % of total", "share", "share"),
+    *(_cumulative(measure) for measure in measures_of("total")),
+    Column(
+        "cumulative PCA",
+        lambda m: np.cumsum(m.pca) / m.total,
+        "PCA (dense)",
+        "PCA",
+        "share",
+        CUMULATIVE,
+        "dense PCA",
+    ),
+)
+
+
+def variance(state: FitState) -> pd.DataFrame:
+    """Return the variance of each component under every definition, one row a component.
+
+    ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
+    ``share of total``, the adjusted variance over the total variance; and four cumulative shares of
+    the total: adjusted, PEV, least squares, and what dense PCA explains with as many components.
+    """
+    columns = {column.name: column.values(state.moments) for column in VARIANCE}
+    return pd.DataFrame(columns, index=state.components).copy()
