@@ -27,6 +27,7 @@ ROWS = [
     ["streams"],
     ["solvers", "measures"],
     ["search"],
+    ["registry"],
     ["engine"],
     ["state"],
     ["certify", "select", "tables", "plots"],

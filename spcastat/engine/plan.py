@@ -11,7 +11,8 @@ from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS
 from spcastat.engine.request import Request
 from spcastat.errors import MethodError, OptionError, UnknownOptionError
-from spcastat.solvers import CONTROLS, SOLVERS, JointSolver, Method, Solver
+from spcastat.registry import CONTROLS, SOLVERS, Method
+from spcastat.solvers import JointSolver, Solver
 
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
 DEFAULT_VARIANCE = 0.9

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.engine import choose_method
-from spcastat.solvers import CONTROLS, SOLVERS
+from spcastat.registry import CONTROLS, SOLVERS
 
 #: More values than this are not written out.
 LONGEST = 30

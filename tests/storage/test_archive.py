@@ -17,7 +17,7 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import FileError, NewDataError, NoRowsError
 from spcastat.measures import MEASURES
-from spcastat.solvers import SOLVERS
+from spcastat.registry import SOLVERS
 
 FORMULA = (
     "~ center(a) + scale(b) + poly(a, 2) + bs(b, df=4) + cr(a, df=4) + C(kind) + kind + log(a) + C(a > limit)"

@@ -1,0 +1,108 @@
+"""What the options of a method mean, read from the docstrings of its solver."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
+from spcastat.registry.method import Method
+from spcastat.solvers.thresholding import ROTATIONS
+
+#: Options that are no field of a solver, because the engine serves them for all that have them.
+SERVED = {
+    "n_init": ("int", "Number of starts; the best fit is kept. One start is the method's own, as published."),
+    "objective": (
+        '{"pev", "adjusted", "least_squares"}',
+        "The measure by which the best of several starts, and a joint search, is chosen.",
+    ),
+    "search": (
+        '{"single", "joint"}',
+        "Whether a joint search over the supports of all components goes on from the best start.",
+    ),
+    "patience": ("int", "Rounds without an improvement that end a joint search."),
+    "screen": (
+        "bool or int",
+        "Whether the search runs on the variables of largest variance and is then verified against all; a "
+        "number is that of the variables to begin with. By default the size of the data decides.",
+    ),
+}
+#: Where a docstring has nothing to add.
+_COMMON = {
+    "card": "Nonzeros of each component.",
+    "max_iter": "Steps of one run, at most.",
+    "deflation": "How a component is taken out before the next is sought. A name in DEFLATIONS.",
+}
+#: Tables of names that docstrings refer to.
+_TABLES: dict[str, Iterable[str]] = {
+    "ROW_DEFLATIONS": ROW_DEFLATIONS,
+    "DEFLATIONS": DEFLATIONS,
+    "ROTATIONS": ROTATIONS,
+}
+#: How the type of a field, where the values of a call are checked already, is told to users.
+_KINDS = {
+    "tuple of int": "int, or k ints",
+    "tuple of float": "number, or k numbers",
+    "float": "number",
+    "str": "name",
+}
+_DEFAULTS: dict[str, Any] = {"n_init": 1, "objective": "pev", "search": "single"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """An option of a method: its name, what values it takes, its default as text, and what it means."""
+
+    name: str
+    kind: str
+    default: str
+    meaning: str
+
+
+def options_of(method: Method) -> list[Option]:
+    """Return the options of a method in the order of its fields."""
+    defaults = {one.name: one.default for one in dataclasses.fields(method.solver)}  # type: ignore[arg-type]
+    told = _told(method.solver)
+    found = []
+    for name in method.options:
+        kind, meaning = told.get(name) or SERVED.get(name) or ("", "")
+        default = defaults.get(name, _DEFAULTS.get(name))
+        missing = default is dataclasses.MISSING
+        text = _with_names(meaning or _COMMON[name])
+        kind = kind.removesuffix(" or None")
+        found.append(Option(name, _KINDS.get(kind, kind), "" if missing else repr(default), text))
+    return found
+
+
+def _with_names(meaning: str) -> str:
+    """Write out the tables of names that a docstring refers to."""
+    for table, names in _TABLES.items():
+        meaning = re.sub(rf"\bA name in {table}", "One of " + ", ".join(repr(one) for one in names), meaning)
+    return meaning
+
+
+def goal_of(method: Method) -> str:
+    """Return what the method optimises: the first paragraph of its solver's docstring."""
+    text = inspect.cleandoc(method.solver.__doc__ or "")
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def _told(solver: type) -> dict[str, tuple[str, str]]:
+    """Return kind and meaning of each attribute that the docstrings of a class and its bases describe."""
+    found: dict[str, tuple[str, str]] = {}
+    for base in solver.__mro__:
+        text = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+        _, _, section = text.partition("Attributes\n----------\n")
+        for entry in re.split(r"\n(?=\S)", section):
+            head, _, body = entry.partition("\n")
+            names, _, kind = head.partition(" : ")
+            meaning = " ".join(body.split())
+            if meaning.startswith("As in `"):
+                continue
+            for name in names.split(", "):
+                if meaning or name not in found:
+                    found.setdefault(name.strip(), (kind, meaning))
+    return found

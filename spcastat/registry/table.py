@@ -1,0 +1,275 @@
+"""All methods, in the order in which they are listed."""
+
+from __future__ import annotations
+
+from spcastat.registry.method import AIMED, SCREENED, SEARCHED, Method
+
+_BCD = "Zhao, Meng, Xu and Gao (2015), Neurocomputing"
+_HMP = "He, Monteiro and Park (2010)"
+_RSPCA = "Zhao, Meng and Xu (2014), Science China"
+_RSVD = "Shen and Huang (2008), JMVA"
+_GPOWER = "Journee, Nesterov, Richtarik and Sepulchre (2010), JMLR"
+
+_ALL = (
+    Method(
+        "bcd-l0",
+        "Block coordinate descent, l0",
+        _BCD,
+        "bcd.BCD",
+        {"norm": "l0"},
+        ("t",),
+        AIMED + SEARCHED + SCREENED,
+        use="All components at once, with exactly as many nonzeros as asked for: reconstruction (PEV) of the "
+        "rows from few variables. One descent from PCA's loadings, as published; more starts help.",
+    ),
+    Method(
+        "bcd-l1",
+        "Block coordinate descent, l1",
+        _BCD,
+        "bcd.BCD",
+        {"norm": "l1"},
+        (),
+        AIMED,
+        use="As bcd-l0, where small changes of the data shall change the loadings little: supports come from "
+        "a soft threshold. With a norm bound t the criterion never rises; with card it may.",
+    ),
+    Method(
+        "greedy",
+        "Greedy supports (M_c-SPCA)",
+        _HMP,
+        "greedy.Greedy",
+        use="One component after another, each support grown by one variable at a time: fast, without "
+        "starts, and the same for every run. A first component is often the best there is; later ones depend "
+        "on it.",
+    ),
+    Method(
+        "controlled",
+        "Sparsity-controlled PCA (SC_c-PCA)",
+        _HMP,
+        "greedy.Controlled",
+        {},
+        (),
+        SEARCHED,
+        use="Where a share of PCA's variance is to be kept and the cardinalities are free. Greedy: it keeps "
+        "the promise after every component, but not with the fewest nonzeros there could be.",
+    ),
+    Method(
+        "zou",
+        "SPCA by elastic net",
+        "Zou, Hastie and Tibshirani (2006)",
+        "regression.Zou",
+        use="To compare with elasticnet::spca in R, or with published fits. A regression, so its criterion "
+        "is not a variance: at equal cardinality others explain more.",
+    ),
+    Method(
+        "spca-os",
+        "Sparse PCA by optimal scoring",
+        "Dou, Dai, Xu and Zhang (2011)",
+        "regression.OptimalScoring",
+        use="Where the scores shall be as uncorrelated as sparse loadings allow: targets are orthonormal.",
+    ),
+    Method(
+        "threshold",
+        "PCA, small loadings cut off",
+        "Cadima and Jolliffe (1995)",
+        "thresholding.Threshold",
+        use="What is often done by hand. As a yardstick only: it was shown to mislead where variables are "
+        "correlated.",
+    ),
+    Method(
+        "rotate",
+        "PCA rotated, small loadings cut off",
+        "Jolliffe (1995)",
+        "thresholding.Rotate",
+        use="What factor analysts do: a rotation to simple structure, then small loadings left out. Good "
+        "where groups of variables hardly overlap.",
+    ),
+    Method(
+        "rsvd-l0",
+        "sPCA-rSVD, hard threshold",
+        _RSVD,
+        "rsvd.RSVD",
+        {"norm": "l0"},
+        use="One component after another by low-rank approximation with a hard threshold: cheap, also for "
+        "wide data.",
+    ),
+    Method(
+        "rsvd-l1",
+        "sPCA-rSVD, soft threshold",
+        _RSVD,
+        "rsvd.RSVD",
+        {"norm": "l1"},
+        use="As rsvd-l0 with a soft threshold; the method of mixOmics::spca in R.",
+    ),
+    Method(
+        "rsvd-scad",
+        "sPCA-rSVD, SCAD threshold",
+        _RSVD,
+        "rsvd.RSVD",
+        {"norm": "scad"},
+        use="As rsvd-l1, but large loadings are not shrunk.",
+    ),
+    Method(
+        "pmd",
+        "Penalised matrix decomposition",
+        "Witten et al. (2009)",
+        "pmd.PMD",
+        {},
+        ("penalty",),
+        use="To compare with PMA::SPC in R: a bound on the l1 norm of the loadings.",
+    ),
+    Method(
+        "gpower-l0",
+        "Generalised power, l0",
+        _GPOWER,
+        "gpower.GPower",
+        {"norm": "l0"},
+        use="Very wide data, one component after another: a step costs two products with the data.",
+    ),
+    Method(
+        "gpower-l1",
+        "Generalised power, l1",
+        _GPOWER,
+        "gpower.GPower",
+        {"norm": "l1"},
+        use="As gpower-l0, with a convex penalty: a little more stable, a little less sparse at equal "
+        "variance.",
+    ),
+    Method(
+        "gpower-l0-block",
+        "Generalised power, l0, joint",
+        _GPOWER,
+        "gpower_block.GPowerBlock",
+        {"norm": "l0"},
+        use="All components at once on very wide data, one penalty sharing the nonzeros out.",
+    ),
+    Method(
+        "gpower-l1-block",
+        "Generalised power, l1, joint",
+        _GPOWER,
+        "gpower_block.GPowerBlock",
+        {"norm": "l1"},
+        use="As gpower-l0-block, with a convex penalty.",
+    ),
+    Method(
+        "empca",
+        "EM for sparse PCA",
+        "Sigg and Buhmann (2008), ICML",
+        "empca.EMPCA",
+        use="To compare with nsprcomp in R; also nonnegative. Cheap for wide data.",
+    ),
+    Method(
+        "dcpca",
+        "DC-PCA, logarithmic penalty",
+        "Sriperumbudur et al. (2011)",
+        "dcpca.DCPCA",
+        use="Where a penalty close to the number of nonzeros is wanted rather than a bound on it.",
+    ),
+    Method(
+        "pathspca",
+        "Greedy path with certificate",
+        "d'Aspremont et al. (2008), JMLR",
+        "pathspca.PathSPCA",
+        use="As greedy, with an approximate score that costs one product a step, and a test of optimality.",
+    ),
+    Method(
+        "gspca",
+        "Greedy search both ways",
+        "Moghaddam et al. (2006), NIPS",
+        "gspca.GSPCA",
+        use="As greedy, by exact eigenvalues, forwards and backwards: slower, rarely worse. For p up to some "
+        "hundreds.",
+    ),
+    Method(
+        "dspca",
+        "DSPCA, semidefinite relaxation",
+        "d'Aspremont et al. (2007)",
+        "dspca.DSPCA",
+        use="For its dual bound, or to compare with the relaxation. A matrix of p x p unknowns: p up to some "
+        "hundreds.",
+    ),
+    Method(
+        "alspca",
+        "Augmented Lagrangian sparse PCA",
+        "Lu and Zhang (2012)",
+        "alspca.ALSPCA",
+        use="Where loadings must be nearly orthogonal or scores nearly uncorrelated, to bounds that you set.",
+    ),
+    Method(
+        "nspca",
+        "Nonnegative sparse PCA",
+        "Zass and Shashua (2007)",
+        "nspca.NSPCA",
+        use="Nonnegative loadings that share few variables: parts of a whole. A large alpha makes them "
+        "disjoint.",
+    ),
+    Method(
+        "scotlass",
+        "SCoTLASS",
+        "Jolliffe, Trendafilov and Uddin (2003)",
+        "scotlass.ScotLASS",
+        use="Where loadings must be exactly orthogonal: the price is variance, and few nonzeros may be out "
+        "of reach.",
+    ),
+    Method(
+        "pca",
+        "Principal components (dense)",
+        "Hotelling (1933)",
+        "pca.PCA",
+        use="The yardstick: no zeros, the largest variance.",
+    ),
+    Method(
+        "rspca-l0",
+        "Robust sparse PCA, l0",
+        _RSPCA,
+        "rspca.RSPCA",
+        {"norm": "l0"},
+        ("t", "p"),
+        use="Rows with gross outliers: the mean absolute score instead of the variance, with exactly as many "
+        "nonzeros as asked for.",
+    ),
+    Method(
+        "rspca-l1",
+        "Robust sparse PCA, l1",
+        _RSPCA,
+        "rspca.RSPCA",
+        {"norm": "l1"},
+        ("p",),
+        use="As rspca-l0 with a soft threshold.",
+    ),
+    Method(
+        "rspca-lhalf",
+        "Robust sparse PCA, l1/2",
+        _RSPCA,
+        "rspca.RSPCA",
+        {"norm": "lp", "p": 0.5},
+        ("t",),
+        use="As rspca-l0, between the hard and the soft threshold.",
+    ),
+    Method(
+        "rspca-lp",
+        "Robust sparse PCA, lp",
+        _RSPCA,
+        "rspca.RSPCA",
+        {"norm": "lp"},
+        ("t",),
+        use="As rspca-lhalf for another exponent p between 0 and 1.",
+    ),
+    Method(
+        "pca-l1",
+        "PCA of the l1 variance (dense)",
+        "Kwak (2008), IEEE PAMI",
+        "rspca.PCAL1",
+        use="The dense yardstick of the robust methods.",
+    ),
+    Method(
+        "spcagrid",
+        "Robust sparse PCA by grid search",
+        "Croux, Filzmoser and Fritz (2013)",
+        "spcagrid.SPCAGrid",
+        use="Rows with outliers, up to half of them: any robust scale in place of the variance. Slow: a "
+        "search over angles, plane by plane.",
+    ),
+)
+
+SOLVERS: dict[str, Method] = {method.name: method for method in _ALL}

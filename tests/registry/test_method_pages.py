@@ -1,0 +1,63 @@
+"""Every method has a page that says all of its options, from the docstrings of its solver."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import spcastat as sp
+from spcastat.errors import MethodError
+from spcastat.registry import SOLVERS
+from spcastat.results import SpcaResult
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_page_explains_every_option(name):
+    method = SOLVERS[name]
+    page = sp.methods(name)
+    options = page.frames["options"]
+    assert tuple(options.index) == method.options
+    assert all(len(meaning) > 10 for meaning in options["meaning"])
+    assert (options["kind"] != "").all()
+    assert "DEFLATIONS" not in " ".join(options["meaning"])
+    text = " ".join(str(page).split())
+    assert method.use in text
+    assert method.paper in text
+    assert len(method.use) > 20
+    assert all(len(line) <= 80 for line in str(page).splitlines())
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_its_example_runs_on_rows(name):
+    """The example of the page, word for word."""
+    text = " ".join(str(sp.methods(name)).split())
+    call = text[text.index("spcastat.spca(data") :]
+    call = call[: call.index(")") + 1]
+    data = sp.datasets.pitprops_sample(rng=0)
+    fit = eval(call, {"spcastat": sp, "data": data})
+    assert fit.method == name
+    assert fit.loadings.shape == (13, 3)
+
+
+def test_defaults_are_those_of_the_solver():
+    options = sp.methods("rspca-lp").frames["options"]
+    assert options.loc["p", "default"] == "0.5"
+    assert options.loc["start", "default"] == "'ones'"
+    assert "'projection'" in options.loc["deflation", "meaning"]
+
+
+def test_unknown_names():
+    with pytest.raises(MethodError, match="Did you mean 'bcd-l0'"):
+        sp.methods("bcd-0")
+    with pytest.raises(MethodError, match=r"help\(spcastat.spco\)"):
+        sp.methods("spco")
+
+
+def test_help_of_a_plot_says_what_the_function_says():
+    """Each method of a fit has the documentation of its function, less what the fit fills in."""
+    text = inspect.getdoc(SpcaResult.biplot)
+    for parameter in inspect.signature(SpcaResult.biplot).parameters:
+        assert parameter == "self" or f"\n{parameter} : " in text
+    assert "\nloadings : " not in text
+    assert "\nshares : " not in text
