@@ -39,8 +39,8 @@ def _cards(text: str) -> list[Any]:
             found.append(card(part))
         elif max(len(low), len(high)) > 18 or int(high) - int(low) + len(found) >= MOST_CARDS:
             raise argparse.ArgumentTypeError(
-                f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities, which is the most; give "
-                "fewer, such as 5;10;20;50"
+                f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities, which is the most; "
+                "give fewer, such as 5;10;20;50"
             )
         elif int(low) > int(high):
             raise argparse.ArgumentTypeError(f"{part.strip()!r} runs downwards; it takes 2-8")

@@ -237,8 +237,8 @@ def strict_records(name: str, text: TextIO, separator: str) -> Iterator[tuple[in
         for record in reader:
             if any("\0" in cell for cell in record):
                 raise FileError(
-                    f"{name} cannot be read: line {start} holds NUL characters, so it is no table of text, or "
-                    "one in UTF-16 without its mark: --encoding utf-16-le or utf-16-be."
+                    f"{name} cannot be read: line {start} holds NUL characters, so it is no table of text, "
+                    "or one in UTF-16 without its mark: --encoding utf-16-le or utf-16-be."
                 )
             yield reader.line_num, record
             start = reader.line_num + 1

@@ -10,6 +10,7 @@ import lzma
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -57,16 +58,16 @@ def _open_zst(path: Path) -> Any:
         import zstandard
     except ImportError:
         raise FileError(
-            f"{path} is packed by Zstandard, which needs zstandard: pip install zstandard, or unpack it first."
+            f"{path} is packed by Zstandard, which needs zstandard: pip install zstandard, or unpack it."
         ) from None
     return io.BufferedReader(zstandard.open(path, "rb"))
 
 
 #: How a file is opened, by the last ending of its name.
 PACKED: dict[str, Callable[[Path], Any]] = {
-    ".gz": lambda path: gzip.open(path, "rb"),
-    ".bz2": lambda path: bz2.open(path, "rb"),
-    ".xz": lambda path: lzma.open(path, "rb"),
+    ".gz": partial(gzip.open, mode="rb"),
+    ".bz2": partial(bz2.open, mode="rb"),
+    ".xz": partial(lzma.open, mode="rb"),
     ".zst": _open_zst,
 }
 
@@ -115,8 +116,8 @@ class TextSource:
         if given is not None:
             if not codecs.lookup(_known(given)).name.startswith(family):
                 raise OptionError(
-                    f"--encoding {given} was given, and {self.name} starts with the mark of {family.upper()}; "
-                    "leave --encoding out."
+                    f"--encoding {given} was given, and {self.name} starts with the mark of "
+                    f"{family.upper()}; leave --encoding out."
                 )
         elif family != "utf-8":
             note(f"{self.name} is read as {family.upper()}, as its first bytes say.")

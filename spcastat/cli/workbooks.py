@@ -86,7 +86,7 @@ def _rows(path: str, sheet: str | None) -> tuple[str, list[list[Any]]]:
         size = sum(member.file_size for member in packed.infolist())
     if size > _MOST:
         raise FileError(
-            f"{path} cannot be read: it unpacks to {size:,} bytes, and {_MOST:,} are the most. Save it as CSV."
+            f"{path} cannot be read: it unpacks to {size:,} bytes; {_MOST:,} are the most. Save it as CSV."
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions that make no difference to values

@@ -154,7 +154,7 @@ def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str =
         frame = frame.copy(deep=False)
         for position, dtype in enumerate(frame.dtypes):
             if dtype.kind not in "biufc":
-                frame.isetitem(position, frame.iloc[:, position].map(guarded))
+                frame.isetitem(position, frame.iloc[:, position].map(guarded).to_numpy())
         frame.columns = frame.columns.map(guarded)
         frame.index = _guarded_labels(frame.index)
     return frame.to_csv(index=labelled, sep=separator, lineterminator="\n")

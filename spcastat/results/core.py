@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,9 @@ from spcastat.results.moments import Moments
 from spcastat.results.record import Record
 from spcastat.results.source import Source
 from spcastat.streams import open_stream
+
+if TYPE_CHECKING:
+    from spcastat.streams.base import Stream
 
 
 class Core:
@@ -264,16 +268,15 @@ class Core:
         FileError
             Where the file cannot be written, or rows cannot be read.
         OptionError
-            Where `path` is the source of the rows itself, or no path, or pyarrow is not installed.
+            Where `path` is where these rows or those of the fit are read from, or no path, or pyarrow is
+            not installed.
         """
         path = file_path(path)
+        self._spare_source(path)
         source = None if self._source is None else self._source.stream
         if new is not None:
             source = open_stream(new, spec=self._spec, na=na)
-        if source is not None and source.holds(path):
-            raise OptionError(
-                f"path={str(path)!r} was given, which is where {source.title} is read from; give another."
-            )
+            _spare(source, path)
         if new is None:
             scores = self.scores
         elif source is None:
@@ -282,6 +285,10 @@ class Core:
             scores = source.scores(self._need_centre("transform_to()"), self._V, self.components)
         with listening(progress):
             write_scores(scores, path)
+
+    def _spare_source(self, path: Path) -> None:
+        """Raise OptionError if writing to `path` would change the rows that the fit reads again."""
+        _spare(None if self._source is None else self._source.stream, path)
 
     def inverse_transform(self, scores: Any) -> pd.DataFrame:
         """Return the rows, n x p, that lie in the span of the loadings and have these scores.
@@ -352,4 +359,11 @@ class Core:
         raise NoRowsError(
             f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
             "spca(data, ...), or give mean= (and scale=) to spca_cov and use transform(rows)."
+        )
+
+
+def _spare(source: Stream | None, path: Path) -> None:
+    if source is not None and source.holds(path):
+        raise OptionError(
+            f"path={str(path)!r} was given, which is where {source.title} is read from; give another."
         )

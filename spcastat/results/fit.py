@@ -137,7 +137,8 @@ class SpcaResult(Described):
             Where the file cannot be written, or something has no form in it: a function of the user's in
             a formula, or labels of unusual types.
         OptionError
-            For ``scores=True`` where the scores are not in memory.
+            For ``scores=True`` where the scores are not in memory, and for the file that the rows of the fit
+            are read from.
         """
         from spcastat.results.files import save
 
@@ -154,6 +155,13 @@ class SpcaResult(Described):
         title : str, optional
         call : str, optional
             What remakes the fit, instead of `call`.
+
+        Raises
+        ------
+        FileError
+            Where the file cannot be written.
+        OptionError
+            For the file that the rows of the fit are read from.
         """
         from spcastat.results.report import write_report
 
