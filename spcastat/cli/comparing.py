@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fitting import card, fitting_arguments, prepare
@@ -122,7 +123,7 @@ def _load_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
 
     if len(args.files) < 2:
         raise OptionError("One saved fit was given; it takes two or more to compare.")
-    if len(set(args.files)) < len(args.files):
+    if len({os.path.realpath(file) for file in args.files}) < len(args.files):
         raise OptionError("A saved fit was given twice; give each once.")
     return {file: load(file) for file in args.files}
 

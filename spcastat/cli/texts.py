@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from spcastat.cli.layout import Layout, column_names, find_layout, is_blank, strict_records
 from spcastat.cli.sources import TextSource
@@ -49,9 +49,7 @@ def read_text(
     with source.text() as text:
         layout = find_layout(source.name, text, usual, separator, decimal, header)
     with source.text() as text:
-        names, rows = _count(source.name, text, layout)
-    label = "" if names[0] == "" else labels
-    how: dict[str, Any] = {"converters": {label: str.strip}} if label in names else {}
+        names, rows, own = _count(source.name, text, layout, labels)
     with source.text() as text:
         data = pd.read_csv(
             text,
@@ -61,7 +59,6 @@ def read_text(
             names=names,
             index_col=False,
             low_memory=False,
-            **how,
         )
     if len(data) != rows:
         raise FileError(
@@ -69,23 +66,29 @@ def read_text(
             "there fields of nothing but spaces, or quotation marks within fields?"
         )
     if names[0] == "":
-        data = data.set_index("")
-        data.index.name = None
+        data = data.drop(columns="").set_axis(pd.Index(own, dtype=str))
+    elif labels in names:
+        data[labels] = pd.Series(own, dtype=str)
     return data
 
 
-def _count(name: str, text: TextIO, layout: Layout) -> tuple[list[str], int]:
-    """Return the names of the columns and the number of rows, after every line was seen to be complete."""
+def _count(
+    name: str, text: TextIO, layout: Layout, labels: str | None
+) -> tuple[list[str], int, list[str]]:
+    """Return the names of the columns, the number of rows and their labels; every line must be complete."""
     names: list[str] = []
-    rows, empty = 0, 0
+    own: list[str] = []
+    rows, empty, place = 0, 0, None
     for line, record in strict_records(name, text, layout.separator):
         if is_blank(record):
             empty = empty or line
             continue
         if not names:
             names = column_names(name, record, layout.header)
-            empty, rows = 0, 0 if layout.header else 1
-            continue
+            empty = 0
+            place = 0 if names[0] == "" else names.index(labels) if labels in names else None
+            if layout.header:
+                continue
         if len(record) != len(names):
             raise FileError(_other_count(name, line, len(record), names, layout))
         if len(names) == 1 and empty:
@@ -94,9 +97,11 @@ def _count(name: str, text: TextIO, layout: Layout) -> tuple[list[str], int]:
                 "value; write NA there, or take the line out."
             )
         rows += 1
+        if place is not None:
+            own.append(record[place].strip())
     if not names:
         raise FileError(f"{name} cannot be read: it is empty.")
-    return names, rows
+    return names, rows, own
 
 
 def _other_count(name: str, line: int, fields: int, names: list[str], layout: Layout) -> str:

@@ -26,7 +26,7 @@ _STANDARD_INPUT, _STANDARD_OUTPUT = "standard input", "standard output"
 _STANDARD = {_STANDARD_INPUT: "stdin", _STANDARD_OUTPUT: "stdout"}
 #: What a spreadsheet takes for the start of a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 #: Formats of pictures that need another program.
 _NEED_MORE = {"pgf"}
 #: Endings that promise what is no table of text.
