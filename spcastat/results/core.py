@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import one_of
-from spcastat.errors import NoRowsError, OptionError, ShapeError
+from spcastat.errors import NoRowsError, ShapeError
 from spcastat.intake import Spec, replay
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
@@ -23,9 +23,6 @@ from spcastat.results.moments import Moments
 from spcastat.results.record import Record
 from spcastat.results.source import Source
 from spcastat.streams import open_stream
-
-if TYPE_CHECKING:
-    from spcastat.streams.base import Stream
 
 
 class Core:
@@ -271,12 +268,12 @@ class Core:
             Where `path` is where these rows or those of the fit are read from, or no path, or pyarrow is
             not installed.
         """
-        path = file_path(path)
-        self._spare_source(path)
+        path = self._target(path)
         source = None if self._source is None else self._source.stream
         if new is not None:
             source = open_stream(new, spec=self._spec, na=na)
-            _spare(source, path)
+        if source is not None:
+            source.spare(path)
         if new is None:
             scores = self.scores
         elif source is None:
@@ -285,10 +282,6 @@ class Core:
             scores = source.scores(self._need_centre("transform_to()"), self._V, self.components)
         with listening(progress):
             write_scores(scores, path)
-
-    def _spare_source(self, path: Path) -> None:
-        """Raise OptionError if writing to `path` would change the rows that the fit reads again."""
-        _spare(None if self._source is None else self._source.stream, path)
 
     def inverse_transform(self, scores: Any) -> pd.DataFrame:
         """Return the rows, n x p, that lie in the span of the loadings and have these scores.
@@ -327,6 +320,13 @@ class Core:
         off = np.abs(C[~np.eye(len(C), dtype=bool)])
         return float(np.nanmax(off)) if np.isfinite(off).any() else 0.0
 
+    def _target(self, path: Any) -> Path:
+        """Return what a user gave as a file to write; refuse where the rows of the fit are read from."""
+        target = file_path(path)
+        if self._source is not None and self._source.stream is not None:
+            self._source.stream.spare(target)
+        return target
+
     def _need_centre(self, what: str) -> Standardisation:
         if self._standard is None:
             raise NoRowsError(
@@ -359,11 +359,4 @@ class Core:
         raise NoRowsError(
             f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
             "spca(data, ...), or give mean= (and scale=) to spca_cov and use transform(rows)."
-        )
-
-
-def _spare(source: Stream | None, path: Path) -> None:
-    if source is not None and source.holds(path):
-        raise OptionError(
-            f"path={str(path)!r} was given, which is where {source.title} is read from; give another."
         )

@@ -51,7 +51,6 @@ def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = No
     if scores is None:
         scores = not streamed or fit._kept_scores is not None
     target = file_path(path)
-    fit._spare_source(target)
     packer = Packer()
     moments = fit._moments
     held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}

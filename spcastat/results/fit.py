@@ -142,7 +142,7 @@ class SpcaResult(Described):
         """
         from spcastat.results.files import save
 
-        save(self, path, scores)
+        save(self, self._target(path), scores)
 
     def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
         """Write one HTML page with the tables, the plots, the call and the versions.
@@ -165,4 +165,4 @@ class SpcaResult(Described):
         """
         from spcastat.results.report import write_report
 
-        write_report(self, path, title, call)
+        write_report(self, self._target(path), title, call)

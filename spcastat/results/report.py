@@ -98,7 +98,6 @@ def write_report(
 ) -> None:
     """Write the page; see :meth:`spcastat.results.SpcaResult.report`."""
     target = file_path(path)
-    fit._spare_source(target)
     page = report_page(fit, title, call).encode("utf-8", "xmlcharrefreplace")
 
     def write(file: IO[bytes]) -> None:
