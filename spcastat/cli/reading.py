@@ -6,6 +6,7 @@ import argparse
 import csv
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,9 +140,9 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
             )
     if labels in {*keep, *leave}:
         raise OptionError(f"{labels!r} was given as --index-col and among the columns; give it once.")
-    if len(set(keep)) < len(keep):
-        twice = [name for i, name in enumerate(keep) if name in set(keep[:i])]
-        raise DuplicateNamesError(f"--columns names {listed(dict.fromkeys(twice))} more than once.")
+    twice = [name for name, times in Counter(keep).items() if times > 1]
+    if twice:
+        raise DuplicateNamesError(f"--columns names {listed(twice)} more than once.")
     if labels is not None:
         data = data.set_index(labels)
     if keep:

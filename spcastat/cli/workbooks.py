@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.layout import column_names, starts_with_names
@@ -47,16 +48,12 @@ def read_workbook(
     import pandas as pd
 
     name, rows = _rows(path, sheet)
-    while rows and _is_empty(rows[-1]):
-        rows.pop()
-    while rows and _is_empty(rows[0]):
-        rows.pop(0)
-    width = max(map(len, rows), default=0)
-    rows = [[*row, *[None] * (width - len(row))] for row in rows]
-    filled = [j for j in range(width) if any(not _is_missing(row[j]) for row in rows)]
-    if not rows or not filled:
+    full = [i for i, row in enumerate(rows) if not all(map(_is_missing, row))]
+    if not full:
         raise FileError(f"{name} cannot be read: it is empty.")
-    first = ["" if rows[0][j] is None else str(rows[0][j]) for j in filled]
+    rows = rows[full[0] : full[-1] + 1]
+    filled = sorted({j for row in rows for j, value in enumerate(row) if not _is_missing(value)})
+    first = [_value(_cell(rows[0], j), text=True) for j in filled]
     if header is None:
         header = starts_with_names(name, first)
         if not header:
@@ -64,7 +61,7 @@ def read_workbook(
     names = column_names(name, first, header)
     body = rows[1:] if header else rows
     columns = {
-        one: [_value(row[j], text=one in ("", labels)) for row in body]
+        one: [_value(_cell(row, j), text=one in ("", labels)) for row in body]
         for one, j in zip(names, filled, strict=True)
     }
     data = pd.DataFrame(columns, columns=pd.Index(names), index=pd.RangeIndex(len(body)))
@@ -74,7 +71,7 @@ def read_workbook(
     return data
 
 
-def _rows(path: str, sheet: str | None) -> tuple[str, list[list[Any]]]:
+def _rows(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
     """Return what the sheet is called in messages, and its cells."""
     try:
         from openpyxl import load_workbook
@@ -102,7 +99,8 @@ def _rows(path: str, sheet: str | None) -> tuple[str, list[list[Any]]]:
             chosen = next(iter(sheets)) if sheet is None else sheet
             if sheet is None and len(sheets) > 1:
                 note(f"{path} has the sheets {listed(sheets)}; {chosen!r} is read, --sheet takes another.")
-            rows = [list(row) for row in sheets[chosen].iter_rows(values_only=True)]
+            sheets[chosen].reset_dimensions()  # which a file may claim to be of any size
+            rows = list(sheets[chosen].iter_rows(values_only=True))
         finally:
             book.close()
     return f"sheet {chosen!r} of {path}", rows
@@ -112,8 +110,8 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _is_empty(row: list[Any]) -> bool:
-    return all(map(_is_missing, row))
+def _cell(row: Sequence[Any], j: int) -> Any:
+    return row[j] if j < len(row) else None
 
 
 def _value(value: Any, text: bool) -> Any:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 #: Standard input, where the name of a file is asked for.
 STDIN = "-"
 
-_STANDARD_INPUT, _STANDARD_OUTPUT = "standard input", "standard output"
+#: The standard streams among names of files, which hold no null character.
+_STANDARD_INPUT, _STANDARD_OUTPUT = "\0stdin", "\0stdout"
 _STANDARD = {_STANDARD_INPUT: "stdin", _STANDARD_OUTPUT: "stdout"}
 #: What a spreadsheet takes for the start of a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

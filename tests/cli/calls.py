@@ -164,6 +164,7 @@ TEXTS: dict[str, str | bytes] = {
     "covbad.csv": ",a,b\na,2,5\nb,1,3\n",
     "covlabels.csv": ",a,b\nx,2,1\ny,1,3\n",
     "missing new.csv": "a,b,c\n1,2,3\n",
+    "utf7.csv": "id,a,b,c,d\n" + "".join(f"+2AA-{i},{row}\n" for i, row in enumerate(ROWS.split("\n"))),
     "keep.out": "what was there",
 }
 
@@ -280,6 +281,8 @@ OUTPUTS = [
     Call("path ok.csv --cards 7 --out keep.out", words="card=7"),
     Call("path ok.csv --cards 1-3 --out p.csv --plot p.svg", 0, makes=("p.csv", "p.svg")),
     Call("path ok.csv --cards 1-3 --out p.tsv", 0, makes=("p.tsv",)),
+    Call("fit ok.csv --k 1 --save 'standard input' --report '-'", 0, makes=("standard input", "-")),
+    Call("transform ok.spca utf7.csv --encoding utf-7 --out keep.out", words="it is no text in UTF-7"),
     Call("transform ok.spca ok.csv --out keep.out", 0, makes=("keep.out",), prints="12 rows written"),
     Call("transform ok.spca text.csv --out keep.out", words="'a'"),
     Call("fit ok.csv --k 1 --card 2 --save s.spca --report r.html", 0, makes=("s.spca", "r.html")),
@@ -529,6 +532,8 @@ OPTIONS = [
     Call("path ok.csv --k 0", words="k=0"),
     Call("path ok.csv --method controlled", words="card"),
     Call("compare ok.csv --k 1", words="one fit only"),
+    Call("compare - --k 1 --cards '1;2'", 0, stdin="ok.csv", prints="2 fits"),
+    Call("path - --cards 1-2", 0, stdin="semicolon.csv", words="--sep semicolon", prints="2 fits"),
     Call("compare ok.csv --cards '1;2'", words="--k is needed"),
     Call("compare ok.csv other.csv --k 1 --cards '1;2'", words="2 files were given"),
     Call("compare ok.spca", words="two or more"),

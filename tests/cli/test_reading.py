@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,17 @@ def test_a_workbook_that_unpacks_to_more_than_there_is_room_for(tmp_path, monkey
     monkeypatch.setattr("spcastat.cli.workbooks._MOST", 1000)
     with pytest.raises(FileError, match="1,000 are the most"):
         read(tmp_path / "ok.xlsx")
+
+
+def test_a_workbook_that_claims_to_be_as_large_as_can_be(tmp_path):
+    pytest.importorskip("openpyxl")
+    make_workbooks(tmp_path)
+    with zipfile.ZipFile(tmp_path / "ok.xlsx") as honest, zipfile.ZipFile(tmp_path / "x.xlsx", "w") as other:
+        for name in honest.namelist():
+            part = honest.read(name)
+            assert name != "xl/worksheets/sheet1.xml" or b'ref="A1:D13"' in part
+            other.writestr(name, part.replace(b'ref="A1:D13"', b'ref="A1:XFD1048576"'))
+    pd.testing.assert_frame_equal(read(tmp_path / "x.xlsx"), TRUE, check_dtype=False)
 
 
 def test_columns_are_compared_in_one_go():
