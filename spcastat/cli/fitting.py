@@ -125,8 +125,9 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
         )
     if "n_obs" in data.attrs:
         given.setdefault("n_obs", data.attrs["n_obs"])
-    unlabelled = list(data.index) == list(range(data.shape[1]))
-    if unlabelled:  # a square file without row labels: they are those of its columns
+    numbered = [str(j) for j in range(data.shape[1] + 1)]  # from 0 as pandas, from 1 as R numbers rows
+    labels = [str(label) for label in data.index]
+    if labels in (numbered[:-1], numbered[1:]) and set(labels) != set(data.columns):
         data = data.set_axis(data.columns, axis=0)
     return data, True, given
 

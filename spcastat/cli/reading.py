@@ -65,7 +65,7 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
     files.add_argument(
         "--sep", type=_separator, metavar="CHAR", help="what separates fields: a character, or tab, space"
     )
-    files.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
+    files.add_argument("--decimal", choices=(".", ","), metavar="MARK", help="the decimal mark, . or ,")
     files.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
