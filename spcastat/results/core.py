@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -320,7 +319,7 @@ class Core:
         off = np.abs(C[~np.eye(len(C), dtype=bool)])
         return float(np.nanmax(off)) if np.isfinite(off).any() else 0.0
 
-    def _target(self, path: Any) -> Path:
+    def _target(self, path: Any) -> PathLike[str]:
         """Return what a user gave as a file to write; refuse where the rows of the fit are read from."""
         target = file_path(path)
         if self._source is not None and self._source.stream is not None:
