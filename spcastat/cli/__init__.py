@@ -162,7 +162,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has gone: end as quietly as other tools do
         discard_output()
     except MemoryError as error:
-        tell("error", f"there is not enough memory ({error}); use fewer rows or columns (--columns, --drop).")
+        reason = f" ({error})" if str(error) else ""
+        tell("error", f"there is not enough memory{reason}; use fewer rows, columns or components.")
     except OSError as error:  # of a disk or a library, where no file of the user's is at fault
         tell("error", f"{type(error).__name__}: {error}")
     except KeyboardInterrupt:
