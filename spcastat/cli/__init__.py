@@ -8,7 +8,6 @@ that the defaults are those of `spcastat.api` and stand in one place.
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 import textwrap
@@ -18,17 +17,21 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from spcastat import __version__
-from spcastat.cli import comparing, fitting
+from spcastat.cli import comparing, fitting, transforming
+from spcastat.cli.printing import discard_output, require_output, show, tell
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError, SpcaWarning
 
 _CODES = """
 exit codes:
   0  done    1  an error, told in one line on standard error    2  the command line is not understood
+  130  interrupted (Ctrl-C).  Where the reader of the output, such as head, has gone: 1, without a word.
+files:
+  No file that is read is written, by any path or link. What is written is whole, or what was there stays.
 """
 _HINTS: dict[type[SpcaError], str] = {
     # the package advises on its own options; here the options of the command that do the same
-    ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --dummy "
-    "makes columns of text.)",
+    ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --sep and "
+    "--decimal say how numbers are written, --dummy makes columns of text in a --formula.)",
     MissingValuesError: " (Here: --na drop.)",
 }
 
@@ -96,9 +99,9 @@ COMMANDS = {
     ),
     "transform": Command(
         "scores of new rows by a saved fit, as CSV",
-        comparing.transform_arguments,
-        comparing.run_transform,
-        comparing.TRANSFORM_EXAMPLES,
+        transforming.arguments,
+        transforming.run,
+        transforming.EXAMPLES,
     ),
     "methods": Command("list the methods", _no_arguments, _methods),
     "datasets": Command("list the bundled data sets", _no_arguments, _datasets),
@@ -139,7 +142,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Print a warning without the place in the code, which says nothing on a command line."""
-    print(f"spcastat: warning: {message}", file=sys.stderr)
+    tell("warning", message)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,23 +151,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 for an error of the package or a file that cannot be read, told in one line on standard
-        error; 2 for a command line that cannot be understood.
+        0; 1 for an error of the package or a file that cannot be read or written, told in one line on
+        standard error (in silence where the reader of standard output has gone); 2 for a command line that
+        cannot be understood; 130 when interrupted.
     """
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except SpcaError as error:
+        tell("error", f"{error}{_HINTS.get(type(error), '')}")
+    except BrokenPipeError:  # the reader, such as head, has gone: end as quietly as other tools do
+        discard_output()
+    except MemoryError as error:
+        reason = f" ({error})" if str(error) else ""
+        tell("error", f"there is not enough memory{reason}; use fewer rows, columns or components.")
+    except OSError as error:  # of a disk or a library, where no file of the user's is at fault
+        tell("error", f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        tell("error", "interrupted.")
+        return 130
+    return 1
+
+
+def _run(argv: Sequence[str]) -> int:
     try:
         args = _parser().parse_args(argv)
     except SystemExit as stop:  # argparse has printed the help, the version or the usage
-        return int(stop.code or 0)
-    args.line = shlex.join(["spcastat", *(sys.argv[1:] if argv is None else argv)])
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("default", SpcaWarning)
-            warnings.showwarning = _show_warning
-            print(COMMANDS[args.command].run(args), flush=True)
-    except SpcaError as error:
-        print(f"spcastat: error: {error}{_HINTS.get(type(error), '')}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # the reader, such as head, has gone: keep the exit of Python quiet too
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        code = int(stop.code or 0)
+        if code == 0:
+            show("", end="")
+        return code
+    args.line = shlex.join(["spcastat", *argv])
+    require_output()
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", SpcaWarning)
+        warnings.showwarning = _show_warning
+        show(COMMANDS[args.command].run(args))
     return 0

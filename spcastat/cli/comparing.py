@@ -1,4 +1,4 @@
-"""``spcastat path``, ``compare`` and ``transform``."""
+"""``spcastat path`` and ``spcastat compare``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fitting import card, fitting_arguments, prepare
-from spcastat.cli.reading import draw, is_saved_fit, names, read_new, reading_arguments, write_text
-from spcastat.errors import FileError, OptionError
+from spcastat.cli.reading import DATA, is_saved_fit, names
+from spcastat.cli.writing import csv_separator, csv_text, draw, refuse_overlap, require_picture, write_bytes
+from spcastat.errors import OptionError
+from spcastat.labels import shorten
 
 if TYPE_CHECKING:
     from spcastat.results import SpcaResult
@@ -25,24 +27,26 @@ examples:
   spcastat compare trees.csv --k 2 --cards '3;5;7' --plot compare.png
   spcastat compare first.spca second.spca
 """
-TRANSFORM_EXAMPLES = """\
-examples:
-  spcastat fit trees.csv --k 2 --card 5 --save trees.spca
-  spcastat transform trees.spca more.csv --out scores.csv
-"""
+#: Cardinalities that --cards may stand for.
+MOST_CARDS = 100_000
 
 
 def _cards(text: str) -> list[Any]:
     """Read ``2-8``, ``2;5;9`` and ``4,4;5,4`` as cardinalities to try."""
     found: list[Any] = []
     for part in text.split(";"):
-        low, dash, high = part.partition("-")
-        if dash and low.strip().isdigit() and high.strip().isdigit():
-            found += range(int(low), int(high) + 1)
-        else:
+        low, dash, high = (piece.strip() for piece in part.partition("-"))
+        if not (dash and low.isdecimal() and high.isdecimal()):
             found.append(card(part))
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} holds no cardinality; it takes 2-8, or 2;5;9, or 4,4;5,4")
+        elif max(len(low), len(high)) > 18 or int(high) - int(low) + len(found) >= MOST_CARDS:
+            raise argparse.ArgumentTypeError(
+                f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities, which is the most; "
+                "give fewer, such as 5;10;20;50"
+            )
+        elif int(low) > int(high):
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} runs downwards; it takes 2-8")
+        else:
+            found += range(int(low), int(high) + 1)
     return found
 
 
@@ -52,7 +56,7 @@ def _cards(text: str) -> list[Any]:
 def path_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat path``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help="a CSV, TSV or Parquet file, or a bundled data set: pitprops")
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
     add("--k", type=int, default=1, help="number of components (1)")
     add("--cards", type=_cards, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
     add("--method", help="see: spcastat methods")
@@ -63,6 +67,9 @@ def path_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_path(args: argparse.Namespace) -> str:
     """Fit a path, print its table, and write what was asked for."""
+    refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
+    require_picture(args.plot)
+    separator = csv_separator(args.out or "")
     from spcastat import api
 
     data, covariance, given = prepare(args)
@@ -70,7 +77,8 @@ def run_path(args: argparse.Namespace) -> str:
     if args.plot:
         draw(args.plot, lambda ax: path.plot(ax=ax))
     if args.out:
-        write_text(args.out, path.table.to_csv(index=False))
+        text = csv_text(path.table, labelled=False, raw=False, separator=separator)
+        write_bytes(args.out, text.encode())
     return str(path)
 
 
@@ -90,6 +98,8 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_compare(args: argparse.Namespace) -> str:
     """Compare fits of a file, or saved ones."""
+    refuse_overlap(args.files, {"--plot": args.plot})
+    require_picture(args.plot)
     from spcastat.results.compare import compare
 
     saved = [is_saved_fit(file) for file in args.files]
@@ -113,7 +123,7 @@ def _load_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
 
     if len(args.files) < 2:
         raise OptionError("One saved fit was given; it takes two or more to compare.")
-    if len(set(args.files)) < len(args.files):
+    if len({os.path.realpath(file) for file in args.files}) < len(args.files):
         raise OptionError("A saved fit was given twice; give each once.")
     return {file: load(file) for file in args.files}
 
@@ -139,34 +149,3 @@ def _fit_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
             name = " ".join([method] * (method is not None and len(methods) > 1) + [label] * (len(cards) > 1))
             fits[name] = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given, **wanted)
     return fits
-
-
-# --- transform ----------------------------------------------------------------------------------
-
-
-def transform_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``spcastat transform``."""
-    add = parser.add_argument
-    add("fit", metavar="FIT", help="a file that spcastat fit --save has written")
-    add("data", metavar="DATA", help="a CSV, TSV or Parquet file with the columns of the fit")
-    add("--out", metavar="OUT.csv", help="where the scores go; standard output by default")
-    add(
-        "--na", choices=("raise", "drop"), help="rows with missing values: refuse them (default) or drop them"
-    )
-    reading_arguments(parser, columns=False)
-
-
-def run_transform(args: argparse.Namespace) -> str:
-    """Return, or write, the scores of new rows as CSV."""
-    from spcastat.results.load import load
-
-    if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
-        raise FileError(f"{args.fit} is not a saved fit; the fit comes first, then the data.")
-    fit = load(args.fit)
-    scores = fit.transform(read_new(args.data, args.index_col), na=args.na or "raise")
-    plain = scores.index.name is None and list(scores.index) == list(range(len(scores)))
-    text = scores.to_csv(index=not plain)
-    if args.out:
-        write_text(args.out, text)
-        return f"{len(scores)} rows written to {args.out}"
-    return text.rstrip("\n")

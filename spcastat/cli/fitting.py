@@ -6,7 +6,8 @@ import argparse
 import ast
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.reading import load_table, reading_arguments
+from spcastat.cli.reading import DATA, load_table, reading_arguments
+from spcastat.cli.writing import STDIN, refuse_overlap
 from spcastat.errors import FormulaError, OptionError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ examples:
   spcastat fit trees.csv --k 2 --card 5 --drop id,species --na drop
   spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
+  spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
+  zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
 _ROWS_ONLY = {
     "scale": "--scale",
@@ -26,6 +29,13 @@ _ROWS_ONLY = {
     "na": "--na",
     "formula": "--formula",
     "categorical": "--dummy",
+}
+#: What --option may not give, since the command does.
+_NO_OPTIONS = {
+    **{name: f"--{name}" for name in ("k", "card", "cards", "variance", "method", "formula", "covariance")},
+    "data": "DATA",
+    "S": "DATA with --covariance",
+    "context": "--formula, with the functions that it knows",
 }
 
 
@@ -76,7 +86,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat fit``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help="a CSV, TSV or Parquet file, or a bundled data set: pitprops")
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
     add("--k", type=int, required=True, help="number of components")
     sparsity = parser.add_mutually_exclusive_group()
     sparsity.add_argument(
@@ -98,10 +108,7 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
     given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
-    for name, value in args.option or []:
-        if name in given:
-            raise OptionError(f"--option {name}=... was given besides --{name.replace('_', '-')}; give one.")
-        given[name] = value
+    given |= _options(args.option or [], given)
     covariance = bool(args.covariance or data.attrs.get("kind") == "correlation")
     if not covariance:
         if "n_obs" in given:
@@ -118,14 +125,30 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
         )
     if "n_obs" in data.attrs:
         given.setdefault("n_obs", data.attrs["n_obs"])
-    unlabelled = list(data.index) == list(range(data.shape[1]))
-    if unlabelled:  # a square file without row labels: they are those of its columns
+    numbered = [str(j) for j in range(data.shape[1] + 1)]  # from 0 as pandas, from 1 as R numbers rows
+    labels = [str(label) for label in data.index]
+    if labels in (numbered[:-1], numbered[1:]) and set(labels) != set(data.columns):
         data = data.set_axis(data.columns, axis=0)
     return data, True, given
 
 
+def _options(options: list[tuple[str, Any]], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the method, each given once, and none that the command has by itself."""
+    found: dict[str, Any] = {}
+    for name, value in options:
+        if name in _NO_OPTIONS:
+            raise OptionError(f"--option {name}=... was given; give one only as {_NO_OPTIONS[name]}.")
+        if name in given:
+            raise OptionError(f"--option {name}=... was given besides --{name.replace('_', '-')}; give one.")
+        if name in found:
+            raise OptionError(f"--option {name}=... was given twice; give one.")
+        found[name] = value
+    return found
+
+
 def run(args: argparse.Namespace) -> str:
     """Fit, print, and write what was asked for."""
+    refuse_overlap([args.data], {"--save": args.save, "--report": args.report})
     from spcastat import api
 
     data, covariance, given = prepare(args)
@@ -134,8 +157,12 @@ def run(args: argparse.Namespace) -> str:
     if args.save:
         fit.save(args.save)
     if args.report:
-        fit.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line)
+        fit.report(args.report, title=f"Sparse PCA of {_called(args.data)}", call=args.line)
     return str(fit)
+
+
+def _called(data: str) -> str:
+    return "standard input" if data == STDIN else data
 
 
 def _checked(formula: str, data: pd.DataFrame) -> dict[str, object]:

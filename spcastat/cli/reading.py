@@ -1,29 +1,55 @@
-"""Files that the command reads and writes: tables, saved fits, pictures."""
+"""Tables and saved fits that the command reads: which reader a name asks for, and the columns asked for."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import os
-from collections.abc import Callable, Iterable
+import zipfile
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spcastat.cli.layout import separator_of
+from spcastat.cli.sources import PACKED
+from spcastat.cli.writing import STDIN
 from spcastat.config import listed, nearest
 from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
+
+DATA = (
+    "a table in a .csv, .tsv, .tab (also .gz, .bz2, .xz, .zst), .xlsx or .parquet file; - for CSV from "
+    "standard input"
+)
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_WORKBOOKS = (".xlsx",)
 _PARQUET = (".parquet", ".pq")
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_TABLES = (*_SEPARATORS, *_WORKBOOKS, *_PARQUET)
+
+
+# --- arguments ----------------------------------------------------------------------------------
 
 
 def names(text: str) -> list[str]:
     """Read ``a,b,"c, d"`` as three names."""
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    try:
+        found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(f'it takes names, as in A,B,"C, D" ({error})') from None
+    if not found or not all(found):
+        raise argparse.ArgumentTypeError(f'{text!r} was given, where a name is empty; it takes A,B,"C, D"')
+    return found
+
+
+def _separator(text: str) -> str:
+    try:
+        return separator_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> None:
@@ -36,24 +62,60 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
         either = files.add_mutually_exclusive_group()
         either.add_argument("--columns", type=names, metavar="A,B,...", help="use these columns only")
         either.add_argument("--drop", type=names, metavar="A,B,...", help="leave these columns out")
+    files.add_argument(
+        "--sep", type=_separator, metavar="CHAR", help="what separates fields: a character, or tab, space"
+    )
+    files.add_argument("--decimal", choices=(".", ","), metavar="MARK", help="the decimal mark, . or ,")
+    files.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="the first line holds the names of the columns, or it does not: they are x1, x2, ... then",
+    )
+    files.add_argument("--encoding", metavar="NAME", help="of text: utf-8 (default), cp1252, utf-16, ...")
+    files.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook; the first by default")
+
+
+# --- files --------------------------------------------------------------------------------------
 
 
 def load_table(args: argparse.Namespace) -> pd.DataFrame:
     """Return the file, or the bundled data set where no such file is, with the columns asked for."""
     from spcastat import datasets
 
-    if os.path.isfile(args.data):
-        return _selected(_read(Path(args.data)), args)
+    if args.data == STDIN or os.path.isfile(args.data):
+        return _selected(_read(args), args)
     if args.data not in datasets.BUNDLED:
         raise FileError(
-            f"there is no file {args.data!r}, nor a bundled data set of that name "
+            f"{_no_file(args.data)}, nor a bundled data set of that name "
             f"(bundled: {listed(datasets.BUNDLED)}).{_near_file(args.data, datasets.BUNDLED)}"
         )
-    if args.index_col or args.columns or args.drop:
-        raise OptionError(
-            "--index-col, --columns and --drop are for files; a bundled data set is used whole."
-        )
+    used = [f"--{name.replace('_', '-')}" for name in _READING if _given(args, name)]
+    if used:
+        raise OptionError(f"{', '.join(used)}: for files only; a bundled data set is used whole.")
     return datasets.BUNDLED[args.data]()
+
+
+_TEXT_ONLY = ("sep", "decimal", "encoding")
+_READING = ("index_col", "columns", "drop", *_TEXT_ONLY, "header", "sheet")
+
+
+def _given(args: argparse.Namespace, name: str) -> bool:
+    return getattr(args, name, None) is not None
+
+
+def read_new(args: argparse.Namespace) -> pd.DataFrame:
+    """Return a file of new rows, with its row labels set."""
+    if args.data != STDIN and not os.path.isfile(args.data):
+        raise FileError(f"{_no_file(args.data)}.{_near_file(args.data, ())}")
+    return _selected(_read(args), args)
+
+
+def _no_file(path: str) -> str:
+    if os.path.isdir(path):
+        return f"there is no file {path!r}: it is a folder"
+    if os.path.exists(path):
+        return f"there is no file {path!r}: it is a device or a pipe (- reads standard input)"
+    return f"there is no file {path!r}"
 
 
 def _near_file(given: str, bundled: Iterable[str]) -> str:
@@ -61,80 +123,63 @@ def _near_file(given: str, bundled: Iterable[str]) -> str:
     folder, name = os.path.split(given)
     try:
         files = [entry.name for entry in os.scandir(folder or ".") if entry.is_file()]
-    except OSError:
+    except (OSError, ValueError):
         files = []
     return nearest(name, [*bundled, *files])
 
 
 def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     """Return `data` with its row labels set and with the columns asked for."""
-    wanted = [*([args.index_col] if args.index_col else []), *(args.columns or []), *(args.drop or [])]
-    for name in wanted:
+    labels = args.index_col
+    keep, leave = getattr(args, "columns", None) or [], getattr(args, "drop", None) or []
+    for name in [*([] if labels is None else [labels]), *keep, *leave]:
         if name not in data.columns:
             raise OptionError(
                 f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}."
                 f"{nearest(name, data.columns)}"
             )
-    if args.index_col:
-        data = data.set_index(args.index_col)
-    if args.columns:
-        data = data[args.columns]
-    return data.drop(columns=args.drop or [])
+    if labels in {*keep, *leave}:
+        raise OptionError(f"{labels!r} was given as --index-col and among the columns; give it once.")
+    twice = [name for name, times in Counter(keep).items() if times > 1]
+    if twice:
+        raise DuplicateNamesError(f"--columns names {listed(twice)} more than once.")
+    if labels is not None:
+        data = data.set_index(labels)
+    if keep:
+        data = data[keep]
+    return data.drop(columns=leave) if leave else data
 
 
-def read_new(path: str, index_col: str | None) -> pd.DataFrame:
-    """Return a file of new rows, with its row labels set."""
-    if not os.path.isfile(path):
-        raise FileError(f"there is no file {path!r}.{_near_file(path, ())}")
-    args = argparse.Namespace(data=path, index_col=index_col, columns=None, drop=None)
-    return _selected(_read(Path(path)), args)
-
-
-def is_saved_fit(path: str) -> bool:
-    """Whether a file starts as a saved fit does, and not as a table by its name."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if any(suffix in (*_SEPARATORS, *_PARQUET) for suffix in suffixes):
-        return False
+def _read(args: argparse.Namespace) -> pd.DataFrame:
+    """Read a table by the ending of its name; whatever goes wrong becomes an error that says what."""
+    path = args.data
+    suffix = ".csv" if path == STDIN else _suffix(path)
+    if suffix not in _TABLES:
+        if is_saved_fit(path):
+            raise FileError(f"{path} is a saved fit, where data are expected: spcastat transform FIT DATA.")
+        raise FileError(
+            f"{path} is not a file that can be read: its name must end in one of {', '.join(_TABLES)}. "
+            "Text can be sent to standard input: spcastat ... - < FILE."
+        )
+    _refuse_unused(args, path, suffix)
     try:
-        with open(path, "rb") as file:
-            return file.read(2) == b"PK"
-    except OSError:
-        return False
+        if suffix in _SEPARATORS:
+            from spcastat.cli.texts import read_text
 
+            return read_text(
+                path,
+                _SEPARATORS[suffix],
+                separator=args.sep,
+                decimal=args.decimal,
+                header=args.header,
+                encoding=args.encoding,
+                labels=args.index_col,
+            )
+        if suffix in _WORKBOOKS:
+            from spcastat.cli.workbooks import read_workbook
 
-def write_text(path: str, text: str) -> None:
-    """Write a text file, or say why not."""
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def draw(path: str, plot: Callable[[Axes], Any]) -> None:
-    """Draw a plot into a file whose name says its format."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-    known = sorted(figure.canvas.get_supported_filetypes())
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in known:
-        raise FileError(f"{path} is no picture: its name must end in one of {listed(known, 20)}.")
-    plot(figure.subplots())
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def _read(path: Path) -> pd.DataFrame:
-    """Read a table by the suffix of its file; whatever goes wrong becomes a FileError that says what."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    suffix = next((suffix for suffix in reversed(suffixes) if suffix not in _PACKED), "")
-    if suffix not in _SEPARATORS and suffix not in _PARQUET:
-        known = ", ".join([*_SEPARATORS, *_PARQUET])
-        raise FileError(f"{path} is not a file that can be read: its name must end in one of {known}.")
-    try:
-        return _read_text(path, _SEPARATORS[suffix]) if suffix in _SEPARATORS else _read_parquet(path)
+            return read_workbook(path, sheet=args.sheet, header=args.header, labels=args.index_col)
+        return _read_parquet(path)
     except SpcaError:
         raise
     except Exception as error:  # the readers and the unpackers below them raise anything
@@ -142,31 +187,42 @@ def _read(path: Path) -> pd.DataFrame:
         raise FileError(f"{path} cannot be read: {reason}") from error
 
 
-def _read_text(path: Path, separator: str) -> pd.DataFrame:
-    """Read a table of text, with the names of the columns in its first line.
-
-    pandas would rename the second of two equal names: they are looked at first. A first column without
-    a name is the row labels, as pandas and R write them.
-    """
-    import pandas as pd
-
-    how: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig"}
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **how)
-    names = header.iloc[0].str.strip().tolist()
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
-        raise DuplicateNamesError(
-            f"{path} has more than one column named {listed(twice)}; every column needs a name of its own."
-        )
-    labels_first = len(names) > 1 and not names[0]
-    data = pd.read_csv(path, index_col=0 if labels_first else None, low_memory=False, **how)
-    data.columns = data.columns.str.strip()
-    if labels_first:
-        data.index.name = None
-    return data
+def _suffix(path: str) -> str:
+    """Return what the name of a file ends in, without that of its packing."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        suffixes.pop()
+        return suffixes[-1] if suffixes and suffixes[-1] in _SEPARATORS else ""
+    return suffixes[-1] if suffixes else ""
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
+    """Raise OptionError for options that a file of this kind has no use for."""
+    unused = ["sheet"] if suffix not in _WORKBOOKS else []
+    if suffix not in _SEPARATORS:
+        unused += _TEXT_ONLY
+        unused += ["header"] if suffix in _PARQUET else []
+    for name in unused:
+        if _given(args, name):
+            kind = "workbooks" if name == "sheet" else "tables of text"
+            raise OptionError(f"--{name} is for {kind}, and {path} is none; leave it out.")
+
+
+def is_saved_fit(path: str) -> bool:
+    """Whether a file starts as a saved fit does; one with the name of a table must also be one inside."""
+    try:
+        with open(path, "rb") as file:
+            if file.read(2) != b"PK":
+                return False
+        if _suffix(path) not in _TABLES:
+            return True
+        with zipfile.ZipFile(path) as archive:
+            return "manifest.json" in archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
+
+
+def _read_parquet(path: str) -> Any:
     import pandas as pd
 
     try:

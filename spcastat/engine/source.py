@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +74,11 @@ class Source:
     def weighted(self) -> bool:
         """Whether rows had weights."""
         return self.weights is not None or (self.stream is not None and self.stream.weighted)
+
+    def spare(self, path: Path) -> None:
+        """Raise OptionError if writing to `path` would change the rows."""
+        if self.stream is not None:
+            self.stream.spare(path)
 
     @property
     def weight(self) -> float:

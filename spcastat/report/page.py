@@ -116,8 +116,17 @@ def write_report(
     title : str, optional
     call : str, optional
         What remakes the fit, instead of `call`.
+
+    Raises
+    ------
+    FileError
+        Where the file cannot be written.
+    OptionError
+        For the file that the rows of the fit are read from.
     """
     target = file_path(path)
+    if source is not None:
+        source.spare(target)
     page = report_page(state, source, title, call).encode("utf-8", "xmlcharrefreplace")
 
     def write(file: IO[bytes]) -> None:

@@ -25,6 +25,8 @@ from spcastat.solvers.growth import Growth
 
 Cards = tuple[int, ...]
 
+#: Fits of a path, at most.
+MOST = 100_000
 #: Cardinalities of the default grid beyond the tenth, at most.
 GRID = 20
 
@@ -35,7 +37,7 @@ def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
     Parameters
     ----------
     cards : None, int, or sequence of ints or of sequences of k ints
-        None is a grid from 1 to p, an int all numbers up to it.
+        At most MOST of them. None is a grid from 1 to p, an int all numbers up to it.
     k, p : int
 
     Raises
@@ -49,7 +51,9 @@ def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
     elif isinstance(cards, str) or not isinstance(cards, Iterable):
         cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
     found: dict[Any, Cards] = {}
-    for card in list(cards):
+    for number, card in enumerate(cards, start=1):  # it may be endless
+        if number > MOST:
+            raise CardinalityError(f"cards holds more than {MOST:,} cardinalities, the most; give fewer.")
         wanted = cardinalities(card, k, p)
         found[int(card) if np.ndim(card) == 0 else wanted] = wanted
     if not found:

@@ -58,7 +58,8 @@ def save(
         Where the file cannot be written, or something has no form in it: a function of the user's in
         a formula, or labels of unusual types.
     OptionError
-        For ``scores=True`` where the scores are not in memory.
+        For ``scores=True`` where the scores are not in memory, and for the file that the rows of the fit
+        are read from.
     """
     stream = None if source is None or state.scores is not None else source.stream
     if scores and stream is not None:
@@ -70,6 +71,8 @@ def save(
     if scores is None:
         scores = stream is None
     target = file_path(path)
+    if source is not None:
+        source.spare(target)
     packer = Packer()
     moments = state.moments
     held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}

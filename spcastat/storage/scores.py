@@ -47,16 +47,17 @@ def transform_to(
     FileError
         Where the file cannot be written, or rows cannot be read.
     OptionError
-        Where `path` is the source of the rows itself, or no path, or pyarrow is not installed.
+        Where `path` is where these rows or those of the fit are read from, or no path, or pyarrow is not
+        installed.
     """
     path = file_path(path)
+    if source is not None:
+        source.spare(path)
     stream = None if source is None else source.stream
     if new is not None:
         stream = open_stream(new, spec=state.spec, na=na)
-    if stream is not None and stream.holds(path):
-        raise OptionError(
-            f"path={str(path)!r} was given, which is where {stream.title} is read from; give another."
-        )
+    if stream is not None:
+        stream.spare(path)
     if new is None:
         scores = rows.scores(state, source)
     elif stream is None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import NoRowsError, TooFewRowsError, WeightsError
+from spcastat.errors import NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
 from spcastat.intake.checks import plural
 from spcastat.operators import Accumulator, Standardisation
@@ -157,6 +157,13 @@ class Stream(ABC):
     def holds(self, path: Any) -> bool:
         """Return whether writing to `path` would change the stream."""
         return False
+
+    def spare(self, path: Any) -> None:
+        """Raise OptionError if writing to `path` would change the stream."""
+        if self.holds(path):
+            raise OptionError(
+                f"path={str(path)!r} was given, which is where {self.title} is read from; give another."
+            )
 
     @abstractmethod
     def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:

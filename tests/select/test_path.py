@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -155,3 +157,12 @@ def test_a_path_that_was_stopped_says_where(R):
     with pytest.warns(sp.errors.ConvergenceWarning, match=r"card 4\)"):
         path = sp.spca_path(R, k=3, cards=[4], max_iter=1)
     assert "Stopped at max_iter" in str(path)
+
+
+def test_cardinalities_without_end_are_refused_at_once(R):
+    with pytest.raises(CardinalityError, match="from 1 to 13"):
+        sp.spca_path(R, cards=10**9)
+    with pytest.raises(CardinalityError, match=r"card=14 was given.* from 1 to 13"):
+        sp.spca_path(R, cards=range(1, 10**9))
+    with pytest.raises(CardinalityError, match="more than 100,000 cardinalities"):
+        sp.spca_path(R, cards=itertools.cycle([1, 2]))

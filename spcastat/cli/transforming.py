@@ -1,0 +1,54 @@
+"""``spcastat transform``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from spcastat.cli.printing import require_encodable
+from spcastat.cli.reading import DATA, is_saved_fit, read_new, reading_arguments
+from spcastat.cli.writing import csv_separator, csv_text, refuse_overlap, write_bytes
+from spcastat.errors import FileError
+
+EXAMPLES = """\
+examples:
+  spcastat fit trees.csv --k 2 --card 5 --save trees.spca
+  spcastat transform trees.spca more.csv --out scores.csv
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat transform``."""
+    add = parser.add_argument
+    add("fit", metavar="FIT", help="a file that spcastat fit --save has written")
+    add("data", metavar="DATA", help=DATA + ", with the columns of the fit")
+    add("--out", metavar="OUT.csv", help="where the scores go; standard output by default")
+    add(
+        "--na", choices=("raise", "drop"), help="rows with missing values: refuse them (default) or drop them"
+    )
+    add(
+        "--raw-labels",
+        action="store_true",
+        help="write labels as they are; by default one that starts with = + - @, a tab or a carriage return, "
+        "and is no number, gets an apostrophe before it, so that no spreadsheet runs it",
+    )
+    reading_arguments(parser, columns=False)
+
+
+def run(args: argparse.Namespace) -> str:
+    """Return, or write, the scores of new rows as CSV."""
+    refuse_overlap([args.fit, args.data], {"--out": args.out})
+    separator = csv_separator(args.out or "")
+    from spcastat.results.load import load
+
+    if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
+        raise FileError(f"{args.fit} is not a saved fit; the fit comes first, then the data.")
+    fit = load(args.fit)
+    scores = fit.transform(read_new(args), na=args.na or "raise")
+    plain = scores.index.name is None and list(scores.index) == list(range(len(scores)))
+    text = csv_text(scores, labelled=not plain, raw=args.raw_labels, separator=separator)
+    if args.out:
+        write_bytes(args.out, text.encode())
+        return f"{len(scores)} rows written to {args.out}"
+    require_encodable(text)
+    return text.removesuffix("\n")

@@ -1,0 +1,212 @@
+"""Files that the command writes: none is one that it reads, and each is whole or not there."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from spcastat.config import listed
+from spcastat.errors import FileError, OptionError, SpcaError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Standard input, where the name of a file is asked for.
+STDIN = "-"
+
+#: The standard streams among names of files, which hold no null character.
+_STANDARD_INPUT, _STANDARD_OUTPUT = "\0stdin", "\0stdout"
+_STANDARD = {_STANDARD_INPUT: "stdin", _STANDARD_OUTPUT: "stdout"}
+#: What a spreadsheet takes for the start of a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+#: Formats of pictures that need another program.
+_NEED_MORE = {"pgf"}
+#: Endings that promise what is no table of text.
+_NO_TEXT = (".parquet", ".pq", ".xlsx", ".xls", ".gz", ".bz2", ".xz", ".zst", ".zip")
+
+
+# --- none that is read --------------------------------------------------------------------------
+
+
+def refuse_overlap(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> None:
+    """Raise unless every file to write can be written without harm to another.
+
+    Parameters
+    ----------
+    inputs : iterable of str
+        Files to read, "-" for standard input; what is no file is left out.
+    outputs : mapping
+        The option -> the file that it names, None where it was not given.
+
+    Raises
+    ------
+    OptionError
+        For an output that is an input, by any path, link or case, and for two outputs that are one file.
+    FileError
+        For an output in a folder that is not there or cannot be written.
+    """
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in given.items():
+        _require_place(option, path)
+    read = {name: f"the input {name}" for name in inputs}
+    if STDIN in read:
+        del read[STDIN]
+        read[_STANDARD_INPUT] = "the file that standard input is read from"
+    for name, called in read.items():
+        for option, path in given.items():
+            if _is_same(path, name):
+                raise OptionError(f"{option} {path} is {called}, which would be lost; give another name.")
+        if _is_same(_STANDARD_OUTPUT, name):
+            raise OptionError(f"standard output goes to {called}, which would be lost; send it elsewhere.")
+    for option, path in given.items():
+        if _is_same(path, _STANDARD_OUTPUT):
+            raise OptionError(f"{option} {path} is where standard output goes; give each its own file.")
+    written = list(given.items())
+    for i, (option, path) in enumerate(written):
+        for other, path_there in written[:i]:
+            if _is_same(path, path_there) or _spelling(path) == _spelling(path_there):
+                raise OptionError(
+                    f"{other} {path_there} and {option} {path} are one file; give each its own name."
+                )
+
+
+def _require_place(option: str, path: str) -> None:
+    """Raise unless `path` names a file in a folder where files can be made."""
+    if not path or path.endswith(("/", os.sep)) or "\0" in path:
+        raise OptionError(f"{option} {path!r} was given, which names no file.")
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise FileError(f"{path} cannot be written: it is a folder.")
+    if not os.path.isdir(folder):
+        raise FileError(f"{path} cannot be written: there is no folder {folder!r}.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(f"{path} cannot be written: no file can be made in the folder {folder!r}.")
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two names, of files or of the standard streams, are one regular file."""
+    first, second = _status(one), _status(other)
+    return first is not None and second is not None and os.path.samestat(first, second)
+
+
+def _status(name: str) -> os.stat_result | None:
+    try:
+        if name in _STANDARD:
+            stream = getattr(sys, _STANDARD[name])
+            found = os.fstat(stream.fileno())
+        else:
+            found = os.stat(name)
+    except (OSError, ValueError, AttributeError):  # not there, or a stand-in for a standard stream
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _spelling(path: str) -> str:
+    """Return what file systems that ignore case tell files apart by."""
+    return unicodedata.normalize("NFC", os.path.realpath(path)).casefold()
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+def write_bytes(path: str, content: bytes) -> None:
+    """Write a whole file, or leave what is there."""
+    from spcastat.storage.atomic import write_file
+
+    def write(file: IO[bytes]) -> None:
+        file.write(content)
+
+    write_file(path, write)
+
+
+def csv_separator(path: str) -> str:
+    """Return what separates the fields of a table that is written to `path`; a tab for .tsv and .tab."""
+    suffix = Path(path).suffix.lower()
+    if suffix in _NO_TEXT:
+        raise OptionError(f"--out {path} was given, and tables are written as text: name it .csv or .tsv.")
+    return "\t" if suffix in (".tsv", ".tab") else ","
+
+
+def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str = ",") -> str:
+    """Return a frame as CSV whose text no spreadsheet runs.
+
+    Text that starts with = + - @, a tab or a carriage return, and is no number, gets an apostrophe before
+    it, in labels and cells; numbers are as they are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    labelled : bool
+        Whether the labels of the rows are written.
+    raw : bool
+        Whether text is written as it is.
+    separator : str
+    """
+    if not raw:
+        frame = frame.copy(deep=False)
+        for position, dtype in enumerate(frame.dtypes):
+            if dtype.kind not in "biufc":
+                frame.isetitem(position, frame.iloc[:, position].map(guarded).to_numpy())
+        frame.columns = frame.columns.map(guarded)
+        frame.index = _guarded_labels(frame.index)
+    return frame.to_csv(index=labelled, sep=separator, lineterminator="\n")
+
+
+def _guarded_labels(index: pd.Index) -> pd.Index:
+    import pandas as pd
+
+    if isinstance(index, pd.MultiIndex):
+        levels = index.to_frame(index=False, name=list(range(index.nlevels)))
+        return pd.MultiIndex.from_frame(levels.map(guarded), names=[guarded(name) for name in index.names])
+    labels = index if index.dtype.kind in "biufc" else index.map(guarded)
+    return labels.rename(guarded(index.name))
+
+
+def guarded(value: Any) -> Any:
+    """Return text that a spreadsheet would run with an apostrophe before it; all else as it is."""
+    risky = isinstance(value, str) and value.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if risky else value
+
+
+# --- pictures -----------------------------------------------------------------------------------
+
+
+def require_picture(path: str | None) -> None:
+    """Raise FileError unless the name of a file says a format in which pictures are drawn."""
+    if path is None:
+        return
+    from matplotlib.figure import Figure
+
+    known = sorted(set(Figure().canvas.get_supported_filetypes()) - _NEED_MORE)
+    if _format_of(path) not in known:
+        raise FileError(f"{path} is no picture: its name must end in one of {listed(known, 20)}.")
+
+
+def draw(path: str, plot: Callable[[Axes], Any]) -> None:
+    """Draw a plot into a file whose name says its format."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    plot(figure.subplots())
+    picture = io.BytesIO()
+    try:
+        figure.savefig(picture, format=_format_of(path), dpi=150)
+    except SpcaError:
+        raise
+    except Exception as error:  # what writes the formats raises anything
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FileError(f"{path} cannot be drawn: {reason}. Is .png possible instead?") from error
+    write_bytes(path, picture.getvalue())
+
+
+def _format_of(path: str) -> str:
+    return Path(path).suffix.lower().removeprefix(".")

@@ -1,0 +1,202 @@
+"""Tables of text and workbooks: the values that come in are those in the file, or the file is refused."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spcastat.cli import main
+from spcastat.cli.layout import column_names
+from spcastat.cli.reading import read_new
+from spcastat.cli.texts import read_text
+from spcastat.errors import DuplicateNamesError, FileError
+
+from .calls import TABLE, TEXTS, make_workbooks
+
+TRUE = pd.DataFrame(
+    [[float(cell) for cell in line.split(",")] for line in TABLE.split("\n")[1:-1]], columns=list("abcd")
+)
+
+
+def read(path, **given):
+    """Read a file as the command does."""
+    names = ("index_col", "sep", "decimal", "header", "encoding", "sheet")
+    return read_new(argparse.Namespace(data=str(path), **(dict.fromkeys(names) | given)))
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name):
+        content = TEXTS[name]
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ok.csv", "ok.tsv", "tabs.csv", "bars.csv", "crlf.csv", "cr.csv", "blanklines.csv"),
+        *("ok.csv.gz", "ok.csv.bz2", "ok.tsv.xz", "bom.csv", "utf16.csv", "utf16be.csv", "utf32.csv"),
+    ],
+)
+def test_every_notation_of_a_table_gives_its_numbers(written, name):
+    pd.testing.assert_frame_equal(read(written(name)), TRUE, check_dtype=False)
+
+
+@pytest.mark.parametrize("name", ["semicolon.csv", "semicolon.tsv"])
+def test_decimal_commas_are_decimals(written, name, capsys):
+    expected = TRUE.copy()
+    expected.loc[1, "a"], expected.loc[3, "a"] = 2.5, 4.25
+    pd.testing.assert_frame_equal(read(written(name)), expected, check_dtype=False)
+    assert "--sep semicolon --decimal ," in capsys.readouterr().err
+    pd.testing.assert_frame_equal(read(written(name), sep=";", decimal=","), expected, check_dtype=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_comma_in_a_name_or_label_separates_nothing_when_semicolons_fit_better(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("height, m;sd, m;n\n1,5;2,5;3\n2,5;3,5;4\n", encoding="utf-8")
+    data = read(path)
+    assert data.columns.tolist() == ["height, m", "sd, m", "n"]
+    assert data.to_numpy().tolist() == [[1.5, 2.5, 3.0], [2.5, 3.5, 4.0]]
+    path.write_text('id,"a;b"\n"x;y",1.5\n"z;w",2.5\n', encoding="utf-8")
+    assert read(path).columns.tolist() == ["id", "a;b"]
+
+
+def test_no_row_is_lost_without_a_header(written):
+    data = read(written("noheader.csv"), header=False)
+    assert data.columns.tolist() == ["x1", "x2", "x3", "x4"]
+    np.testing.assert_array_equal(data, TRUE[2:])
+    np.testing.assert_array_equal(read(written("noheadersure.csv")), TRUE)
+
+
+def test_labels_stay_the_text_that_they_are(written):
+    labels = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "=1", '=HYPERLINK("x","y")', "-5", "007", "a", "NA", "'=1"]
+    assert read(written("evil.csv"), index_col="id").index.tolist() == [*labels, "Ω"]
+    data = read(written("labels.csv"))
+    assert (data.index.tolist(), data.index.name) == ([*"ABCDEFGHIJKL"], None)
+
+
+def test_quotation_marks_keep_separators_and_line_ends(written):
+    assert read(written("quotes.csv")).columns.tolist() == ["a", "b, c", "d\ne"]
+    data = read(written("multiline.csv"), index_col="id")
+    assert data.index.tolist() == ["x\ny", "z, w", "v"]
+    assert data["b"].tolist() == [2, 1, 3]
+
+
+def test_spellings_of_missing_values(tmp_path):
+    path = tmp_path / "x.csv"
+    missing = ["", "NA", "NaN", "nan", "N/A", "n/a", "null", "NULL", "None", "#N/A", "<NA>"]
+    path.write_text("a,b\n" + "".join(f"{word},1\n" for word in missing), encoding="utf-8")
+    assert read(path)["a"].isna().all()
+
+
+def test_excel_gives_the_numbers_of_the_sheet(tmp_path, capsys):
+    pytest.importorskip("openpyxl")
+    make_workbooks(tmp_path)
+    for name, sheet in (("ok.xlsx", None), ("two.xlsx", "S2"), ("holes.xlsx", None)):
+        pd.testing.assert_frame_equal(read(tmp_path / name, sheet=sheet), TRUE, check_dtype=False)
+    assert capsys.readouterr().err == ""
+    read(tmp_path / "two.xlsx")
+    assert "has the sheets 'S1', 'S2'; 'S1' is read" in capsys.readouterr().err
+    missing = read(tmp_path / "missing.xlsx")
+    assert missing["a"].isna().tolist() == [False, True, False, True]
+    assert missing["a"].dtype == float
+
+
+@pytest.mark.parametrize(("name", "package"), [("ok.xlsx", "openpyxl"), ("ok.csv.zst", "zstandard")])
+def test_what_is_not_installed_is_named(tmp_path, monkeypatch, name, package):
+    (tmp_path / name).write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(FileError, match=f"pip install {package}"):
+        read(tmp_path / name)
+
+
+def test_a_workbook_that_unpacks_to_more_than_there_is_room_for(tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    make_workbooks(tmp_path)
+    monkeypatch.setattr("spcastat.cli.workbooks._MOST", 1000)
+    with pytest.raises(FileError, match="1,000 are the most"):
+        read(tmp_path / "ok.xlsx")
+
+
+def test_a_workbook_that_claims_to_be_as_large_as_can_be(tmp_path):
+    pytest.importorskip("openpyxl")
+    make_workbooks(tmp_path)
+    with zipfile.ZipFile(tmp_path / "ok.xlsx") as honest, zipfile.ZipFile(tmp_path / "x.xlsx", "w") as other:
+        for name in honest.namelist():
+            part = honest.read(name)
+            assert name != "xl/worksheets/sheet1.xml" or b'ref="A1:D13"' in part
+            other.writestr(name, part.replace(b'ref="A1:D13"', b'ref="A1:XFD1048576"'))
+    pd.testing.assert_frame_equal(read(tmp_path / "x.xlsx"), TRUE, check_dtype=False)
+
+
+def test_columns_are_compared_in_one_go():
+    # In quadratic time this would take hours.
+    many = [f"g{i}" for i in range(500_000)]
+    assert column_names("x.csv", many, header=True) == many
+    with pytest.raises(DuplicateNamesError, match="'g7'"):
+        column_names("x.csv", [*many, "g7"], header=True)
+
+
+@pytest.mark.slow
+def test_a_table_of_very_many_columns_is_fitted(tmp_path, capsys):
+    values = np.random.default_rng(0).standard_normal((5, 100_000)).round(4)
+    path = tmp_path / "wide.csv"
+    pd.DataFrame(values, columns=[f"g{i}" for i in range(100_000)]).to_csv(path, index=False)
+    assert main(["fit", str(path), "--k", "1", "--card", "5", "--method", "greedy"]) == 0
+    assert "5 rows x 100000 variables" in capsys.readouterr().out
+
+
+NUMBERS = st.one_of(
+    st.floats(-1e9, 1e9, allow_nan=False), st.integers(-(10**9), 10**9).map(float), st.just(float("nan"))
+)
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters='"'), min_size=1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=8),
+    words=st.lists(WORDS.filter(str.strip), min_size=8, max_size=8),
+    separator=st.sampled_from([",", ";", "\t", "|"]),
+    decimal=st.sampled_from([".", ","]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_pandas_writes_is_read_back(tmp_path_factory, values, words, separator, decimal, encoding, end):
+    labels = words[: len(values)]
+    frame = pd.DataFrame(values, columns=["a", "b c", "d"], index=labels)
+    path = tmp_path_factory.getbasetemp() / "written.csv"
+    frame.to_csv(path, sep=separator, decimal=decimal, encoding=encoding, lineterminator=end)
+    found = read_text(str(path), ",", separator=separator, decimal=decimal)
+    assert found.index.tolist() == [label.strip() for label in labels]
+    # pandas reads decimals to within one unit in the last place
+    pd.testing.assert_frame_equal(found.astype(float), frame.set_axis(found.index), rtol=1e-14)
+
+
+@settings(max_examples=120, deadline=None)
+@given(content=st.one_of(st.binary(max_size=200), st.text('a1,;"\n\r\t\0 =.', max_size=60).map(str.encode)))
+def test_any_bytes_are_a_table_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(content)
+    err, stderr = io.StringIO(), sys.stderr
+    try:
+        sys.stderr = err
+        code = main(["fit", str(path), "--k", "1", "--card", "1"])
+    finally:
+        sys.stderr = stderr
+    assert code in (0, 1)
+    last = err.getvalue().splitlines()
+    assert code == 0 or last[-1].startswith("spcastat: error: ")
+    assert "any.csv cannot be read: Error" not in err.getvalue()  # of a reader in its own words

@@ -1,0 +1,191 @@
+"""What the command writes: CSV that no spreadsheet runs, whole files, standard streams at their worst."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from spcastat import cli, load, spca
+from spcastat.cli.writing import csv_text, guarded
+
+from .calls import EVIL, TEXTS
+
+COMMAND = [sys.executable, "-m", "spcastat"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "evil.csv"
+    path.write_text(TEXTS["evil.csv"], encoding="utf-8")
+    spca(pd.read_csv(path, index_col=0), 2, 2).save(tmp_path / "fit.spca")
+    return path
+
+
+def error(capsys, *argv, code=1):
+    """Run the command, which must fail, and return its one line of error."""
+    assert cli.main([str(arg) for arg in argv]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("spcastat: error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+# --- CSV ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["=1", "+a", "-a", "@x", "\t=1", "\rx", "-1+1", "+1-1", "-1e", "--1", "-", "=", "-٣"]
+)
+def test_text_that_a_spreadsheet_runs_gets_an_apostrophe(text):
+    assert guarded(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["a=1", "-5", "+1.5", "-.5", "-1e-7", "'=1", "", "007", -5, -1.5, None])
+def test_numbers_and_harmless_text_stay(value):
+    assert guarded(value) is value
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=5))
+def test_no_cell_of_written_text_starts_a_formula(words):
+    frame = pd.DataFrame({"=x": words, "y": -1.5}, index=pd.Index(words, name="@z"))
+    text = csv_text(frame, labelled=True, raw=False)
+    cells = pd.read_csv(io.StringIO(text), header=None, dtype=str, keep_default_na=False, na_filter=False)
+    for cell in cells.to_numpy().ravel():
+        assert not cell.startswith(("=", "@", "\t", "\r"))
+        assert not cell.startswith(("+", "-")) or float(cell) is not None
+    assert frame.index.tolist() == words
+
+
+def test_labels_of_several_levels_and_of_categories_are_guarded():
+    levels = pd.MultiIndex.from_tuples([("=1", 2), ("a", -3)], names=["+n", None])
+    text = csv_text(pd.DataFrame({"PC1": [1.0, 2.0]}, index=levels), labelled=True, raw=False)
+    assert text == "'+n,,PC1\n'=1,2,1.0\na,-3,2.0\n"
+    labels = pd.CategoricalIndex(["=1", "=1"])
+    text = csv_text(pd.DataFrame({"x": [1, 2]}, index=labels), labelled=True, raw=False)
+    assert text == ",x\n'=1,1\n'=1,2\n"
+
+
+def test_transform_guards_labels_unless_asked_not_to(table, tmp_path, capsys):
+    arguments = ["transform", str(tmp_path / "fit.spca"), str(table), "--index-col", "id"]
+    labels = pd.read_csv(table, dtype=str, na_filter=False)["id"].tolist()
+    assert len(labels) == len(EVIL)
+    for more, expected in (([], [guarded(label.strip()) for label in labels]), (["--raw-labels"], labels)):
+        assert cli.main([*arguments, *more]) == 0
+        found = pd.read_csv(io.StringIO(capsys.readouterr().out), dtype=str, na_filter=False)
+        assert found["id"].tolist() == [label.strip() for label in expected]
+        numbers = found[["PC1", "PC2"]].astype(float).to_numpy()
+        wanted = load(tmp_path / "fit.spca").transform(pd.read_csv(table, index_col=0)).to_numpy()
+        assert numbers == pytest.approx(wanted, rel=1e-12)
+    assert cli.main([*arguments, "--out", str(tmp_path / "out.tsv")]) == 0
+    assert (tmp_path / "out.tsv").read_text(encoding="utf-8").startswith("id\tPC1\tPC2\n'=1+1\t")
+
+
+# --- whole files --------------------------------------------------------------------------------
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_one_that_was_there(table, tmp_path, capsys, monkeypatch):
+    picture = tmp_path / "path.png"
+    picture.write_bytes(b"what was there")
+
+    def half(self, file, **how):
+        file.write(b"\x89PNG")
+        raise ValueError("no more")
+
+    monkeypatch.setattr(Figure, "savefig", half)
+    arguments = ["path", table, "--index-col", "id", "--cards", "1-2", "--plot", picture]
+    assert "path.png cannot be drawn: no more" in error(capsys, *arguments)
+    assert picture.read_bytes() == b"what was there"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_names_that_only_a_file_system_tells_to_be_one(table, capsys, monkeypatch):
+    """On file systems without case, two spellings are one file: what the system says counts."""
+    honest, other = os.stat, str(table).replace("evil", "EVIL")
+    monkeypatch.setattr(os, "stat", lambda path, **how: honest(table if path == other else path, **how))
+    assert "would be lost" in error(capsys, "fit", table, "--k", 1, "--save", other)
+
+
+# --- standard streams ---------------------------------------------------------------------------
+
+
+def run(line, **how):
+    """Run a line of a shell in which $spcastat is the command."""
+    environment = {**os.environ, "spcastat": " ".join(COMMAND)}
+    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=environment, **how)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
+@pytest.mark.parametrize("arguments", ["datasets", "--help"])
+def test_a_full_disk_is_told_in_one_line(arguments):
+    done = run(f"$spcastat {arguments} > /dev/full")
+    expected = "spcastat: error: standard output cannot be written: No space left on device.\n"
+    assert (done.returncode, done.stderr) == (1, expected)
+
+
+def test_closed_streams_are_told(table):
+    done = run("$spcastat datasets >&-")
+    assert done.returncode == 1
+    assert done.stderr.startswith("spcastat: error: standard output is closed")
+    assert done.stderr.count("\n") == 1
+    done = run("$spcastat fit - --k 1 <&-")
+    assert done.returncode == 1
+    assert done.stderr.startswith("spcastat: error: standard input is closed")
+    done = run("$spcastat fit nowhere.csv --k 1 2>&-")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_head_ends_a_long_output_in_silence(table, tmp_path):
+    pd.concat([pd.read_csv(table, index_col=0)] * 500).to_csv(tmp_path / "long.csv", index=False)
+    done = run("($spcastat transform fit.spca long.csv; echo code $? >&2) | head -1", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("PC1,PC2\n", "code 1\n")
+
+
+def test_what_the_shell_redirects_counts_as_a_file(table, tmp_path):
+    before = table.read_bytes()
+    for line in (
+        "$spcastat fit - --index-col id --k 1 --save evil.csv < evil.csv",
+        "$spcastat fit evil.csv --index-col id --k 1 >> evil.csv",
+        "$spcastat fit - --index-col id --k 1 < evil.csv 1<> evil.csv",
+    ):
+        done = run(line, cwd=tmp_path)
+        assert done.returncode == 1
+        assert "would be lost" in done.stderr
+        assert table.read_bytes() == before
+    done = run("$spcastat transform fit.spca evil.csv --index-col id --out out.csv > out.csv", cwd=tmp_path)
+    assert "is where standard output goes" in done.stderr
+
+
+def test_output_in_an_encoding_without_the_characters(table, tmp_path):
+    how = {"cwd": tmp_path, "env": {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}}
+    arguments = ["transform", "fit.spca", "evil.csv", "--index-col", "id"]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, **how)
+    assert done.returncode == 1
+    assert "standard output is ascii, which has no form for '\\u03a9'; --out FILE writes UTF-8" in done.stderr
+    done = subprocess.run([*COMMAND, *arguments, "--out", "Ω.csv"], capture_output=True, text=True, **how)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "12 rows written to" in done.stdout
+
+
+def test_ctrl_c_ends_with_code_130(table, capsys, monkeypatch):
+    monkeypatch.setattr("spcastat.api.spca", lambda data, **given: signal.raise_signal(signal.SIGINT))
+    assert "interrupted" in error(capsys, "fit", table, "--index-col", "id", "--k", 1, code=130)
+
+
+def test_too_little_memory_is_told_in_one_line(table, capsys, monkeypatch):
+    def out(*args, **given):
+        raise MemoryError("Unable to allocate 7.28 TiB")
+
+    monkeypatch.setattr("spcastat.api.spca", out)
+    told = error(capsys, "fit", table, "--index-col", "id", "--k", 1)
+    assert "not enough memory (Unable to allocate" in told
