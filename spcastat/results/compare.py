@@ -59,13 +59,13 @@ class Comparison(Summary):
         """Draw the measures of every fit; see :func:`spcastat.plots.plot_compare`."""
         from spcastat import plots
 
-        return plots.plot_compare(self.frames["measures"], ax=ax)
+        return plots.plot_compare(self._frames["measures"], ax=ax)
 
     def plot_data(self) -> pd.DataFrame:
         """Return what `plot` draws."""
         from spcastat import plots
 
-        return plots.plot_compare_data(self.frames["measures"])
+        return plots.plot_compare_data(self._frames["measures"])
 
 
 def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
@@ -149,7 +149,7 @@ def _measures(fit: SpcaResult) -> dict[str, Any]:
     facts = {name: glance[name] for name in ("method", "k", "nonzeros", "variables")}
     return {
         **facts,
-        **{name: fit.measure(name) for name in MEASURES},
+        **{name: fit._measure_if_known(name) for name in MEASURES},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         "score_correlation": float(glance["score_correlation"]),
         "total_variance": fit.total_variance,

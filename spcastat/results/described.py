@@ -138,7 +138,7 @@ class Described(Plotted):
             "nonzeros": int(self.card.sum()),
             "variables": int(self._V.any(axis=1).sum()),
             "total_variance": self.total_variance,
-            **{name: self.measure(name) for name in MEASURES},
+            **{name: self._measure_if_known(name) for name in MEASURES},
             "score_correlation": self._largest_correlation,
             "objective": record.objective,
             "converged": record.converged,
@@ -171,7 +171,7 @@ class Described(Plotted):
         if data is None:
             source = self._rows("augment() without data")
             frame = _frame(source.matrix, source.index, self._spec.columns)
-            scores = self.scores.to_numpy()
+            scores = self._scores.to_numpy()
         else:
             table = open_table(data)
             frame = _frame(table.values, table.index, table.columns)
