@@ -169,6 +169,8 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
                 return _Reader(path, archive, os.fstat(file.fileno()).st_size).read(form, version)
     except FileError:
         raise
+    except MemoryError:
+        raise FileError(f"{path} cannot be read: it takes more memory than there is.") from None
     except FileNotFoundError:
         raise FileError(f"There is no file {str(path)!r}.") from None
     except OSError as error:

@@ -59,13 +59,13 @@ class Comparison(Summary):
         """Draw the measures of every fit; see :func:`spcastat.plots.plot_compare`."""
         from spcastat import plots
 
-        return plots.plot_compare(self._frames["measures"], ax=ax)
+        return plots.plot_compare(self.frames["measures"], ax=ax)
 
     def plot_data(self) -> pd.DataFrame:
         """Return what `plot` draws."""
         from spcastat import plots
 
-        return plots.plot_compare_data(self._frames["measures"])
+        return plots.plot_compare_data(self.frames["measures"])
 
 
 def compare(fits: Mapping[str, SpcaResult]) -> Comparison:

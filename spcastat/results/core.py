@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from spcastat.intake import Spec, replay
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.progress import listening
+from spcastat.results.carried import Carried
 from spcastat.results.disk import file_path
 from spcastat.results.exported import write_scores
 from spcastat.results.handed import handed, own
@@ -24,7 +25,7 @@ from spcastat.results.source import Source
 from spcastat.streams import open_stream
 
 
-class Core:
+class Core(Carried):
     """Loadings, scores and variances under the user's own names, and new data.
 
     Parameters
@@ -318,6 +319,13 @@ class Core:
     def _scores(self) -> Any:
         """The scores as they are kept: not to be written to, nor handed out."""
         return Core.scores.kept(self)
+
+    def _without_data(self) -> Self:
+        """Return the fit as a file with scores gives it."""
+        scores = self._scores if self._kept_scores is not None or self._source is not None else None
+        return type(self)(
+            self._V, self._record, self._moments.settled(), self._spec, self._standard, scores=scores
+        )
 
     def _measure_if_known(self, name: str) -> float:
         """Return a measure, NaN where the file of the fit does not have it."""

@@ -13,6 +13,7 @@ from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.measures import MEASURES
 from spcastat.results.equations import Text, equation_lines
+from spcastat.results.handed import own
 from spcastat.results.plotted import Plotted
 from spcastat.results.summary import ROWS, Summary, summarise
 
@@ -192,8 +193,8 @@ class Described(Plotted):
 
 def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:
     if isinstance(values, pd.DataFrame):
-        return values.copy()
+        return own(values)
     if is_sparse(values):
         sparse: Any = pd.DataFrame.sparse
-        return sparse.from_spmatrix(values, index=index, columns=columns)
-    return pd.DataFrame(np.array(values), index=index, columns=columns)
+        return sparse.from_spmatrix(values.copy(), index=own(index), columns=own(columns))
+    return pd.DataFrame(np.array(values), index=own(index), columns=own(columns))

@@ -111,6 +111,8 @@ def load(path: str | os.PathLike[str]) -> SpcaResult:
         return _restore(archive.content, Unpacker(archive.arrays))
     except FileError as error:
         raise _unusable(where, archive, str(error)) from None
+    except MemoryError:
+        raise FileError(f"{where} cannot be read: it takes more memory than there is.") from None
     except Exception as error:  # the digest was right: the file was made by something else
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise _unusable(where, archive, f"it lacks a part, or has one of another type ({reason})") from error

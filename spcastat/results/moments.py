@@ -47,6 +47,13 @@ class Moments:
         moments._measures = dict(measures)
         return moments
 
+    def settled(self) -> Moments:
+        """Return the same without the data, everything that a file keeps having been computed."""
+        if self._op is None:
+            return self
+        arrays = {name: getattr(self, name) for name in self.ARRAYS}
+        return self.stored(self.V, arrays, {name: self.measure(name) for name in MEASURES})
+
     @property
     def op(self) -> Operator:
         """The operator of a fit whose data are at hand."""

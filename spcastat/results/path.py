@@ -72,13 +72,13 @@ class SpcaPath(Summary):
         """Draw variance against cardinality; see :func:`spcastat.plots.plot_path`."""
         from spcastat import plots
 
-        return plots.plot_path(self._frames["path"], measures=measures, ax=ax)
+        return plots.plot_path(self.table, measures=measures, ax=ax)
 
     def plot_data(self, *, measures: str | Sequence[str] = "adjusted") -> pd.DataFrame:
         """Return what `plot` draws."""
         from spcastat import plots
 
-        return plots.plot_path_data(self._frames["path"], measures=measures)
+        return plots.plot_path_data(self.table, measures=measures)
 
 
 def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from spcastat.errors import ShapeError
 from spcastat.intake import replay
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
+from spcastat.results.carried import Carried
 from spcastat.results.handed import handed, own
 from spcastat.results.source import Source
 from spcastat.results.summary import Summary
@@ -19,7 +20,7 @@ from spcastat.solvers.spco import SPCO, Coordinates, soft
 from spcastat.tables import Document, Row, Table, loadings_table
 
 
-class SpcoResult:
+class SpcoResult(Carried):
     """Sparse principal coordinates, made by :func:`spcastat.spco`.
 
     Coordinates are the scores of the rows on orthonormal, dense loadings, soft-thresholded: small ones
