@@ -74,7 +74,7 @@ def saved_fits() -> list[Saved]:
         "rows": (sp.spca(named, 6, [7, 4, 4, 1, 1, 1]), named),
         "covariance": (sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean), pitprops),
         "formula": (sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True), mixed),
-        "labels": (sp.spca(odd, 2, 3, search="joint", n_init=3), odd),
+        "labels": (sp.spca(odd, 2, 3, n_init=3), odd),
         "plain": (sp.spca(odd.to_numpy(), 2, 3, method="rsvd-l1", center=False), odd.to_numpy()),
     }
     fits = []
@@ -154,17 +154,62 @@ def _pool(manifest: Any, rng: np.random.Generator) -> Any:
     arrays = manifest.get("arrays")
     names = list(arrays) if isinstance(arrays, dict) and arrays else ["a0"]
     pool = [
-        None, True, False, 0, -1, 1, 2, 10**12, 10**30, -(10**30), 2**63, 1e308, -1e308, 1e-300, 0.5, -0.0, "",
-        "x", "object", "ns", "UTC", "Europe/Berlin", "../../etc/passwd", "D", "999999999999D", "\ud800", "a\nb",
-        "x" * 5000, [], {}, [[]], [1, 2, 3], {"map": []}, {"map": [[1, 2]]}, {"tuple": []}, {"float": "nan"},
-        {"float": "inf"}, {"float": "1e999"}, {"missing": "NA"}, {"missing": "NaT"}, {"missing": "x"},
-        {"array": names[int(rng.integers(len(names)))]}, {"scalar": names[int(rng.integers(len(names)))]},
-        {"array": "nowhere"}, {"date": ["date", "2020-01-02"]}, {"period": [10**15, "M"]},
-        {"period": [0, "<X>"]}, {"timestamp": ["2020-01-01T00:00:00", "Mars/Base", "ns"]},
-        {"timedelta": [10**30, "ns"]}, {"interval": [1, 0, "left"]}, {"interval": ["a", None, "left"]},
-        {"kind": "range", "range": [0, 10**12, 1], "name": None}, {"kind": "range", "range": [0, 5, 0], "name": 1},
-        deep, DEEP,
-    ]  # fmt: skip
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        2,
+        10**12,
+        10**30,
+        -(10**30),
+        2**63,
+        1e308,
+        -1e308,
+        1e-300,
+        0.5,
+        -0.0,
+        "",
+        "x",
+        "object",
+        "ns",
+        "UTC",
+        "Europe/Berlin",
+        "../../etc/passwd",
+        "D",
+        "999999999999D",
+        "\ud800",
+        "a\nb",
+        "x" * 5000,
+        [],
+        {},
+        [[]],
+        [1, 2, 3],
+        {"map": []},
+        {"map": [[1, 2]]},
+        {"tuple": []},
+        {"float": "nan"},
+        {"float": "inf"},
+        {"float": "1e999"},
+        {"missing": "NA"},
+        {"missing": "NaT"},
+        {"missing": "x"},
+        {"array": names[int(rng.integers(len(names)))]},
+        {"scalar": names[int(rng.integers(len(names)))]},
+        {"array": "nowhere"},
+        {"date": ["date", "2020-01-02"]},
+        {"period": [10**15, "M"]},
+        {"period": [0, "<X>"]},
+        {"timestamp": ["2020-01-01T00:00:00", "Mars/Base", "ns"]},
+        {"timedelta": [10**30, "ns"]},
+        {"interval": [1, 0, "left"]},
+        {"interval": ["a", None, "left"]},
+        {"kind": "range", "range": [0, 10**12, 1], "name": None},
+        {"kind": "range", "range": [0, 5, 0], "name": 1},
+        deep,
+        DEEP,
+    ]
     return copy.deepcopy(pool[int(rng.integers(len(pool)))])
 
 
@@ -178,7 +223,9 @@ def _change(manifest: Any, rng: np.random.Generator) -> None:
     elif way == "scale" and isinstance(value, (int, float)):
         node[key] = value * [-1, 0, 2, 1e6, 1 + 1e-3, 1e300][int(rng.integers(6))]
     elif way == "type":
-        node[key] = [str(value), [value], {"value": value}, float("nan") if value else 0][int(rng.integers(4))]
+        node[key] = [str(value), [value], {"value": value}, float("nan") if value else 0][
+            int(rng.integers(4))
+        ]
     elif way == "delete":
         del node[key]
     elif way == "add" and isinstance(node, list):
@@ -206,7 +253,9 @@ def _change_array(manifest: Any, members: dict[str, bytes], rng: np.random.Gener
     if not isinstance(about, dict):
         return
     if rng.random() < 0.3:
-        about["dtype"] = str(rng.choice(["<f4", ">f8", "<i8", "|O", "<U3", "<M8[ns]", "<c16", "V8", "x", "|b1"]))
+        about["dtype"] = str(
+            rng.choice(["<f4", ">f8", "<i8", "|O", "<U3", "<M8[ns]", "<c16", "V8", "x", "|b1"])
+        )
         if rng.random() < 0.5:
             about["shape"] = [[10**12], [-1], [], [0], [2, 10**15], ["a"], 3][int(rng.integers(7))]
         return
@@ -249,6 +298,7 @@ def verdict(path: Path, saved: Saved) -> tuple[str, str]:
     """
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("error")  # warnings of others are foreign, too
             warnings.simplefilter("ignore", SpcaWarning)
             fit = sp.load(path)
             used = list(_use(fit, saved))
@@ -266,7 +316,13 @@ def verdict(path: Path, saved: Saved) -> tuple[str, str]:
 def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
     """Do what people do with a fit; what own errors refuse later on is no loss."""
     summary = fit.summary()
-    for text in (str(fit), summary.as_html(), summary.as_latex(), summary.as_markdown(), str(fit.equations())):
+    for text in (
+        str(fit),
+        summary.as_html(),
+        summary.as_latex(),
+        summary.as_markdown(),
+        str(fit.equations()),
+    ):
         assert text
     for what in (fit.variance, fit.tidy(), fit.glance(), fit.details, fit.optima, fit.options, fit.limits()):
         repr(what)
@@ -298,7 +354,9 @@ def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
 
 def _parts(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     V = fit.loadings.to_numpy()
-    held = {name: np.asarray(getattr(fit._moments, name)) for name in Moments.ARRAYS if name != "residual_traces"}
+    held = {
+        name: np.asarray(getattr(fit._moments, name)) for name in Moments.ARRAYS if name != "residual_traces"
+    }
     total = fit.total_variance
     C, coupling = held["scores"], held["coupling"]
     with np.errstate(all="ignore"):

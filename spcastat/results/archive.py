@@ -1,11 +1,12 @@
 """One zip of JSON and arrays: what it holds is measured before it is read, and checked when it is.
 
 Members: ``manifest.json`` (everything but the arrays, and for each array its type, shape and SHA-256),
-``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``. Nothing else, nothing twice, nothing pickled.
+``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``. Nothing else, and
+nothing that is pickled.
 
 A file is data from anywhere, so no size in it is believed: members are read in pieces up to the size they
-declare, and all of them together may not be much larger than the file. What compresses better is written as it
-is, so that every file that is written can be read.
+declare, and all of them together may not be much larger than the file. What compresses better is written as
+it is, so that every file that is written can be read.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ import numpy as np
 
 from spcastat.errors import FileError
 
-#: All members together have at most `EXPANSION` times the bytes of the file, and `SMALL` more. Numbers compress
-#: to about their size, and a fit holds as many of them that are not zero as others.
+#: All members together have at most `EXPANSION` times the bytes of the file, and `SMALL` more. Numbers
+#: compress to about their size, and a fit holds as many of them that are not zero as others.
 EXPANSION = 50
 SMALL = 16 << 20
 #: A manifest has at most so many values, and one more for each byte of the file: a value takes some 80 bytes.
@@ -298,10 +299,10 @@ class _Reader:
             if file.count + size != member.file_size:
                 raise _damaged(self.path, f"array {name} has not the size of its shape")
             values = np.empty(shape, dtype, order="F" if found[1] else "C")
-            view = memoryview(values.reshape(-1, order="A").view(np.uint8))
+            view = values.reshape(-1, order="A").view(np.uint8)
             for begin in range(0, size, PIECE):
                 piece = file.read(min(PIECE, size - begin))
-                view[begin : begin + len(piece)] = piece
+                view[begin : begin + len(piece)] = np.frombuffer(piece, np.uint8)
                 if len(piece) < min(PIECE, size - begin):
                     raise _damaged(self.path, f"array {name} is cut off")
             stream.read(1)  # the end, where the checksum of the member is looked at
@@ -310,19 +311,16 @@ class _Reader:
         return values
 
     def _described(self, name: str, about: Any) -> tuple[np.dtype[Any], tuple[int, ...], str]:
-        right = (
-            _NAME.fullmatch(name)
-            and isinstance(about, dict)
-            and isinstance(dtype := about.get("dtype"), str)
-            and DTYPES.fullmatch(dtype)
-            and isinstance(shape := about.get("shape"), list)
-            and len(shape) <= MOST_DIMENSIONS
-            and all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
-            and isinstance(digest := about.get("sha256"), str)
-            and _SHA256.fullmatch(digest)
-        )
-        if not right:
-            raise _damaged(self.path, f"what it says of array {name[:40]!r} is no type, shape and digest")
+        if not _NAME.fullmatch(name) or not isinstance(about, dict):
+            raise _damaged(self.path, f"it has an array {name[:40]!r}")
+        dtype, shape, digest = (about.get(part) for part in ("dtype", "shape", "sha256"))
+        if (
+            not (isinstance(dtype, str) and DTYPES.fullmatch(dtype))
+            or not (isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS)
+            or not all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
+            or not (isinstance(digest, str) and _SHA256.fullmatch(digest))
+        ):
+            raise _damaged(self.path, f"what it says of array {name} is no type, shape and digest")
         return np.dtype(dtype), tuple(shape), digest
 
 

@@ -1,8 +1,8 @@
 """Results in pickles and copies: to other processes, and back.
 
-A pickle carries the data in memory, so that `refit` and `residuals` work where it is opened; `save` leaves them
-behind. Rows that come in chunks stay where they are: such a fit arrives as one from a file without scores does.
-Collections of dask travel as dask has it. Copies keep everything, a source of chunks as the same source.
+A pickle carries the data in memory, so that `refit` and `residuals` work where it is opened; `save` leaves
+them behind. Rows that come in chunks stay where they are: such a fit arrives as one from a file without
+scores does. Collections of dask travel as dask has it. Copies keep everything, chunks as the same source.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _shared(result: Any) -> list[Any]:
     """Return what a deep copy has in common with the original: modules, and sources of chunks."""
     source, again, spec = (result.__dict__.get(name) for name in ("_source", "_again", "_spec"))
     spec = spec if spec is not None else source.spec
-    shared = [value for value in (spec.context or {}).values() if isinstance(value, ModuleType)]
+    shared: list[Any] = [value for value in (spec.context or {}).values() if isinstance(value, ModuleType)]
     stream = _local_stream(result)
     if stream is not None:
         shared.append(stream)

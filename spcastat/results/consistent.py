@@ -1,7 +1,7 @@
 """Whether the parts of a fit from a file belong together.
 
-What a file says is believed only where it agrees with the rest of it: sizes with one another, cardinalities and
-variances with the loadings, measures with the moments that they are computed from.
+What a file says is believed only where it agrees with the rest of it: sizes with one another, variances with
+the loadings, measures with the moments that they are computed from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spcastat.solvers import ADVICE
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
 CLOSE = 1e-6
-#: Scores with a correlation matrix of smaller eigenvalues are dependent: adjusted variances are then rounding.
+#: Scores whose correlation matrix has smaller eigenvalues are dependent: adjusted variances are rounding.
 INDEPENDENT = 1e-6
 #: A fit has at most so many components.
 MOST_COMPONENTS = 100_000
@@ -104,7 +104,7 @@ def _whole(value: Any, least: int) -> bool:
 
 
 def _real(value: Any) -> bool:
-    return type(value) is float and math.isfinite(value) or type(value) is int and abs(value) < 1 << 62
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 1 << 62)
 
 
 def _named(value: Any) -> bool:
@@ -114,7 +114,7 @@ def _named(value: Any) -> bool:
 def _plain(value: Any) -> bool:
     if isinstance(value, list):
         return all(_plain(one) for one in value)
-    return value is None or type(value) in (bool, str, float) or type(value) is int and abs(value) < 1 << 62
+    return value is None or type(value) in (bool, str, float) or (type(value) is int and abs(value) < 1 << 62)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -130,7 +130,9 @@ def require_loadings(V: np.ndarray, record: Record) -> None:
     shape = (record.p, record.k)
     require(V.shape == shape, f"its loadings have shape {V.shape}, not {shape}")
     lengths = np.sqrt(np.einsum("ij,ij->j", V, V))
-    require(np.all((np.abs(lengths - 1.0) <= CLOSE) | (lengths == 0.0)), "its loadings are not of unit length")
+    require(
+        np.all((np.abs(lengths - 1.0) <= CLOSE) | (lengths == 0.0)), "its loadings are not of unit length"
+    )
 
 
 def require_standard(standard: Standardisation | None, record: Record) -> None:
@@ -178,9 +180,8 @@ def require_moments(
         require(values.shape == (k,), f"its measure {name!r} has shape {values.shape}, not {(k,)}")
     total = held["total"]
     require(_real(total) and total > 0, "its total variance is no positive number")
-    with np.errstate(all="ignore"):  # what overflows is not close
-        for what, right in (*_moments(V, held, total), *_measures(held, measures, total)):
-            require(right, what)
+    for what, right in (*_moments(V, held, total), *_measures(held, measures, total)):
+        require(right, what)
     share = record.objective_share
     if share is not None:
         same = abs(share * total - record.objective) <= CLOSE * max(abs(record.objective), total)

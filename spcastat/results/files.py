@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from spcastat import __version__
 from spcastat.errors import FileError, OptionError
+from spcastat.intake import Spec
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.results.archive import Archive, read_archive, write_archive
@@ -76,9 +78,7 @@ def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = No
             "values": packer.array(frame.to_numpy()),
             "index": packer.index(frame.index, "the label of a row"),
         }
-    write_file(
-        target, lambda file: write_archive(file, FORMAT, VERSION, __version__, content, packer.arrays)
-    )
+    write_file(target, lambda file: write_archive(file, FORMAT, VERSION, __version__, content, packer.arrays))
 
 
 def load(path: str | os.PathLike[str]) -> SpcaResult:
@@ -108,7 +108,8 @@ def load(path: str | os.PathLike[str]) -> SpcaResult:
     where = file_path(path)
     archive = read_archive(where, FORMAT, VERSION)
     try:
-        return _restore(archive.content, Unpacker(archive.arrays))
+        with np.errstate(all="ignore"):  # what overflows is not what it should be, and refused
+            return _restore(archive.content, Unpacker(archive.arrays))
     except FileError as error:
         raise _unusable(where, archive, str(error)) from None
     except MemoryError:
@@ -123,7 +124,8 @@ def _unusable(path: Path, archive: Archive, reason: str) -> FileError:
     advice = f"fit again and save{_call_in(archive.content)}"
     if archive.writer and archive.writer != __version__:
         advice = f"read it with spcastat {archive.writer}, which wrote it, or {advice}"
-    return FileError(f"{path} cannot be used: {reason.rstrip('.')}. This is spcastat {__version__}; {advice}.")
+    reason = reason.rstrip(".")
+    return FileError(f"{path} cannot be used: {reason}. This is spcastat {__version__}; {advice}.")
 
 
 def _call_in(content: Mapping[str, Any]) -> str:
@@ -152,6 +154,7 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
     require(spec.kind in _KINDS, f"its columns are of the kind {spec.kind!r}")
     require(spec.formula == record.formula, "it names two formulas")
     require((spec.kind == "formula") == (spec.formula is not None), "it lacks its formula")
+    _require_formula(spec)
     scores = None
     if content.get("scores") is not None:
         values = reader.numbers(content["scores"]["values"])
@@ -159,6 +162,18 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
     return SpcaResult(V, record, Moments.stored(V, held, measures), spec, standard, scores=scores)
+
+
+def _require_formula(spec: Spec) -> None:
+    """Check that levels are such, and that the states of transforms and factors are by name."""
+    for levels in (spec.inputs or {}).values():
+        require(levels is None or isinstance(levels, tuple), "the levels of a factor are no list")
+        hash(levels)
+    if spec.model_spec is not None:
+        transforms = spec.model_spec.transform_state
+        encodings = spec.model_spec.encoder_state
+        states = [transforms, *transforms.values(), *(state for _, state in encodings.values())]
+        require(all(isinstance(state, dict) for state in states), "a term of its formula has no state")
 
 
 def _record(given: Any) -> Record:

@@ -45,11 +45,10 @@ def own(value: T) -> T:
     return copied
 
 
-class handed(Generic[T]):  # noqa: N801 - a decorator, as cached_property is
+class handed(Generic[T]):
     """A property that is computed once, and of which everybody gets an own copy.
 
-    Within the package ``type(result).name.kept(result)`` gives the kept value itself, which must not be written
-    to.
+    Within the package ``type(result).name.kept(result)`` gives the value itself, not to be written to.
     """
 
     def __init__(self, compute: Callable[[Any], T]):

@@ -130,8 +130,8 @@ class Moments:
         if name not in self._measures:
             if self._op is None:
                 raise NoRowsError(
-                    f"measure {name!r} is not in the file of this fit, which an earlier version wrote, and it "
-                    "needs the data: fit again."
+                    f"measure {name!r} is not in the file of this fit, which an earlier version wrote, and "
+                    "it needs the data: fit again."
                 )
             # what is known already is not worked out again: the eigenvalues of wide data take seconds
             known = {

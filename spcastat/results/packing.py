@@ -149,8 +149,8 @@ class Packer:
             return {"kind": "array", "values": self.array(index.to_numpy())}
         if str(dtype) not in DTYPES:
             raise FileError(
-                f"The fit cannot be saved: {where} is of the type {dtype}, which has no form in a file. Convert "
-                "the labels first, for instance to text."
+                f"The fit cannot be saved: {where} is of the type {dtype}, which has no form in a file. "
+                "Convert the labels first, for instance to text."
             )
         return {
             "kind": "values",

@@ -1,6 +1,6 @@
-"""Values and labels out of a file: each kind stands in a closed list, each size is looked at before it is built.
+"""Values and labels out of a file: kinds from closed lists, sizes looked at before anything is built.
 
-The other half of :mod:`spcastat.results.packing`. What is not on a list raises FileError; so does anything that
+The other half of :mod:`spcastat.results.packing`. What is not on a list raises FileError, and so does what
 pandas refuses to build.
 """
 
@@ -167,7 +167,7 @@ def _odd(what: str, given: Any) -> FileError:
     return FileError(f"it holds {text[:80]}{'...' if len(text) > 80 else ''} as {what}, which is none.")
 
 
-def _one(value: Any, allowed: tuple[str, ...]) -> str:
+def _one(value: Any, allowed: tuple[str, ...]) -> Any:
     if not isinstance(value, str) or value not in allowed:
         raise _odd(f"one of {', '.join(allowed)}", value)
     return value
@@ -283,7 +283,8 @@ def _multi(reader: Unpacker, packed: Mapping[str, Any], size: int | None, depth:
 
 
 def _range(reader: Unpacker, packed: Mapping[str, Any], size: int | None, depth: int) -> pd.Index:
-    index = pd.RangeIndex(*map(_integer, packed["range"]))
+    start, stop, step = map(_integer, packed["range"])
+    index = pd.RangeIndex(start, stop, step)
     if len(index) > (LARGEST_RANGE if size is None else size):
         raise FileError(f"it has a range of {len(index)} labels.")
     return index
@@ -310,7 +311,7 @@ def _timedeltas(reader: Unpacker, packed: Mapping[str, Any], size: int | None, d
 def _followed(index: Any, freq: Any) -> Any:
     """Return a frequency that can be that of an index: pandas makes dates by it until it meets the last."""
     name: Any = frequency(freq)
-    if len(index) > 1 and (index.hasnans or not index.is_monotonic_increasing and not name.startswith("-")):
+    if len(index) > 1 and (index.hasnans or not (index.is_monotonic_increasing or name.startswith("-"))):
         raise _odd("the frequency of its labels", freq)
     return name
 

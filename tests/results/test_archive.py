@@ -90,7 +90,8 @@ def test_an_array_of_zeros_that_would_fill_the_memory(fit, path, described):
     seal(path, lambda manifest: manifest["arrays"].update(a0=about), {"arrays/a0.npy": bomb})
     assert path.stat().st_size < 200_000
     said, more = loaded_in_a_process(path)
-    assert said.startswith("refused") and "more than any fit" in said
+    assert said.startswith("refused")
+    assert "more than any fit" in said
     assert more < 50
 
 
@@ -109,16 +110,28 @@ def test_a_member_that_says_it_is_small(fit, path):
 
 def test_a_manifest_of_many_values(fit, path):
     fit.save(path)
-    many = b'{"format": "spcastat fit", "version": 2, "arrays": {}, "content": [' + b"[]," * 20_000_000 + b"0]}"
+    many = (
+        b'{"format": "spcastat fit", "version": 2, "arrays": {}, "content": [' + b"[]," * 20_000_000 + b"0]}"
+    )
     seal(path, lambda manifest: many)
     said, more = loaded_in_a_process(path)
-    assert said.startswith("refused") and "more than any fit" in said
+    assert said.startswith("refused")
+    assert "more than any fit" in said
     assert more < 150
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("k", 10**30), ("k", 10**6), ("p", 10**30), ("n", 10**18), ("k", -1), ("k", 6.0), ("k", True), ("n", "180")],
+    [
+        ("k", 10**30),
+        ("k", 10**6),
+        ("p", 10**30),
+        ("n", 10**18),
+        ("k", -1),
+        ("k", 6.0),
+        ("k", True),
+        ("n", "180"),
+    ],
 )
 def test_sizes_of_the_record(fit, path, name, value):
     fit.save(path)
@@ -145,10 +158,14 @@ def test_sizes_of_the_record(fit, path, name, value):
         {"kind": "values", "dtype": "datetime64[ns, Europe/Berlin]", "values": ["2020"] * 180, "name": None},
         {"kind": "values", "dtype": "object", "values": [[1]] * 180, "name": None},
         {"kind": "values", "dtype": "object", "values": [{"map": []}] * 180, "name": None},
-        {"kind": "multi", "names": [None], "levels": [{"kind": "range", "range": [0, 10**11, 1], "name": None}],
-         "codes": [{"array": "a0"}]},
+        {
+            "kind": "multi",
+            "names": [None],
+            "levels": [{"kind": "range", "range": [0, 10**11, 1], "name": None}],
+            "codes": [{"array": "a0"}],
+        },
     ],
-)  # fmt: skip
+)
 def test_labels_that_would_fill_the_memory_or_are_none(fit, path, index):
     fit.save(path)
     seal(path, lambda manifest: manifest["content"]["scores"].update(index=index))
@@ -189,7 +206,7 @@ def test_members_that_stand_twice_overlap_or_belong_to_nothing(fit, path):
     with pytest.raises(FileError, match="stands in it twice"):
         sp.load(path)
     put(path, [*members, ("arrays/more.npy", b"")])
-    with pytest.raises(FileError, match="disagree about 'arrays/more.npy'"):
+    with pytest.raises(FileError, match=r"disagree about 'arrays/more\.npy'"):
         sp.load(path)
     put(path, [*members, *((f"m{i}", b"") for i in range(archive.MOST_ARRAYS))])
     with pytest.raises(FileError, match="members"):
@@ -212,16 +229,30 @@ def test_members_that_stand_twice_overlap_or_belong_to_nothing(fit, path):
 
 def test_a_name_that_stands_twice_in_the_manifest(fit, path):
     fit.save(path)
-    seal(path, lambda manifest: json.dumps(manifest).replace('"version": 2', '"version": 2, "version": 1').encode())
+    seal(
+        path,
+        lambda manifest: json.dumps(manifest).replace('"version": 2', '"version": 2, "version": 1').encode(),
+    )
     with pytest.raises(FileError, match="a name stands twice"):
         sp.load(path)
 
 
 @pytest.mark.parametrize(
     "about",
-    [{"dtype": "|O"}, {"dtype": "<c16"}, {"dtype": "<U5"}, {"dtype": "<M8[25s]"}, {"dtype": "f8,f8"}, {"shape": [-1]},
-     {"shape": [10**30]}, {"shape": 6}, {"shape": [6, 1]}, {"shape": [2, 3, 1, 1, 1]}, {"sha256": 7}],
-)  # fmt: skip
+    [
+        {"dtype": "|O"},
+        {"dtype": "<c16"},
+        {"dtype": "<U5"},
+        {"dtype": "<M8[25s]"},
+        {"dtype": "f8,f8"},
+        {"shape": [-1]},
+        {"shape": [10**30]},
+        {"shape": 6},
+        {"shape": [6, 1]},
+        {"shape": [2, 3, 1, 1, 1]},
+        {"sha256": 7},
+    ],
+)
 def test_types_and_shapes_of_arrays(fit, path, about):
     fit.save(path)
     seal(path, lambda manifest: manifest["arrays"]["a0"].update(about))
@@ -333,8 +364,12 @@ def test_advice_can_be_followed(fit, path):
         manifest["content"]["record"]["map"].pop(0)
 
     seal(path, change)
-    with pytest.raises(FileError, match=r"lacks method\. .* read it with spcastat 9\.9, .* or fit again .*card=\[7"):
+    with pytest.raises(
+        FileError, match=r"lacks method\. .* read it with spcastat 9\.9, .* or fit again .*card=\[7"
+    ):
         sp.load(path)
     seal(path, lambda manifest: manifest.update(version=3))
-    with pytest.raises(FileError, match=r"newer spcastat \(9\.9\), in layout 3; .* upgrade spcastat to read it"):
+    with pytest.raises(
+        FileError, match=r"newer spcastat \(9\.9\), in layout 3; .* upgrade spcastat to read it"
+    ):
         sp.load(path)

@@ -61,7 +61,9 @@ def spoil(value: Any) -> None:
     else:
         for index in value.axes:
             spoil(index)
-        columns = [value] if isinstance(value, pd.Series) else [value.iloc[:, j] for j in range(value.shape[1])]
+        columns = (
+            [value] if isinstance(value, pd.Series) else [value.iloc[:, j] for j in range(value.shape[1])]
+        )
         for column in columns:
             for cell in column.tolist():
                 if isinstance(cell, list | dict):
@@ -110,9 +112,9 @@ def answer(value: Any) -> list[Any]:
 def _copy(table: Any) -> Any:
     """Return a copy of a table, the lists in its cells included: pandas leaves these as they are."""
     if isinstance(table, pd.DataFrame):
-        return pd.DataFrame({j: _copy(table.iloc[:, j]) for j in range(table.shape[1])}, index=table.index).set_axis(
-            table.columns.copy(deep=True), axis=1
-        )
+        return pd.DataFrame(
+            {j: _copy(table.iloc[:, j]) for j in range(table.shape[1])}, index=table.index
+        ).set_axis(table.columns.copy(deep=True), axis=1)
     if isinstance(table, pd.Series) and table.dtype == object:
         return pd.Series(copy.deepcopy(table.tolist()), index=table.index.copy(deep=True), dtype=object)
     return table.copy(deep=True) if isinstance(table, pd.Series | pd.Index) else copy.deepcopy(table)
@@ -169,8 +171,18 @@ def objects(mixed: pd.DataFrame, folder: Any) -> dict[str, Any]:
 
 
 KINDS = (
-    "rows", "loaded", "formula", "covariance", "details", "sparse", "chunks", "path", "comparison", "summary", "spco",
-)  # fmt: skip
+    "rows",
+    "loaded",
+    "formula",
+    "covariance",
+    "details",
+    "sparse",
+    "chunks",
+    "path",
+    "comparison",
+    "summary",
+    "spco",
+)
 
 
 @pytest.fixture(scope="module")
