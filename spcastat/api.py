@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, No
 from spcastat.intake import looks_like_covariance
 from spcastat.progress import listening
 from spcastat.results import SpcaResult, call_text
+from spcastat.results.carried import packed_names, unpacked_names
 from spcastat.results.opening import open_covariance, open_rows
 from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
 
@@ -158,7 +159,7 @@ def spca(
         generator = _generator(rng)
         source = opened.source(plan.solver.needs == "rows")
         fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
-        again = _again(spca, data, {**call, "context": opened.context})
+        again = _Again(spca, data, {**call, "context": opened.context})
         return _finish(SpcaResult.of(source, plan, fit, again, call_text(spca, call)))
 
 
@@ -215,7 +216,7 @@ def spca_cov(
         fit = run(
             source.op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort, aim=plan.aim
         )
-        return _finish(SpcaResult.of(source, plan, fit, _again(spca_cov, S, call), call_text(spca_cov, call)))
+        return _finish(SpcaResult.of(source, plan, fit, _Again(spca_cov, S, call), call_text(spca_cov, call)))
 
 
 def spca_path(
@@ -309,7 +310,7 @@ def spca_path(
         for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, _seed(rng)), strict=True):
             here = {**call, "card": key}
             own = replace(plan, solver=with_card(plan.solver, card))
-            again = _again(function, data, {**here, "context": opened.context} if not covariance else here)
+            again = _Again(function, data, {**here, "context": opened.context} if not covariance else here)
             fits[key] = SpcaResult.of(source, own, fit, again, call_text(function, here))
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
@@ -361,15 +362,27 @@ def _need_no_rows(plan: Plan) -> None:
         )
 
 
-def _again(
-    function: Callable[..., SpcaResult], data: Any, call: Mapping[str, Any]
-) -> Callable[..., SpcaResult]:
-    """Return a function that repeats `call` with changes."""
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """A call that can be repeated with changes; a class, so that a fit can be pickled.
 
-    first = next(iter(inspect.signature(function).parameters))
+    Attributes
+    ----------
+    function : callable
+        `spca` or `spca_cov`.
+    data : object
+        What it was given.
+    call : mapping
+        Its other arguments.
+    """
 
-    def refit(**changes: Any) -> SpcaResult:
-        arguments = {**call, **changes}
+    function: Callable[..., SpcaResult]
+    data: Any
+    call: Mapping[str, Any]
+
+    def __call__(self, **changes: Any) -> SpcaResult:
+        first = next(iter(inspect.signature(self.function).parameters))
+        arguments = {**self.call, **changes}
         new_controls = [name for name in CONTROLS if changes.get(name) is not None]
         method = SOLVERS.get(str(arguments.get("method")))
         if method and "method" not in changes and new_controls and new_controls[0] not in method.controls:
@@ -386,9 +399,20 @@ def _again(
                     arguments.pop(name, None)
         if "formula" in changes and "context" not in changes:
             arguments["context"] = None
-        return function(arguments.pop(first, data), **arguments)
+        return self.function(arguments.pop(first, self.data), **arguments)
 
-    return refit
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what shows progress: a terminal's, or a function of the user's."""
+        call = {**self.call, "progress": False}
+        if "context" in call:
+            call["context"] = packed_names(call["context"])
+        return {"function": self.function, "data": self.data, "call": call}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        call = state["call"]
+        if "context" in call:
+            call = {**call, "context": unpacked_names(call["context"])}
+        self.__dict__.update({**state, "call": call})
 
 
 def _finish(result: SpcaResult) -> SpcaResult:

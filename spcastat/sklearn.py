@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -216,10 +215,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Leave the data behind, and what would fit them again; the scores are kept."""
         state = super().__getstate__()
         if "result_" in state:
-            result = copy.copy(state["result_"])
-            result._kept_scores = result.scores
-            result._source = result._again = None
-            state = {**state, "result_": result}
+            state = {**state, "result_": state["result_"]._without_data()}
         return state
 
     def _checked(self, X: Any) -> Any:

@@ -174,7 +174,8 @@ def test_frames_are_not_changed():
     X["nullable"] = pd.array(range(40), dtype="Int64")
     before, attrs = X.copy(deep=True), dict(X.attrs)
     fit = sp.spca(X, 2, 3, scale=True, weights=np.arange(40.0))
-    fit.scores.iloc[:] = 0.0
+    scores = fit.scores
+    scores.iloc[:] = 0.0
     fit.transform(X)
     fit.summary()
     fit.refit(center=False)

@@ -158,6 +158,11 @@ def _formula(
     matrix, _, _ = formulas.evaluate(
         spec.model_spec, data, index, spec.context or {}, str(spec.formula), error
     )
+    if matrix.shape[1] != len(spec.columns):
+        raise error(
+            f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
+            f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
+        )
     return matrix, keep
 
 

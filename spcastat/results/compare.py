@@ -149,7 +149,7 @@ def _measures(fit: SpcaResult) -> dict[str, Any]:
     facts = {name: glance[name] for name in ("method", "k", "nonzeros", "variables")}
     return {
         **facts,
-        **{name: fit.measure(name) for name in MEASURES},
+        **{name: fit._measure_if_known(name) for name in MEASURES},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         "score_correlation": float(glance["score_correlation"]),
         "total_variance": fit.total_variance,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -16,15 +15,17 @@ from spcastat.intake import Spec, replay
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.progress import listening
+from spcastat.results.carried import Carried
 from spcastat.results.disk import file_path
 from spcastat.results.exported import write_scores
+from spcastat.results.handed import handed, own
 from spcastat.results.moments import Moments
 from spcastat.results.record import Record
 from spcastat.results.source import Source
 from spcastat.streams import open_stream
 
 
-class Core:
+class Core(Carried):
     """Loadings, scores and variances under the user's own names, and new data.
 
     Parameters
@@ -73,14 +74,14 @@ class Core:
     @property
     def loadings(self) -> pd.DataFrame:
         """Loadings, p x k; every column has unit length and its largest absolute entry is positive."""
-        return pd.DataFrame(self._V.copy(), index=self._spec.columns, columns=self.components)
+        return pd.DataFrame(self._V.copy(), index=own(self._spec.columns), columns=self.components)
 
     @property
     def card(self) -> pd.Series:
         """Number of nonzero loadings of each component."""
         return pd.Series(np.count_nonzero(self._V, axis=0), index=self.components, name="card")
 
-    @cached_property
+    @handed
     def scores(self) -> Any:
         """Scores, n x k, in the order and with the labels of the rows that were kept.
 
@@ -143,7 +144,7 @@ class Core:
         """
         return float(self._moments.measure(one_of("name", name, MEASURES))[-1])
 
-    @cached_property
+    @handed
     def score_correlation(self) -> pd.DataFrame:
         """Correlations between the scores, k x k; NaN beside a component without variance."""
         C = self._moments.scores
@@ -153,7 +154,7 @@ class Core:
         np.fill_diagonal(correlation, np.where(sd > 0, 1.0, np.nan))
         return pd.DataFrame(correlation, index=self.components, columns=self.components)
 
-    @cached_property
+    @handed
     def loading_products(self) -> pd.DataFrame:
         """Inner products V'V of the loadings, k x k: zero off the diagonal where they are orthogonal."""
         return pd.DataFrame(self._V.T @ self._V, index=self.components, columns=self.components)
@@ -168,7 +169,7 @@ class Core:
     @property
     def options(self) -> dict[str, Any]:
         """The options of the method, those left at their defaults too."""
-        return dict(self._record.options)
+        return own(self._record.options)
 
     @property
     def call(self) -> str:
@@ -195,7 +196,7 @@ class Core:
         """Value of the method's own criterion, in variance units; `summary()` names it."""
         return self._record.objective
 
-    @cached_property
+    @handed
     def optima(self) -> pd.DataFrame:
         """The distinct local optima that several starts or a joint search met, the best first.
 
@@ -206,10 +207,10 @@ class Core:
             {"objective": float, "hits": int}
         )
 
-    @cached_property
+    @handed
     def details(self) -> pd.DataFrame:
         """What the method reports of each component, such as its penalty; no columns where it is nothing."""
-        return pd.DataFrame(self._record.details, index=self.components)
+        return pd.DataFrame(own(self._record.details), index=self.components)
 
     # --- new data -------------------------------------------------------------------------------
 
@@ -241,7 +242,7 @@ class Core:
         if stream is not None:
             return stream.scores(standard, self._V, self.components)
         matrix, index = replay(self._spec, new, na=na)
-        return pd.DataFrame(standard.project(matrix, self._V), index=index, columns=self.components)
+        return pd.DataFrame(standard.project(matrix, self._V), index=own(index), columns=self.components)
 
     def transform_to(
         self, path: str | PathLike[str], new: Any = None, na: str = "raise", progress: Any = False
@@ -274,7 +275,7 @@ class Core:
         if source is not None:
             source.spare(path)
         if new is None:
-            scores = self.scores
+            scores = self._scores
         elif source is None:
             scores = self.transform(new, na)
         else:
@@ -308,10 +309,27 @@ class Core:
                 "this order (or give an array)."
             )
         fitted = np.linalg.lstsq(self._V.T, T.T, rcond=None)[0].T
-        index = scores.index if isinstance(scores, pd.DataFrame) else None
-        return pd.DataFrame(standard.restore(fitted), index=index, columns=self._spec.columns)
+        index = own(scores.index) if isinstance(scores, pd.DataFrame) else None
+        return pd.DataFrame(standard.restore(fitted), index=index, columns=own(self._spec.columns))
 
     # --- what is there --------------------------------------------------------------------------
+
+    @property
+    def _scores(self) -> Any:
+        """The scores as they are kept: not to be written to, nor handed out."""
+        return Core.scores.kept(self)
+
+    def _without_data(self) -> Self:
+        """Return the fit as a file with scores gives it."""
+        scores = self._scores if self._kept_scores is not None or self._source is not None else None
+        return type(self)(
+            self._V, self._record, self._moments.settled(), self._spec, self._standard, scores=scores
+        )
+
+    def _measure_if_known(self, name: str) -> float:
+        """Return a measure, NaN where the file of the fit does not have it."""
+        known = name in self._moments.known_measures()
+        return float(self._moments.measure(name)[-1]) if known else float("nan")
 
     @property
     def _largest_correlation(self) -> float:

@@ -13,6 +13,7 @@ from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.measures import MEASURES
 from spcastat.results.equations import Text, equation_lines
+from spcastat.results.handed import own
 from spcastat.results.plotted import Plotted
 from spcastat.results.summary import ROWS, Summary, summarise
 
@@ -138,7 +139,7 @@ class Described(Plotted):
             "nonzeros": int(self.card.sum()),
             "variables": int(self._V.any(axis=1).sum()),
             "total_variance": self.total_variance,
-            **{name: self.measure(name) for name in MEASURES},
+            **{name: self._measure_if_known(name) for name in MEASURES},
             "score_correlation": self._largest_correlation,
             "objective": record.objective,
             "converged": record.converged,
@@ -171,7 +172,7 @@ class Described(Plotted):
         if data is None:
             source = self._rows("augment() without data")
             frame = _frame(source.matrix, source.index, self._spec.columns)
-            scores = self.scores.to_numpy()
+            scores = self._scores.to_numpy()
         else:
             table = open_table(data)
             frame = _frame(table.values, table.index, table.columns)
@@ -192,8 +193,8 @@ class Described(Plotted):
 
 def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:
     if isinstance(values, pd.DataFrame):
-        return values.copy()
+        return own(values)
     if is_sparse(values):
         sparse: Any = pd.DataFrame.sparse
-        return sparse.from_spmatrix(values, index=index, columns=columns)
-    return pd.DataFrame(np.array(values), index=index, columns=columns)
+        return sparse.from_spmatrix(values.copy(), index=own(index), columns=own(columns))
+    return pd.DataFrame(np.array(values), index=own(index), columns=own(columns))

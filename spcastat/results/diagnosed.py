@@ -14,6 +14,7 @@ from spcastat.intake import replay
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.results import diagnostics as numbers
 from spcastat.results.core import Core
+from spcastat.results.handed import handed, own
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ MOST_RESIDUALS = 50_000_000
 class Diagnosed(Core):
     """A result with the diagnostics that correlated components ask for."""
 
-    @cached_property
+    @handed
     def correlations(self) -> pd.DataFrame:
         """Correlations of the variables with the scores, p x k; NaN where one of them does not vary."""
         moments = self._moments
@@ -35,7 +36,7 @@ class Diagnosed(Core):
         np.divide(moments.coupling, np.sqrt(sizes), out=values, where=sizes > 0)
         return pd.DataFrame(values.clip(-1.0, 1.0), index=self._spec.columns, columns=self.components)
 
-    @cached_property
+    @handed
     def communalities(self) -> pd.Series:
         """Share of the variance of each variable, length p, that regression on all scores explains.
 
@@ -47,7 +48,7 @@ class Diagnosed(Core):
         np.divide(explained, variances, out=values, where=variances > 0)
         return pd.Series(values.clip(0.0, 1.0), index=self._spec.columns, name="communality")
 
-    @cached_property
+    @handed
     def component_shares(self) -> pd.DataFrame:
         """Share of the total variance of each component without regard to their order, k x 3.
 
@@ -69,7 +70,7 @@ class Diagnosed(Core):
         columns = dict(zip(("alone", "average", "last"), parts, strict=True))
         return pd.DataFrame(columns, index=self.components) / self._moments.total
 
-    @cached_property
+    @property
     def residuals(self) -> pd.DataFrame:
         """Rows of the fit less ``inverse_transform(scores)``, n x p, in the units of the data.
 
@@ -92,8 +93,8 @@ class Diagnosed(Core):
                     "has the squared length of each row of it."
                 )
             matrix = matrix.toarray()
-        fitted = self.inverse_transform(self.scores).to_numpy()
-        return pd.DataFrame(matrix - fitted, index=source.index, columns=self._spec.columns)
+        fitted = self.inverse_transform(self._scores).to_numpy()
+        return pd.DataFrame(matrix - fitted, index=own(source.index), columns=own(self._spec.columns))
 
     @cached_property
     def _distances(self) -> pd.DataFrame:
@@ -110,7 +111,7 @@ class Diagnosed(Core):
     def _distances_of(self, matrix: Any, index: Any) -> pd.DataFrame:
         standard = self._need_centre("diagnostics()")
         t2, q = numbers.distances(matrix, standard, self._V, self._moments.scores)
-        return pd.DataFrame({"T2": t2, "Q": q}, index=index)
+        return pd.DataFrame({"T2": t2, "Q": q}, index=own(index))
 
     @property
     def t2(self) -> pd.Series:
@@ -119,7 +120,7 @@ class Diagnosed(Core):
         The distance from the mean within the components, their correlation taken into account. Where
         scores are dependent, C has a generalised inverse.
         """
-        return self._distances["T2"]
+        return own(self._distances["T2"])
 
     @property
     def q_statistic(self) -> pd.Series:
@@ -128,7 +129,7 @@ class Diagnosed(Core):
         In squared units of the (scaled) data. Summed (with the weights) and divided by n - 1, it is
         ``(1 - measure("pev")) * total_variance``.
         """
-        return self._distances["Q"]
+        return own(self._distances["Q"])
 
     def diagnostics(self, new: Any = None, na: str = "raise") -> pd.DataFrame:
         """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
@@ -140,7 +141,7 @@ class Diagnosed(Core):
         na : {"raise", "drop"}
         """
         if new is None:
-            return self._distances.copy()
+            return own(self._distances)
         self._need_centre("diagnostics()")
         stream = open_stream(new, spec=self._spec, na=na)
         if stream is not None:

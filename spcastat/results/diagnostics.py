@@ -50,11 +50,13 @@ def distances(
     held = matrix.tocsr() if is_sparse(matrix) else matrix
     for rows in row_blocks(n, p):
         block = held[rows].toarray() if is_sparse(held) else held[rows]
-        block = (block - standard.mean) / standard.scale
-        t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
-        length = (block**2).sum(axis=1)
-        left = length - ((block @ basis) ** 2).sum(axis=1)
-        q[rows] = np.where(left > ROUNDING * length, left, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = (block - standard.mean) / standard.scale
+            t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
+            length = (block**2).sum(axis=1)
+            left = length - ((block @ basis) ** 2).sum(axis=1)
+            left = np.where(np.isfinite(length), left, np.inf)  # squares beyond 1e308
+            q[rows] = np.where((left > ROUNDING * length) | (left == np.inf), left, 0.0)
     return t2, q
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 from spcastat.errors import FileError, OptionError
+
+#: Bytes of the name that the part of a file takes over: with its own it stays below the 255 that names have.
+PART_OF_NAME = 100
 
 
 def file_path(path: Any) -> Path:
@@ -30,7 +34,9 @@ def file_path(path: Any) -> Path:
 def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
     """Let `write` fill a new file beside `path`, then rename it.
 
-    A link stays a link to the file, and a file that was there keeps its permissions.
+    A link stays a link to the file, and a file that was there keeps its permissions. The new file has a name
+    of its own until it is whole, so that any number of threads and processes can write to one path: the last
+    to end is the one that stays.
 
     Raises
     ------
@@ -42,7 +48,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     target = file_path(path)
     mode = _mode_of(target)
     target = Path(os.path.realpath(target)) if target.is_symlink() else target
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    beside = _part_of(target)
     try:
         try:
             with open(beside, "xb") as file:
@@ -58,6 +64,12 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
         raise
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error
+
+
+def _part_of(target: Path) -> Path:
+    """Return a name beside the file that nobody else has: of 64 random bits."""
+    known = os.fsencode(target.name)[:PART_OF_NAME].decode(errors="ignore")
+    return target.with_name(f".{known}.{secrets.token_hex(8)}.part")
 
 
 def _mode_of(target: Path) -> int | None:

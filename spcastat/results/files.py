@@ -1,27 +1,35 @@
-"""Fits in files: one zip with JSON and arrays, without pickle, checked when it is read.
+"""Fits in files: what of a fit is kept, and how it is put together again.
 
-Members: ``manifest.json`` (everything but the arrays, and for each array its type, shape and SHA-256),
-``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``.
+A file has the version of its layout, `VERSION`. Within a layout, what an older package did not write has its
+default, and what a newer one added is ignored; a layout that older packages would misread has a new number.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import io
-import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat import __version__
 from spcastat.errors import FileError, OptionError
+from spcastat.intake import Spec
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
+from spcastat.results.archive import Archive, read_archive, write_archive
+from spcastat.results.consistent import (
+    MOST_COMPONENTS,
+    require,
+    require_loadings,
+    require_moments,
+    require_record,
+    require_scores,
+    require_standard,
+)
 from spcastat.results.disk import file_path, write_file
 from spcastat.results.fit import SpcaResult
 from spcastat.results.moments import Moments
@@ -30,12 +38,12 @@ from spcastat.results.record import Record
 from spcastat.results.specs import pack_spec, unpack_spec
 
 FORMAT = "spcastat fit"
-#: Of the layout; a file with a larger one is refused.
-VERSION = 1
-
-_MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
-#: Every member has this time, so that equal fits make equal files.
-_TIME = (1980, 1, 1, 0, 0, 0)
+#: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
+VERSION = 2
+#: Measures that every file has; it may lack others that came later.
+_NEEDED = ("pev", "least_squares")
+#: Kinds of specs.
+_KINDS = ("array", "frame", "formula")
 
 
 def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = None) -> None:
@@ -54,7 +62,7 @@ def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = No
     packer = Packer()
     moments = fit._moments
     held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}
-    measures = {name: packer.array(moments.measure(name)) for name in MEASURES}
+    measures = {name: packer.array(moments.measure(name)) for name in moments.known_measures()}
     content: dict[str, Any] = {
         "record": packer.value(dataclasses.asdict(fit._record), "the record of the fit"),
         "loadings": packer.array(fit._V),
@@ -65,12 +73,12 @@ def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = No
         "scores": None,
     }
     if scores and (fit._record.from_rows and (fit._source is not None or fit._kept_scores is not None)):
-        frame = fit.scores
+        frame = fit._scores
         content["scores"] = {
             "values": packer.array(frame.to_numpy()),
             "index": packer.index(frame.index, "the label of a row"),
         }
-    _write(target, content, packer.arrays)
+    write_file(target, lambda file: write_archive(file, FORMAT, VERSION, __version__, content, packer.arrays))
 
 
 def load(path: str | os.PathLike[str]) -> SpcaResult:
@@ -92,57 +100,111 @@ def load(path: str | os.PathLike[str]) -> SpcaResult:
     Raises
     ------
     FileError
-        Where there is no such file, or it is not one of these, damaged, cut off, or of a newer version.
+        Where there is no such file, or it is not one of these, damaged, cut off, of a newer layout, or
+        contradicts itself.
+    OptionError
+        For what is no path.
     """
-    where = Path(path)
-    content, arrays = _read(where)
-    reader = Unpacker(arrays)
+    where = file_path(path)
+    archive = read_archive(where, FORMAT, VERSION)
     try:
-        return _restore(content, reader)
+        with np.errstate(all="ignore"):  # what overflows is not what it should be, and refused
+            return _restore(archive.content, Unpacker(archive.arrays))
     except FileError as error:
-        raise FileError(f"{where} cannot be used: {error}") from None
+        raise _unusable(where, archive, str(error)) from None
+    except MemoryError:
+        raise FileError(f"{where} cannot be read: it takes more memory than there is.") from None
     except Exception as error:  # the digest was right: the file was made by something else
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise FileError(
-            f"{where} is not a fit that this version can use: {reason}. Save the fit again."
-        ) from error
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise _unusable(where, archive, f"it lacks a part, or has one of another type ({reason})") from error
+
+
+def _unusable(path: Path, archive: Archive, reason: str) -> FileError:
+    """Return the error for a file whose digest is right and whose contents are not."""
+    advice = f"fit again and save{_call_in(archive.content)}"
+    if archive.writer and archive.writer != __version__:
+        advice = f"read it with spcastat {archive.writer}, which wrote it, or {advice}"
+    reason = reason.rstrip(".")
+    return FileError(f"{path} cannot be used: {reason}. This is spcastat {__version__}; {advice}.")
+
+
+def _call_in(content: Mapping[str, Any]) -> str:
+    """Return the call that a file names, in parentheses, or nothing."""
+    try:
+        (call,) = (value for name, value in content["record"]["map"] if name == "call")
+    except Exception:  # it is the file that is wrong
+        return ""
+    return f" ({call})" if isinstance(call, str) and 0 < len(call) <= 1000 else ""
 
 
 def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
-    V = reader.array(content["loadings"])
-    record = Record(**reader.value(content["record"]))
-    spec = unpack_spec(content["spec"], reader)
+    record = _record(reader.value(content["record"]))
     p, k = record.p, record.k
-    held = {name: reader.value(value) for name, value in content["moments"].items()}
-    measures = {name: reader.array(content["measures"][name]) for name in MEASURES}
-    shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "loadings": (V, (p, k)),
-        "column names": (spec.columns, (p,)),
-        "variances": (held["variances"], (p,)),
-        "coupling": (held["coupling"], (p, k)),
-        "covariance of scores": (held["scores"], (k, k)),
-        "adjusted variances": (held["adjusted"], (k,)),
-        "explained variances": (held["explained"], (p,)),
-        "variances of PCA": (held["pca"], (k,)),
-        **{name: (values, (k,)) for name, values in measures.items()},
-    }
-    standard = None
-    if content["standard"] is not None:
-        mean, scale = (reader.array(content["standard"][name]) for name in ("mean", "scale"))
-        shapes |= {"means": (mean, (p,)), "scales": (scale, (p,))}
-        standard = Standardisation(
-            mean, scale, content["standard"]["centring"], content["standard"]["scaling"]
-        )
+    V = reader.numbers(content["loadings"])
+    require_loadings(V, record)
+    standard = _standard(content["standard"], reader)
+    require_standard(standard, record)
+    held = {name: _moment(name, content["moments"][name], reader) for name in Moments.ARRAYS}
+    given = content["measures"]
+    measures = {name: reader.numbers(given[name]) for name in MEASURES if name in given or name in _NEEDED}
+    require_moments(V, held, measures, record)
+    columns = reader.index(content["spec"]["columns"], p)
+    require(columns.is_unique, "two of its columns have one name")
+    spec = unpack_spec(content["spec"], reader)
+    require(spec.kind in _KINDS, f"its columns are of the kind {spec.kind!r}")
+    require(spec.formula == record.formula, "it names two formulas")
+    require((spec.kind == "formula") == (spec.formula is not None), "it lacks its formula")
+    _require_formula(spec)
     scores = None
-    if content["scores"] is not None:
-        values = reader.array(content["scores"]["values"])
-        index = reader.index(content["scores"]["index"])
-        shapes["scores"] = (values, (len(index), k))
+    if content.get("scores") is not None:
+        values = reader.numbers(content["scores"]["values"])
+        require_scores(values, held["scores"], record)
+        index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
-    for name, (values, shape) in shapes.items():
-        if np.shape(values) != shape:
-            raise FileError(f"its {name} have shape {np.shape(values)}, not {shape}.")
     return SpcaResult(V, record, Moments.stored(V, held, measures), spec, standard, scores=scores)
+
+
+def _require_formula(spec: Spec) -> None:
+    """Check that levels are such, and that the states of transforms and factors are by name."""
+    for levels in (spec.inputs or {}).values():
+        require(levels is None or isinstance(levels, tuple), "the levels of a factor are no list")
+        hash(levels)
+    if spec.model_spec is not None:
+        transforms = spec.model_spec.transform_state
+        encodings = spec.model_spec.encoder_state
+        states = [transforms, *transforms.values(), *(state for _, state in encodings.values())]
+        require(all(isinstance(state, dict) for state in states), "a term of its formula has no state")
+
+
+def _record(given: Any) -> Record:
+    """Return the record: fields that are not known are ignored, those that lack have their defaults."""
+    require(isinstance(given, dict), "it has no record")
+    fields = {one.name: one for one in dataclasses.fields(Record)}
+    lacking = [
+        name
+        for name, one in fields.items()
+        if name not in given
+        and one.default is dataclasses.MISSING
+        and one.default_factory is dataclasses.MISSING
+    ]
+    require(not lacking, f"its record lacks {', '.join(lacking)}")
+    record = Record(**{name: value for name, value in given.items() if name in fields})
+    require_record(record)
+    require(record.k <= min(record.p, MOST_COMPONENTS), f"it has {record.k} components")
+    return record
+
+
+def _moment(name: str, packed: Any, reader: Unpacker) -> Any:
+    if name == "total" or (name == "residual_traces" and packed is None):
+        return reader.value(packed)
+    return reader.numbers(packed)
+
+
+def _standard(packed: Any, reader: Unpacker) -> Standardisation | None:
+    if packed is None:
+        return None
+    mean, scale = (reader.numbers(packed[name]) for name in ("mean", "scale"))
+    return Standardisation(mean, scale, packed["centring"], packed["scaling"])
 
 
 def _pack_standard(standard: Standardisation | None, packer: Packer) -> dict[str, Any] | None:
@@ -154,85 +216,3 @@ def _pack_standard(standard: Standardisation | None, packer: Packer) -> dict[str
         "centring": standard.centring,
         "scaling": standard.scaling,
     }
-
-
-# --- the file itself ------------------------------------------------------------------------------
-
-
-def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    parts = {name: _bytes_of(values) for name, values in arrays.items()}
-    described = {
-        name: {
-            "dtype": values.dtype.str,
-            "shape": list(values.shape),
-            "sha256": hashlib.sha256(parts[name]).hexdigest(),
-        }
-        for name, values in arrays.items()
-    }
-    manifest = {"format": FORMAT, "version": VERSION, "arrays": described, "content": content}
-    text = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1).encode(
-        "utf-8", "surrogatepass"
-    )
-    members = {_MANIFEST: text, _DIGEST: hashlib.sha256(text).hexdigest().encode()}
-    members |= {f"{_ARRAYS}{name}.npy": part for name, part in parts.items()}
-
-    def write(file: IO[bytes]) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, part in members.items():
-                archive.writestr(zipfile.ZipInfo(name, _TIME), part, zipfile.ZIP_DEFLATED)
-
-    write_file(path, write)
-
-
-def _bytes_of(values: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, values, allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    try:
-        with open(path, "rb") as file:
-            start = file.read(4)
-            if not start.startswith(b"PK"):
-                raise FileError(f"{path} is not a fit that spcastat has saved.")
-            with zipfile.ZipFile(file) as archive:
-                return _members(path, archive)
-    except FileError:
-        raise
-    except FileNotFoundError:
-        raise FileError(f"There is no file {str(path)!r}.") from None
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except Exception as error:  # zipfile, zlib and the reader of arrays raise anything at damaged data
-        raise FileError(f"{path} is damaged or cut off: {error}. Save the fit again.") from error
-
-
-def _members(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    names = set(archive.namelist())
-    if _MANIFEST not in names:
-        raise FileError(f"{path} is not a fit that spcastat has saved: there is no {_MANIFEST} in it.")
-    text = archive.read(_MANIFEST)
-    manifest = json.loads(text.decode("utf-8", "surrogatepass"))
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise FileError(f"{path} is not a fit that spcastat has saved.")
-    version = manifest.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise FileError(
-            f"{path} was written by a newer spcastat (layout {version}; this one reads up to {VERSION}): "
-            "upgrade spcastat, or save the fit again with this one."
-        )
-    if _DIGEST not in names or archive.read(_DIGEST).decode() != hashlib.sha256(text).hexdigest():
-        raise FileError(
-            f"{path} is damaged: its contents do not agree with their digest. Save the fit again."
-        )
-    arrays = {}
-    for name, about in manifest["arrays"].items():
-        part = archive.read(f"{_ARRAYS}{name}.npy")
-        if hashlib.sha256(part).hexdigest() != about["sha256"]:
-            raise FileError(f"{path} is damaged: array {name} does not agree with its digest.")
-        values = np.lib.format.read_array(io.BytesIO(part), allow_pickle=False)
-        if values.dtype.str != about["dtype"] or list(values.shape) != about["shape"]:
-            raise FileError(f"{path} is damaged: array {name} is not of its type and shape.")
-        arrays[name] = values
-    return manifest["content"], arrays

@@ -25,6 +25,10 @@ class SpcaResult(Described):
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
     hand. Everything is labelled with the user's own names; components are PC1, ..., PCk. Variances have the
     divisor n - 1 (the sum of the weights less one).
+
+    What a result gives can be changed without changing the result. Results can be pickled and copied: pickles
+    carry data in memory, so that `refit` works where they are opened, and leave rows in chunks behind.
+    `save` writes a file without data that later versions read, too.
     """
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.errors import NoRowsError
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, Operator, Rows
@@ -40,11 +41,18 @@ class Moments:
 
     @classmethod
     def stored(cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Moments:
-        """Return moments that were computed before: the values of ARRAYS, and every measure."""
+        """Return moments that were computed before: the values of ARRAYS, and the measures known then."""
         moments = cls(V, None, arrays["pca"])
         moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS})
         moments._measures = dict(measures)
         return moments
+
+    def settled(self) -> Moments:
+        """Return the same without the data, everything that a file keeps having been computed."""
+        if self._op is None:
+            return self
+        arrays = {name: getattr(self, name) for name in self.ARRAYS}
+        return self.stored(self.V, arrays, {name: self.measure(name) for name in MEASURES})
 
     @property
     def op(self) -> Operator:
@@ -107,9 +115,24 @@ class Moments:
         half = cross - Q @ (Q.T @ cross)
         return _traces(half - (half @ Q) @ Q.T)
 
+    def known_measures(self) -> list[str]:
+        """Return the names of the measures that can be had: all, or those that a file has."""
+        return [name for name in MEASURES if self._op is not None or name in self._measures]
+
     def measure(self, name: str) -> np.ndarray:
-        """Return a measure of the first 1, ..., k components, shape (k,)."""
+        """Return a measure of the first 1, ..., k components, shape (k,).
+
+        Raises
+        ------
+        NoRowsError
+            For a measure that the file did not have from which the moments are.
+        """
         if name not in self._measures:
+            if self._op is None:
+                raise NoRowsError(
+                    f"measure {name!r} is not in the file of this fit, which an earlier version wrote, and "
+                    "it needs the data: fit again."
+                )
             # what is known already is not worked out again: the eigenvalues of wide data take seconds
             known = {
                 "adjusted": lambda: np.cumsum(self.adjusted) / self.total,

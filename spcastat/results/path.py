@@ -11,6 +11,7 @@ from spcastat.config import listed, nearest
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES
 from spcastat.results.fit import SpcaResult
+from spcastat.results.handed import own
 from spcastat.results.summary import Summary, describe_data
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
@@ -38,24 +39,34 @@ class SpcaPath(Summary):
     """
 
     def __init__(self, fits: dict[Any, SpcaResult]):
-        self.fits = fits
-        self.table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
-        super().__init__(_document(self.table, next(iter(fits.values()))), {"path": self.table})
+        self._fits = dict(fits)
+        table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
+        super().__init__(_document(table, next(iter(fits.values()))), {"path": table})
+
+    @property
+    def fits(self) -> dict[Any, SpcaResult]:
+        """The fits by their cardinality."""
+        return dict(self._fits)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a fit."""
+        return own(self._frames["path"])
 
     def __getitem__(self, card: Any) -> SpcaResult:
         key = tuple(card) if isinstance(card, Sequence) and not isinstance(card, str) else card
-        if key not in self.fits:
+        if key not in self._fits:
             raise CardinalityError(
-                f"The path has no fit with card={card!r}; it has {listed(self.fits, 20)}."
-                f"{nearest(key, self.fits)}"
+                f"The path has no fit with card={card!r}; it has {listed(self._fits, 20)}."
+                f"{nearest(key, self._fits)}"
             )
-        return self.fits[key]
+        return self._fits[key]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.fits)
+        return iter(self._fits)
 
     def __len__(self) -> int:
-        return len(self.fits)
+        return len(self._fits)
 
     def plot(self, *, measures: str | Sequence[str] = "adjusted", ax: Axes | None = None) -> Axes:
         """Draw variance against cardinality; see :func:`spcastat.plots.plot_path`."""
@@ -74,7 +85,7 @@ def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:
     return {
         "card": card,
         "nonzeros": int(fit.card.sum()),
-        **{name: fit.measure(name) for name in MEASURES},
+        **{name: fit._measure_if_known(name) for name in MEASURES},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         "objective": fit.objective_value,
         "score_correlation": fit._largest_correlation,

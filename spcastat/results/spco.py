@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from spcastat.errors import ShapeError
 from spcastat.intake import replay
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
+from spcastat.results.carried import Carried
+from spcastat.results.handed import handed, own
 from spcastat.results.source import Source
 from spcastat.results.summary import Summary
 from spcastat.solvers import ADVICE
@@ -19,7 +20,7 @@ from spcastat.solvers.spco import SPCO, Coordinates, soft
 from spcastat.tables import Document, Row, Table, loadings_table
 
 
-class SpcoResult:
+class SpcoResult(Carried):
     """Sparse principal coordinates, made by :func:`spcastat.spco`.
 
     Coordinates are the scores of the rows on orthonormal, dense loadings, soft-thresholded: small ones
@@ -39,16 +40,16 @@ class SpcoResult:
         """The labels PC1, ..., PCk."""
         return pd.Index([f"PC{i + 1}" for i in range(self._A.shape[1])])
 
-    @cached_property
+    @handed
     def loadings(self) -> pd.DataFrame:
         """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
-        return pd.DataFrame(self._A.copy(), index=self._source.spec.columns, columns=self.components)
+        return pd.DataFrame(self._A.copy(), index=own(self._source.spec.columns), columns=self.components)
 
-    @cached_property
+    @handed
     def coordinates(self) -> pd.DataFrame:
         """The sparse coordinates Z, n x k, in the order and with the labels of the rows that were kept."""
         return pd.DataFrame(
-            self._project(self._source.matrix), index=self._source.index, columns=self.components
+            self._project(self._source.matrix), index=own(self._source.index), columns=self.components
         )
 
     @property
@@ -56,7 +57,7 @@ class SpcoResult:
         """The l1 penalty, in the units of the (scaled) data."""
         return float(self._found.penalty[0])
 
-    @cached_property
+    @handed
     def variance(self) -> pd.DataFrame:
         """One row a component: nonzero coordinates, share of zeros, adjusted variance, cumulative shares.
 
@@ -133,7 +134,7 @@ class SpcoResult:
         DataFrame of shape (n_new, k)
         """
         matrix, index = replay(self._source.spec, new, na=na)
-        return pd.DataFrame(self._project(matrix), index=index, columns=self.components)
+        return pd.DataFrame(self._project(matrix), index=own(index), columns=self.components)
 
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
         """Return the rows Z A', in the units of the data, that coordinates of shape (n, k) stand for."""
@@ -142,9 +143,9 @@ class SpcoResult:
         if Z.ndim != 2 or Z.shape[1] != k:
             raise ShapeError(f"coordinates has shape {Z.shape}; it must have {k} columns, one a component.")
         assert self._source.standard is not None
-        index = coordinates.index if isinstance(coordinates, pd.DataFrame) else None
+        index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(
-            self._source.standard.restore(Z @ self._A.T), index=index, columns=self._source.spec.columns
+            self._source.standard.restore(Z @ self._A.T), index=index, columns=own(self._source.spec.columns)
         )
 
     def _project(self, matrix: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.results.handed import own
 from spcastat.results.record import Record
 
 if TYPE_CHECKING:
@@ -35,7 +36,12 @@ class Summary:
 
     def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
         self._document = document
-        self.frames = frames
+        self._frames = frames
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables as numbers, under their names."""
+        return own(self._frames)
 
     def as_text(self, width: int = 80) -> str:
         """Return plain text in lines of at most `width` characters."""

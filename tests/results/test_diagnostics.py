@@ -240,3 +240,9 @@ def test_a_covariance_fit_with_means_takes_new_rows(pitprops):
     np.testing.assert_allclose(fit.diagnostics(pitprops), rows.diagnostics(), rtol=1e-3, atol=1e-6)
     with pytest.raises(NoRowsError, match="mean"):
         sp.spca_cov(R, k=3, card=5).diagnostics(pitprops)
+
+
+def test_rows_so_far_away_that_their_squares_overflow_are_at_an_infinite_distance(fit, pitprops):
+    far = fit.diagnostics(pitprops.iloc[:2].mul([1.0, 1e200], axis=0))
+    assert np.isfinite(far.iloc[0]).all()
+    assert (far.iloc[1] == np.inf).all()

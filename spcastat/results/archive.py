@@ -1,0 +1,356 @@
+"""One zip of JSON and arrays: what it holds is measured before it is read, and checked when it is.
+
+Members: ``manifest.json`` (everything but the arrays, and for each array its type, shape and SHA-256),
+``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``. Nothing else, and
+nothing that is pickled.
+
+A file is data from anywhere, so no size in it is believed: members are read in pieces up to the size they
+declare, and all of them together may not be much larger than the file. What compresses better is written as
+it is, so that every file that is written can be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from spcastat.errors import FileError
+
+#: All members together have at most `EXPANSION` times the bytes of the file, and `SMALL` more. Numbers
+#: compress to about their size, and a fit holds as many of them that are not zero as others.
+EXPANSION = 50
+SMALL = 16 << 20
+#: A manifest has at most so many values, and one more for each byte of the file: a value takes some 80 bytes.
+FEW_VALUES = 500_000
+#: Arrays in a file.
+MOST_ARRAYS = 10_000
+#: Bytes that are read at once.
+PIECE = 1 << 20
+#: The types of arrays in a file.
+DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
+#: Dimensions of an array.
+MOST_DIMENSIONS = 4
+
+_MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
+#: Every member has this time, so that equal fits make equal files.
+_TIME = (1980, 1, 1, 0, 0, 0)
+_NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What was read.
+
+    Attributes
+    ----------
+    version : int
+        Of the layout.
+    writer : str
+        The version of the package that wrote it; "" where the file does not say.
+    content : dict
+    arrays : dict of str to ndarray
+    """
+
+    version: int
+    writer: str
+    content: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def write_archive(
+    file: IO[bytes],
+    form: str,
+    version: int,
+    writer: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+) -> None:
+    """Write content and arrays as one zip.
+
+    Parameters
+    ----------
+    file : binary file
+    form : str
+        What kind of file it is.
+    version : int
+        Of the layout.
+    writer : str
+        The version of the package.
+    content : mapping
+        Values of JSON.
+    arrays : mapping of str to ndarray
+        Of numbers, truth values or times.
+    """
+    parts = {name: _bytes_of(values) for name, values in arrays.items()}
+    described = {
+        name: {
+            "dtype": values.dtype.str,
+            "shape": list(values.shape),
+            "sha256": hashlib.sha256(parts[name]).hexdigest(),
+        }
+        for name, values in arrays.items()
+    }
+    manifest = {
+        "format": form,
+        "version": version,
+        "writer": writer,
+        "arrays": described,
+        "content": content,
+    }
+    text = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1).encode(
+        "utf-8", "surrogatepass"
+    )
+    members = {_MANIFEST: text, _DIGEST: hashlib.sha256(text).hexdigest().encode()}
+    members |= {f"{_ARRAYS}{name}.npy": part for name, part in parts.items()}
+    total = sum(map(len, members.values()))
+    for way in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        file.seek(0)
+        file.truncate()
+        with zipfile.ZipFile(file, "w", way) as archive:
+            for name, part in members.items():
+                archive.writestr(zipfile.ZipInfo(name, _TIME), part, way)
+        if _plausible(file.tell(), total, _values_in(text)):
+            break
+
+
+def _plausible(size: int, total: int, values: int) -> bool:
+    """Whether a file of `size` bytes may hold members of `total` bytes and so many values."""
+    return total <= SMALL + EXPANSION * size and values <= FEW_VALUES + size
+
+
+def _bytes_of(values: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read_archive(path: Path, form: str, version: int) -> Archive:
+    """Read a zip that `write_archive` wrote.
+
+    Parameters
+    ----------
+    path : Path
+    form : str
+        The kind of file that is expected.
+    version : int
+        The newest layout that can be read.
+
+    Raises
+    ------
+    FileError
+        Where there is no such file, or it is none of these, damaged, of a newer layout, or would take more
+        memory than its size allows.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FileError(f"{path} cannot be read: it is a folder, a device or a pipe, not a file.")
+        with open(path, "rb") as file:
+            if file.read(2) != b"PK":
+                raise _foreign(path)
+            with zipfile.ZipFile(file) as archive:
+                return _Reader(path, archive, os.fstat(file.fileno()).st_size).read(form, version)
+    except FileError:
+        raise
+    except MemoryError:
+        raise FileError(f"{path} cannot be read: it takes more memory than there is.") from None
+    except FileNotFoundError:
+        raise FileError(f"There is no file {str(path)!r}.") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except Exception as error:  # zipfile, zlib and the reader of arrays raise anything at damaged data
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise _damaged(path, reason) from error
+
+
+def _foreign(path: Path, why: str = "") -> FileError:
+    return FileError(f"{path} is not a fit that spcastat has saved{why}.")
+
+
+def _damaged(path: Path, reason: str) -> FileError:
+    return FileError(
+        f"{path} is damaged or cut off: {reason}. Take a copy of the file from before, or fit again and save."
+    )
+
+
+class _Reader:
+    """Reads the members of one zip."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile, size: int):
+        self.path = path
+        self.archive = archive
+        self.size = size
+        self.members = self._measured()
+
+    def read(self, form: str, version: int) -> Archive:
+        text, sealed = self._text(), _DIGEST in self.members
+        manifest = self._json(text)
+        if not isinstance(manifest, dict) or manifest.get("format") != form:
+            raise _foreign(self.path)
+        found, writer = manifest.get("version"), manifest.get("writer", "")
+        if not isinstance(writer, str) or not re.fullmatch(r"[\w.+!-]{0,40}", writer):
+            writer = ""
+        if type(found) is not int or found < 1:
+            raise _foreign(self.path, ": it does not say the version of its layout")
+        if found > version:
+            raise FileError(
+                f"{self.path} was written by a newer spcastat{f' ({writer})' if writer else ''}, in layout "
+                f"{found}; this one reads up to {version}: upgrade spcastat to read it."
+            )
+        if not sealed or self._part(_DIGEST, 64) != hashlib.sha256(text).hexdigest().encode():
+            raise _damaged(self.path, "its contents do not agree with their digest")
+        content, described = manifest.get("content"), manifest.get("arrays")
+        if not isinstance(content, dict) or not isinstance(described, dict):
+            raise _damaged(self.path, "there is no content in it")
+        wanted = {_MANIFEST, _DIGEST, *(f"{_ARRAYS}{name}.npy" for name in described)}
+        if wanted != set(self.members):
+            odd = sorted(wanted ^ set(self.members))[0]
+            raise _damaged(self.path, f"its contents and its members disagree about {odd[:60]!r}")
+        arrays = {name: self._array(name, about) for name, about in described.items()}
+        return Archive(found, writer, content, arrays)
+
+    def _measured(self) -> dict[str, zipfile.ZipInfo]:
+        """Return the members by name, once their sizes are known to be possible."""
+        every = self.archive.infolist()
+        if len(every) > MOST_ARRAYS + 2:
+            raise _damaged(self.path, f"it has {len(every)} members")
+        members = {one.filename: one for one in every}
+        if len(members) != len(every):
+            raise _damaged(self.path, "a member stands in it twice")
+        if _MANIFEST not in members:
+            raise _foreign(self.path, f": there is no {_MANIFEST} in it")
+        end = 0
+        for one in sorted(every, key=lambda one: one.header_offset):
+            if one.header_offset < end:
+                raise _damaged(self.path, "its members overlap")
+            end = one.header_offset + one.compress_size
+            if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or one.flag_bits & 1:
+                raise _damaged(self.path, "a member is encrypted, or compressed in another way")
+        if end > self.size:
+            raise _damaged(self.path, "it ends before its members do")
+        total = sum(one.file_size for one in every)
+        if not _plausible(self.size, total, 0):
+            raise self._too_large(f"{total} bytes")
+        return members
+
+    def _too_large(self, what: str) -> FileError:
+        return FileError(
+            f"{self.path} cannot be read: it holds {what} in a file of {self.size} bytes, more than any fit "
+            "that spcastat saves."
+        )
+
+    def _text(self) -> bytes:
+        text = self._part(_MANIFEST, self.members[_MANIFEST].file_size)
+        if not _plausible(self.size, 0, _values_in(text)):
+            raise self._too_large(f"a manifest of {_values_in(text)} values")
+        return text
+
+    def _json(self, text: bytes) -> Any:
+        try:
+            return json.loads(
+                text.decode("utf-8", "surrogatepass"), parse_constant=_refuse, object_pairs_hook=_once
+            )
+        except RecursionError:
+            raise _damaged(self.path, "its values are nested too deep") from None
+
+    def _part(self, name: str, size: int) -> bytes:
+        """Return the bytes of a member, which has to have just `size` of them."""
+        with self.archive.open(self.members[name]) as member:
+            part = bytearray()
+            while piece := member.read(min(PIECE, size + 1 - len(part))):
+                part += piece
+                if len(part) > size:
+                    break
+        if len(part) != size:
+            raise _damaged(self.path, f"{name} has not the size that it should have")
+        return bytes(part)
+
+    def _array(self, name: str, about: Any) -> np.ndarray:
+        """Return an array whose type, shape, size and digest are what the manifest says."""
+        dtype, shape, digest = self._described(name, about)
+        member = self.members[f"{_ARRAYS}{name}.npy"]
+        seen = hashlib.sha256()
+        with self.archive.open(member) as stream:
+            file: Any = _Hashed(stream, seen)
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise _damaged(self.path, f"array {name} has a header of another version")
+            found = np.lib.format.read_array_header_1_0(file)
+            if found != (shape, False, dtype) and found != (shape, True, dtype):
+                raise _damaged(self.path, f"array {name} is not of its type and shape")
+            size = math.prod(shape) * dtype.itemsize
+            if file.count + size != member.file_size:
+                raise _damaged(self.path, f"array {name} has not the size of its shape")
+            values = np.empty(shape, dtype, order="F" if found[1] else "C")
+            view = values.reshape(-1, order="A").view(np.uint8)
+            for begin in range(0, size, PIECE):
+                piece = file.read(min(PIECE, size - begin))
+                view[begin : begin + len(piece)] = np.frombuffer(piece, np.uint8)
+                if len(piece) < min(PIECE, size - begin):
+                    raise _damaged(self.path, f"array {name} is cut off")
+            stream.read(1)  # the end, where the checksum of the member is looked at
+        if seen.hexdigest() != digest:
+            raise _damaged(self.path, f"array {name} does not agree with its digest")
+        return values
+
+    def _described(self, name: str, about: Any) -> tuple[np.dtype[Any], tuple[int, ...], str]:
+        if not _NAME.fullmatch(name) or not isinstance(about, dict):
+            raise _damaged(self.path, f"it has an array {name[:40]!r}")
+        dtype, shape, digest = (about.get(part) for part in ("dtype", "shape", "sha256"))
+        if (
+            not (isinstance(dtype, str) and DTYPES.fullmatch(dtype))
+            or not (isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS)
+            or not all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
+            or not (isinstance(digest, str) and _SHA256.fullmatch(digest))
+        ):
+            raise _damaged(self.path, f"what it says of array {name} is no type, shape and digest")
+        return np.dtype(dtype), tuple(shape), digest
+
+
+class _Hashed:
+    """A stream that counts and hashes what is read from it."""
+
+    def __init__(self, stream: IO[bytes], digest: Any):
+        self.stream = stream
+        self.digest = digest
+        self.count = 0
+
+    def read(self, size: int) -> bytes:
+        """Return `size` bytes, fewer at the end."""
+        piece = self.stream.read(size)
+        self.count += len(piece)
+        self.digest.update(piece)
+        return piece
+
+
+def _values_in(text: bytes) -> int:
+    """Return a number that the values in a text of JSON do not exceed."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{") + 1
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"it holds {constant}")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) != len(pairs):
+        raise ValueError("a name stands twice in its manifest")
+    return held
