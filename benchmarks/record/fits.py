@@ -8,6 +8,7 @@ import pandas as pd
 
 import spcastat as sp
 
+#: Those that there were when records began: a new one is no difference.
 MEASURES = ("pev", "rre", "adjusted", "relative_adjusted", "least_squares")
 
 
