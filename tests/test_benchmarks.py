@@ -60,6 +60,46 @@ def test_the_record_holds_no_folder_and_no_moment(tmp_path):
         plain({1}, tmp_path)
 
 
+SOURCE = '''"""A module."""
+
+LIMIT = 1e-3
+
+
+def outer(x, n):
+    if n <= 2 and x:
+        x[0] += 1.0
+
+    def inner(é, y):
+        return é if é[:n] else max(é - y, -y)
+
+    return inner(x, y=n)
+'''
+
+
+def test_mutants_are_valid_and_name_the_functions_around_them(tmp_path):
+    from benchmarks.mutants.mutate import mutants_of
+
+    path = tmp_path / "module.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    found = mutants_of(path, "module.py")
+    assert len({mutant.key for mutant in found}) == len(found)
+    assert {mutant.kind for mutant in found} == {
+        *("comparison negated", "boundary", "and/or", "condition", "constant", "statement dropped"),
+        *("operator", "index", "arguments", "sign"),
+    }
+    broken = {}
+    for mutant in found:
+        compile(mutant.applied(SOURCE), "module.py", "exec")
+        old, new = SOURCE.splitlines(), mutant.applied(SOURCE).splitlines()
+        changed = [line.strip() for line, before in zip(new, old, strict=True) if line != before]
+        assert len(changed) == 1
+        broken[mutant.line, mutant.kind] = changed[0], mutant.functions
+    assert broken[3, "constant"] == ("LIMIT = 0.002", ())
+    assert broken[7, "boundary"] == ("if (n < 2) and x:", (6,))
+    assert broken[8, "statement dropped"] == ("pass", (6,))
+    assert broken[11, "arguments"] == ("return é if é[:n] else (max(-y, é - y))", (6, 10))
+
+
 def test_the_trace_counts_files_and_moves():
     from benchmarks.trace import traced
 
