@@ -12,14 +12,14 @@ import os
 import shlex
 import sys
 import textwrap
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
 from spcastat import __version__
 from spcastat.cli import comparing, fitting
-from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError, SpcaWarning
+from spcastat.config import warnings_told
+from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
 
 _CODES = """
 exit codes:
@@ -130,14 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: str) -> None:
     """Print a warning without the place in the code, which says nothing on a command line."""
     print(f"spcastat: warning: {message}", file=sys.stderr)
 
@@ -157,9 +150,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(stop.code or 0)
     args.line = shlex.join(["spcastat", *(sys.argv[1:] if argv is None else argv)])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("default", SpcaWarning)
-            warnings.showwarning = _show_warning
+        with warnings_told(_show_warning):
             print(COMMANDS[args.command].run(args), flush=True)
     except SpcaError as error:
         print(f"spcastat: error: {error}{_HINTS.get(type(error), '')}", file=sys.stderr)

@@ -153,12 +153,12 @@ def _read_formula(
     )
     if not names:
         raise FormulaError(f"formula={parsed.text!r} makes no column.")
-    require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text)
     # A column that stands in the formula as it is keeps its own label, text or not.
     own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
     labels = [own_labels.get(name, name) for name in names]
     columns = pd.Index(labels, tupleize_cols=False)
     require_unique(columns)
+    require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text)
     levels = formulas.levels_of(data, kinds)
     inputs = {table.columns[position]: levels[name] for name, position in parsed.used.items()}
     spec = Spec("formula", columns, parsed.text, model, parsed.context, inputs)

@@ -158,6 +158,11 @@ def _formula(
     matrix, _, _ = formulas.evaluate(
         spec.model_spec, data, index, {} if spec.context is None else spec.context, str(spec.formula), error
     )
+    if matrix.shape[1] != len(spec.columns):
+        raise error(
+            f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
+            f"{len(spec.columns)}."
+        )
     return matrix, keep
 
 

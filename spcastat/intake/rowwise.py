@@ -12,7 +12,8 @@ from spcastat.config import listed
 from spcastat.errors import FormulaError, SpcaError
 from spcastat.intake.expressions import shortened
 from spcastat.intake.formula import evaluate
-from spcastat.intake.terms import Model
+from spcastat.intake.safe import problem_of
+from spcastat.intake.terms import Model, Part
 
 #: Rows of the largest part on which terms are tried.
 TRIED = 1000
@@ -32,7 +33,8 @@ def require_rowwise(
     """Raise FormulaError if a term gives other values on part of the rows than on all.
 
     Such a term, e.g. ranks, depends on which rows stand beside: the scores of new rows would not be those
-    of the fit. Transforms that keep what they have learnt pass.
+    of the fit. Transforms that keep what they have learnt pass. What is made of columns alone within the
+    language of :mod:`spcastat.intake.safe` takes each row for itself by its making, and is not tried.
 
     Parameters
     ----------
@@ -50,30 +52,49 @@ def require_rowwise(
     where : str
         Where the formula was given, for the message, with a space before it.
     """
-    if not matrix.size:
+    tried = Model(_unproven(model, data, context), model.states, model.encodings)
+    if not tried.terms or not matrix.size:
         return
+    place = {name: j for j, name in enumerate(names)}
     largest = np.maximum(matrix.max(axis=0), -matrix.min(axis=0))
     for rows in _parts(len(data)):
         part = data.iloc[rows].reset_index(drop=True)
         try:
-            alone, _, _ = evaluate(model, part, index[rows], context, text)
+            alone, found, _ = evaluate(tried, part, index[rows], context, text)
         except SpcaError as error:
             raise FormulaError(
                 f"formula={shortened(text)} was given{where}; on {len(rows)} of its {len(data)} rows alone "
                 f"it fails, so that new rows could not be transformed: {error}"
             ) from None
-        expected = matrix[rows]
+        columns = [place[name] for name in found]
+        expected = matrix[np.ix_(rows, columns)]
         # Rounding depends on how many rows are computed at once, relative to the largest of them.
-        slack = 1e-9 * np.abs(expected) + 1e-12 * largest
+        slack = 1e-9 * np.abs(expected) + 1e-12 * largest[columns]
         differ = ~(np.abs(alone - expected) <= slack).all(axis=0)
         if differ.any():
-            found = listed([names[j] for j in np.flatnonzero(differ)])
+            bad = listed([found[j] for j in np.flatnonzero(differ)])
             raise FormulaError(
-                f"formula={shortened(text)} was given{where}; the values of {found} depend on the other "
-                f"rows: {len(rows)} of the {len(data)} rows alone give other values, so that new rows could not "
-                "be transformed as those of the fit. Use terms that take each row for itself, such as log(a), "
-                "or that keep what they have learnt, such as scale(a); or make the column in the data first."
+                f"formula={shortened(text)} was given{where}; the values of {bad} depend on the other "
+                f"rows: {len(rows)} of the {len(data)} rows alone give other values, so that new rows could "
+                "not be transformed as those of the fit. Use terms that take each row for itself, such as "
+                "log(a), or that keep what they have learnt, such as scale(a); or make the column in the "
+                "data first."
             )
+
+
+def _unproven(
+    model: Model, data: pd.DataFrame, context: Mapping[str, Any]
+) -> tuple[tuple[Part, ...], ...]:
+    """Return the terms with a part that is more than columns, numbers and known functions."""
+    proven = {
+        part: part.text in data
+        if part.method == "lookup"
+        else problem_of(part.text, data.columns, strings=True, context=context) is None
+        for term in model.terms
+        for part in term
+        if part.method != "literal"
+    }
+    return tuple(term for term in model.terms if not all(proven.get(part, True) for part in term))
 
 
 def _parts(n: int) -> list[np.ndarray]:

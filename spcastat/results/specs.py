@@ -22,6 +22,7 @@ from spcastat.intake.terms import MOST_TERMS, Model, Part
 from spcastat.intake.transforms import NUMPY
 from spcastat.results.packing import Packer, Unpacker
 from spcastat.results.states import (
+    has_levels,
     require_encoding,
     require_levels,
     require_value,
@@ -108,7 +109,9 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker) -> Spec:
     terms = _terms(model["terms"], names)
     learnt = reader.value(model["transforms"])
     context = Closed({**safe_context(), **values})
-    made = Model(terms, states_of(terms, learnt), _encodings(model["encodings"], terms, reader))
+    encodings = _encodings(model["encodings"], terms, reader)
+    _require_levels_of(terms, encodings, {formula_name(label): levels for label, levels in inputs.items()})
+    made = Model(terms, states_of(terms, learnt), encodings)
     return Spec(kind, columns, formula, made, context, inputs)
 
 
@@ -165,6 +168,17 @@ def _encodings(packed: Any, terms: tuple[tuple[Part, ...], ...], reader: Unpacke
         if kind == "categorical":  # others have no state
             encodings[name] = (Factor.Kind(kind), _unpack_encoding(state, reader))
     return encodings
+
+
+def _require_levels_of(
+    terms: tuple[tuple[Part, ...], ...], encodings: Mapping[str, Any], inputs: Mapping[str, Any]
+) -> None:
+    """Raise FileError if a factor has no levels: new data would bring their own."""
+    for part in {part for term in terms for part in term}:
+        lookup = part.method == "lookup" and inputs.get(part.text) is not None
+        marked = part.method == "python" and has_levels(part.text)
+        if (lookup or marked) and not encodings.get(part.text, (None, {}))[1].get("categories"):
+            raise FileError(f"The file does not hold the levels of {shortened(part.text)}.")
 
 
 def _require_writable(part: Part, names: set[str], context: Mapping[str, Any], formula: str) -> None:

@@ -59,7 +59,7 @@ def states_of(terms: Iterable[tuple[Part, ...]], learnt: Any) -> dict[str, Any]:
             key = next((key for key in (text, _earlier(node, expression)) if key in waiting), None)
             if key is not None:
                 states[text] = _state(str(name), text, waiting.pop(key))
-            elif text not in states and not _raw(node):
+            if not states.get(text) and not _raw(node):
                 raise FileError(f"The file does not hold what {shortened(text)} has learnt.")
     if waiting:
         name = shortened(str(next(iter(waiting))))
@@ -115,8 +115,16 @@ def _earlier(node: ast.Call, expression: Expression) -> str:
 
 
 def _raw(node: ast.Call) -> bool:
-    """Whether a call is one of polynomials of the values themselves, which learns nothing."""
-    return isinstance(node.func, ast.Name) and node.func.id == "poly"
+    """Whether a call is one of powers of the values themselves, ``raw=True``, which learns nothing."""
+    given = [*node.args[2:3], *(word.value for word in node.keywords if word.arg == "raw")]
+    raw = bool(given) and isinstance(given[0], ast.Constant) and given[0].value is True
+    return raw and isinstance(node.func, ast.Name) and node.func.id == "poly"
+
+
+def has_levels(text: str) -> bool:
+    """Whether an expression marks its values as levels of a factor."""
+    expression = read_expression(text)
+    return isinstance(expression.tree, ast.Call) and called_name(expression, expression.tree.func) == "C"
 
 
 def _state(name: str, text: str, state: Any) -> dict[Any, Any]:
