@@ -133,9 +133,15 @@ def inputs(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashab
     """
     kinds: dict[Hashable, str] = {}
     bad = []
+    dtypes, numeric = list(frame.dtypes), set()  # one look per dtype is enough for numbers
     for name, position in parsed.used.items():
+        if dtypes[position] in numeric:
+            kinds[name] = "number"
+            continue
         column = frame.iloc[:, position]
         kind = kinds[name] = kind_of(column)
+        if kind == "number":
+            numeric.add(dtypes[position])
         allowed = kind == "number" or (kind == "levels" and categorical == "dummy")
         if not allowed and not (kind == "other" and name not in parsed.lookups):
             bad.append((frame.columns[position], column, kind))

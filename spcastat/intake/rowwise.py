@@ -67,7 +67,7 @@ def require_rowwise(
                 f"it fails, so that new rows could not be transformed: {error}"
             ) from None
         columns = [place[name] for name in found]
-        expected = matrix[np.ix_(rows, columns)]
+        expected = matrix[rows][:, columns]
         # Rounding depends on how many rows are computed at once, relative to the largest of them.
         slack = 1e-9 * np.abs(expected) + 1e-12 * largest[columns]
         differ = ~(np.abs(alone - expected) <= slack).all(axis=0)
