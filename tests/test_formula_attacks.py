@@ -335,7 +335,7 @@ def fired() -> Iterator[list[int]]:
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 @example("(np.log(a) #'`\n+ (0 if canary() else 0)#`'\n)")
 @example("I('`' + canary() + '`')")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_text_reaches_evaluation_unchecked(fired, text):
     frame = data()
     for formula in (f"~ {text}", f"~ a + I({text})"):
@@ -349,7 +349,7 @@ def test_no_text_reaches_evaluation_unchecked(fired, text):
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_what_is_checked_is_what_is_evaluated(text):
     """The text that a file keeps is read as the very tree that it was written from."""
     try:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from spcastat.errors import FormulaError
 from spcastat.intake import transforms
-from spcastat.intake.expressions import Expression, parts_of
+from spcastat.intake.expressions import Expression, parts_of, shortened
 from spcastat.intake.names import names_in
 from spcastat.intake.safe import (
     FUNCTIONS,
@@ -78,14 +78,14 @@ def value_of(expression: Expression, given: Given) -> Any:
     """
     excess = excess_of(expression)
     if excess is not None:
-        raise FormulaError(f"{expression.text!r} holds {excess}.")
+        raise FormulaError(f"{shortened(expression.text, 120)} holds {excess}.")
     closed = isinstance(given.context, Closed)
     values = {name for name, value in given.context.items() if not callable(value) and value is not np}
     problem = problem_of(
         expression, {*given.data.columns, *values}, strings=True, context=given.context
     )
     if problem is not None and closed:
-        raise FormulaError(f"{expression.text!r} holds {problem}; it is not run.")
+        raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
     read = [given.data[name] for name in names_in(expression).values if name in given.data]
     if problem is None and (closed or all(_is_number_type(column.dtype) for column in read)):
         return _Walk(expression, given).value(expression.tree)
@@ -303,7 +303,7 @@ class _Binder(ast.NodeTransformer):
         if name in self.given.context:
             return self.given.context[name]
         if name in REASONS:
-            raise FormulaError(f"{self.expression.text!r} calls {name!r}{REASONS[name]}.")
+            raise FormulaError(f"{shortened(self.expression.text, 120)} calls {name!r}{REASONS[name]}.")
         own = {"C": transforms.factor, "Q": self.given.data.__getitem__}
         return own.get(name, _formulaic().get(name))
 

@@ -21,7 +21,7 @@ from spcastat.errors import FormulaError, SpcaError
 from spcastat.intake.checks import plural, raise_missing, require_finite
 from spcastat.intake.columntypes import kind_of, refuse
 from spcastat.intake.evaluation import Given, value_of
-from spcastat.intake.expressions import read_expression, shortened
+from spcastat.intake.expressions import cut, read_expression, shortened
 from spcastat.intake.frames import frame_numbers
 from spcastat.intake.names import Names, formula_names, names_in, require_known, without_words
 from spcastat.intake.safe import Closed, require_safe
@@ -262,7 +262,7 @@ def evaluate(
         raise FormulaError(f"formula={shortened(text)} cannot be evaluated: {refused}") from None
     except Exception as failure:
         raise error(
-            f"formula={shortened(text)} cannot be evaluated: {_ANSI.sub('', str(failure))}"
+            f"formula={shortened(text)} cannot be evaluated: {cut(_ANSI.sub('', str(failure)), 1000)}"
         ) from failure
     names = list(made.model_spec.column_names)
     array = np.asarray(made.__wrapped__)
@@ -292,7 +292,8 @@ def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict
         except (UnknownLevels, FormulaError):
             raise
         except Exception as failure:
-            raise ValueError(f"{part.text} fails. [{type(failure).__name__}: {failure}]") from failure
+            reason = f"[{type(failure).__name__}: {failure}]"
+            raise ValueError(f"{cut(part.text, 120)} fails. {reason}") from failure
         known = encodings[part.text][1].get("categories") if part.text in encodings else None
         if known is not None:
             require_levels(values[part.text], known)
@@ -325,7 +326,7 @@ def _require_few_columns(
                 f"it makes more than {MOST_COLUMNS} columns, {columns} of them from "
                 f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
             )
-    require_size(shortened(text, 80)[1:-1], len(data), total, data.size)
+    require_size(text, len(data), total, data.size)
 
 
 def _width(value: Any) -> int:

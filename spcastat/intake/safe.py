@@ -132,7 +132,7 @@ def excess_of(expression: Expression) -> str | None:
     for node in ast.walk(expression.tree):
         if not isinstance(node, ast.BinOp):
             continue
-        text = shortened(expression.show(node), 120) if isinstance(node.op, (ast.Pow, ast.Mult)) else ""
+        text = _shown(expression, node) if isinstance(node.op, (ast.Pow, ast.Mult)) else ""
         if isinstance(node.op, ast.Pow) and not _has_names(node) and not _small_power(node):
             return f"the power {text}; {_POWERS}"
         if isinstance(node.op, ast.Mult):
@@ -175,11 +175,11 @@ def _problems(
             below = [(one, True) for one in (*node.args, *(word.value for word in node.keywords))]
         elif isinstance(node, ast.Attribute):
             if contrast_of(node) is None:
-                yield f"{expression.show(node)!r}, which looks into an object"
+                yield f"{_shown(expression, node)}, which looks into an object"
         elif isinstance(node, ast.Name):
             name = expression.name(node)
             if name not in columns:
-                yield f"the name {name!r}, which is no column{nearest(name, sorted(columns))}"
+                yield f"the name {shortened(name, 120)}, which is no column{nearest(name, sorted(columns))}"
         elif isinstance(node, ast.Constant):
             allowed = (bool, int, float, type(None), str) if strings else (bool, int, float, type(None))
             if not isinstance(node.value, allowed) or (isinstance(node.value, str) and "`" in node.value):
@@ -193,14 +193,14 @@ def _problems(
         elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and isinstance(node.op, OPERATORS):
             sides = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _small_power(node):
-                yield f"the power {shortened(expression.show(node), 120)}; {_POWERS}"
+                yield f"the power {_shown(expression, node)}; {_POWERS}"
             below = [(side, False) for side in sides]
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], OPERATORS):
             below = [(node.left, False), (node.comparators[0], False)]
         elif isinstance(node, (ast.Compare, ast.BoolOp)):
-            yield f"{expression.show(node)!r}; write (1 < a) & (a < 2)"
+            yield f"{_shown(expression, node)}; write (1 < a) & (a < 2)"
         else:
-            yield f"{expression.show(node)!r}"
+            yield f"{_shown(expression, node)}"
         waiting += reversed(below)
 
 
@@ -208,17 +208,17 @@ def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str,
     name = called_name(expression, node.func)
     starred = next((arg for arg in node.args if isinstance(arg, ast.Starred)), None)
     if name is None or _overridden(expression, node.func, context):
-        text = expression.show(node.func)
+        text = cut(expression.show(node.func))
         why = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
         yield f"a call of {text!r}{why}"
     elif starred is not None:
-        yield f"{expression.show(starred)!r}"
+        yield f"{_shown(expression, starred)}"
     elif any(word.arg is None for word in node.keywords):
         yield "'**' before an argument"
     elif name in NUMPY_CALLS and (node.keywords or not _fits(len(node.args), name)):
-        yield f"{expression.show(node)!r}; {takes(name, *NUMPY_CALLS[name])} without names"
+        yield f"{_shown(expression, node)}; {takes(name, *NUMPY_CALLS[name])} without names"
     elif name in {*PLAIN, *OPTIONS} and not node.args:
-        yield f"{expression.show(node)!r} without values"
+        yield f"{_shown(expression, node)} without values"
 
 
 def _fits(count: int, name: str) -> bool:
@@ -257,6 +257,10 @@ def _overridden(expression: Expression, function: ast.expr, context: Mapping[str
         return False
     known = np if name == "np" else getattr(np, name, None)
     return context[name] is not known
+
+
+def _shown(expression: Expression, node: ast.AST) -> str:
+    return shortened(expression.show(node), 120)
 
 
 def _has_names(node: ast.AST) -> bool:

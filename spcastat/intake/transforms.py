@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import FormulaError
+from spcastat.intake.expressions import shortened
 
 #: The number of arguments, by the names of the functions of NumPy that take each row for itself.
 NUMPY = {
@@ -156,8 +157,8 @@ def transformed(
         made = function(values, *given, _state=state, **named)
         if state and learning.weights is not None:
             raise FormulaError(
-                f"{text!r} learns from the rows, and weights were given, which it does not know. Make that "
-                "column in the data frame first, or leave out the weights."
+                f"{_shown(text)} learns from the rows, and weights were given, which it does not know. Make "
+                "that column in the data frame first, or leave out the weights."
             )
     else:
         options = bound(text, OPTIONS[name], given, named)
@@ -172,13 +173,15 @@ def bound(
 ) -> dict[str, Any]:
     """Return arguments by their names; raise TypeError for too many, unknown or repeated ones."""
     if len(given) > len(names):
-        raise TypeError(f"{text} has {len(given) + 1} arguments; at most {len(names) + 1} are allowed")
+        most = len(names) + 1
+        raise TypeError(f"{_shown(text)} has {len(given) + 1} arguments; at most {most} are allowed")
     options = dict(zip(names, given, strict=False))
     for name, value in named.items():
         if name not in names:
-            raise TypeError(f"{text} has an argument {name!r}; allowed are {', '.join(names) or 'none'}")
+            allowed = ", ".join(names) or "none"
+            raise TypeError(f"{_shown(text)} has an argument {name!r}; allowed are {allowed}")
         if name in options:
-            raise TypeError(f"{text} has {name!r} twice")
+            raise TypeError(f"{_shown(text)} has {name!r} twice")
         options[name] = value
     return options
 
@@ -197,9 +200,13 @@ def require_size(text: str, rows: int, columns: int, read: int) -> None:
     allowed = max(NUMBERS, 100 * read)
     if rows * columns > allowed:
         raise FormulaError(
-            f"{text!r} makes {columns} columns of {rows} rows, {rows * columns} numbers; "
+            f"{_shown(text)} makes {columns} columns of {rows} rows, {rows * columns} numbers; "
             f"{allowed} are allowed."
         )
+
+
+def _shown(text: str) -> str:
+    return shortened(text, 120)
 
 
 def _require_moderate(name: str, text: str, values: Any, options: Mapping[str, Any]) -> None:
@@ -207,13 +214,15 @@ def _require_moderate(name: str, text: str, values: Any, options: Mapping[str, A
     counts = {option: options[option] for option in ("degree", "df") if options.get(option) is not None}
     for option, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-            raise FormulaError(f"{text!r} has {option}={value!r}; it must be a whole number of 0 or more.")
+            raise FormulaError(
+                f"{_shown(text)} has {option}={value!r}; it must be a whole number of 0 or more."
+            )
         most = HIGHEST.get(name, LARGEST) if option == "degree" else LARGEST
         if value > most:
-            raise FormulaError(f"{text!r} has {option}={value}; at most {most} is allowed.")
+            raise FormulaError(f"{_shown(text)} has {option}={value}; at most {most} is allowed.")
     knots = options.get("knots")
     if knots is not None and np.size(knots) > LARGEST:
-        raise FormulaError(f"{text!r} has {np.size(knots)} knots; at most {LARGEST} are allowed.")
+        raise FormulaError(f"{_shown(text)} has {np.size(knots)} knots; at most {LARGEST} are allowed.")
     columns = sum(counts.values()) + (0 if knots is None else int(np.size(knots)))
     if not isinstance(values, dict):
         require_size(text, len(values), max(columns, 1), int(np.size(values)))
