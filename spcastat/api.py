@@ -71,7 +71,8 @@ def spca(
         method finds. With neither, 0.9.
     formula : str, optional
         One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. A formula runs as code: do not take one
-        from strangers.
+        from strangers. Its terms take each row for itself, or keep what they have learnt, as ``scale(a)``
+        does; others, such as ranks, are refused. Weights count in what they learn.
     method : str, optional
         A name in :func:`methods`; "bcd-l0" with `card`, "controlled" with `variance`.
     nonneg : bool

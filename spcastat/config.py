@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import numbers
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
@@ -73,8 +75,36 @@ def user_frame() -> FrameType | None:
     return frame
 
 
+#: Who is told instead of Python's warnings, in this thread.
+_told: ContextVar[Callable[[str], None] | None] = ContextVar("_told", default=None)
+
+
+@contextmanager
+def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
+    """Give the text of each warning of the package to a function, once each, in this thread only.
+
+    Python's filters of warnings, which all threads share, stay as they are.
+    """
+    seen: set[str] = set()
+
+    def tell(message: str) -> None:
+        if message not in seen:
+            seen.add(message)
+            to(message)
+
+    before = _told.set(tell)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the user's line, however deep in the package the reason was found."""
+    told = _told.get()
+    if told is not None:
+        told(message)
+        return
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "spcastat":
         level, frame = level + 1, frame.f_back

@@ -156,7 +156,7 @@ def _formula(
         if levels is not None:
             data[name] = _known(data[name].astype(object), name, levels)
     matrix, _, _ = formulas.evaluate(
-        spec.model_spec, data, index, spec.context or {}, str(spec.formula), error
+        spec.model_spec, data, index, {} if spec.context is None else spec.context, str(spec.formula), error
     )
     if matrix.shape[1] != len(spec.columns):
         raise error(

@@ -7,9 +7,7 @@ another worker. dask itself is not needed here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any, Generic
 from uuid import uuid4
 
@@ -23,9 +21,6 @@ from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Block, Pass, Tally
 from spcastat.streams.naming import named
 from spcastat.streams.read import read_block
-
-#: Formulas are evaluated one at a time in a process: that switches filters of warnings, which threads share.
-_FORMULA = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +62,9 @@ class Reading:
         if weights is not None and self.labelled:
             with named(name):
                 weights = read_weights(weights, chunk.index, labelled=True)
-        with nullcontext() if self.spec.model_spec is None else _FORMULA:
-            return read_block(
-                self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
-            )
+        return read_block(
+            self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
+        )
 
 
 @dataclass(frozen=True, eq=False)
