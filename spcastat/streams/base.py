@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from spcastat.errors import NoRowsError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
 from spcastat.intake.checks import plural
 from spcastat.operators import Accumulator, Standardisation
+from spcastat.operators.units import Divided
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -168,3 +170,27 @@ class Stream(ABC):
         V : ndarray of shape (p, k)
         names : pandas.Index of length k
         """
+
+
+class DividedStream(Stream):
+    """The rows of a stream for sums alone, their columns divided by powers of two.
+
+    Parameters
+    ----------
+    stream : Stream
+    exponents : ndarray of int, shape (p,)
+        Column j is divided by 2**exponents[j].
+    """
+
+    def __init__(self, stream: Stream, exponents: np.ndarray):
+        self.stream = stream
+        self.exponents = exponents
+        self.spec, self.title = stream.spec, stream.title
+        self.weighted, self.local = stream.weighted, stream.local
+
+    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+        found = self.stream.reduce(partial(Divided, begin, self.exponents), what)
+        return Pass(found.result.inner, found.tally)
+
+    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
+        return self.stream.scores(standard, V, names)

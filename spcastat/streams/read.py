@@ -17,6 +17,7 @@ from spcastat.intake.columntypes import kind_of, refuse, without_numbers
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
 from spcastat.intake.read import check_options
 from spcastat.intake.replay import replay_table
+from spcastat.intake.sparse import sound
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.streams.base import Block
 from spcastat.streams.naming import named
@@ -144,7 +145,7 @@ def _open(chunk: Any) -> Table:
     ):
         from scipy.sparse import csr_array
 
-        matrix = csr_array(chunk)
+        matrix = csr_array(sound(chunk))
         n, p = matrix.shape
         if p and matrix.has_canonical_format:
             return Table(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
