@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
@@ -16,6 +16,7 @@ from spcastat.intake import Spec
 from spcastat.intake.checks import plural
 from spcastat.operators import Accumulator, Standardisation
 from spcastat.operators.units import Divided
+from spcastat.streams.prints import Print
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -34,12 +35,15 @@ class Tally:
         Rows kept whose weight is not zero.
     weight : float
         The sum of the weights; the number of rows where there are none.
+    prints : dict of int to Print
+        What is kept of each partition of a distributed stream, by its number.
     """
 
     rows: int = 0
     dropped: int = 0
     positive: int = 0
     weight: float = 0.0
+    prints: dict[int, Print] = field(default_factory=dict, compare=False)
 
     def count(self, block: Block) -> None:
         """Count a block."""
@@ -55,6 +59,7 @@ class Tally:
         self.dropped += other.dropped
         self.positive += other.positive
         self.weight += other.weight
+        self.prints |= other.prints
 
     def require_enough(self, title: str) -> None:
         """Raise TooFewRowsError or WeightsError if the rows of the stream `title` have no variance."""
