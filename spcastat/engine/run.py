@@ -103,7 +103,7 @@ def run(
         found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts, aim=aim)
         V = np.zeros((op.p, k))
         V[found.candidates], order = settle(found.sub, found.solution.V, sort)
-        solution = outward(replace(found.solution, V=V), solver.units, op.unit)
+        solution = outward(replace(found.solution, V=V), solver, op.unit)
         return Fit(solution, order, values, tuple(found.optima), found.screening)
     if isinstance(solver, JointSolver):
         tried = starting_loadings(op, vectors, n_init, rng)
@@ -126,7 +126,7 @@ def run(
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     solution = replace(solution, V=V, details=details, candidates=None)
-    return Fit(outward(solution, solver.units, op.unit), order, values, tuple(optima))
+    return Fit(outward(solution, solver, op.unit), order, values, tuple(optima))
 
 
 def _one_by_one(

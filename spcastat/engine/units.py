@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -15,25 +14,27 @@ def inward(solver: S, unit: float) -> S:
     """Return a solver of data over `unit` from one with options in the units of the data."""
     if unit == 1.0:
         return solver
+    powers = dict(solver.units)
     changes = {
-        one.name: _times(getattr(solver, one.name), unit ** -solver.units[one.name])
+        one.name: _times(getattr(solver, one.name), unit ** -powers[one.name])
         for one in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
-        if one.name in solver.units
+        if one.name in powers
     }
     return replace(solver, **changes) if changes else solver  # type: ignore[type-var]
 
 
-def outward(solution: Solution, units: Mapping[str, int], unit: float) -> Solution:
-    """Return a solution with its figures in the units of the data, from one for data over `unit`."""
+def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
+    """Return a solution with its figures in the units of the data, from one of data over `unit`."""
     if unit == 1.0:
         return solution
-    factor = unit ** units.get("objective", 0)
+    powers = dict(solver.units)
+    factor = unit ** powers.get("objective", 0)
     return replace(
         solution,
         objective=solution.objective * factor,
         objectives=solution.objectives * factor,
         details={
-            name: _times(values, unit ** units[name]) if name in units else values
+            name: _times(values, unit ** powers[name]) if name in powers else values
             for name, values in solution.details.items()
         },
     )

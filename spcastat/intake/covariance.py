@@ -189,9 +189,9 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
         ends = f"{values[0] * unit * unit:.4g} (the largest is {values[-1] * unit * unit:.4g})"
         found = f": its smallest eigenvalue is {ends}"
     raise CovarianceError(
-        f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. Matrices "
-        "from pairwise deletion of missing values are often like that, as are rounded ones: compute the "
-        "matrix from complete or imputed rows, or replace it by the nearest semidefinite one."
+        f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
+        "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
+        "the matrix from complete or imputed rows, or replace it by the nearest semidefinite one."
     )
 
 
@@ -204,8 +204,8 @@ def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: f
     i, j = divmod(int(excess.argmax()), len(S))
     covariance, first, second = (float(S[at]) * unit * unit for at in ((i, j), (i, i), (j, j)))
     return (
-        f"; the covariance {covariance:.4g} of {columns[i]!r} and {columns[j]!r} exceeds what their variances "
-        f"{first:.4g} and {second:.4g} allow"
+        f"; the covariance {covariance:.4g} of {columns[i]!r} and {columns[j]!r} exceeds what their "
+        f"variances {first:.4g} and {second:.4g} allow"
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether the arrays of a sparse matrix fit one another: compiled products with others read foreign memory."""
+"""Whether the arrays of a sparse matrix fit one another: products with others read memory of others."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def _require_sound_column(label: Any, held: Any, n: int) -> None:
         lengths = np.asarray(index.blengths, dtype=np.int64)
         low, high = _ends(starts)
         right = low >= 0 and not (lengths < 0).any() and high < max(n, 1)
-        right = right and bool((starts + lengths <= n).all() and (starts[1:] >= (starts + lengths)[:-1]).all())
+        ends = starts + lengths
+        right = right and bool((ends <= n).all() and (starts[1:] >= ends[:-1]).all())
         right = right and int(lengths.sum()) == len(values)
     else:
         places = np.asarray(index.indices)
@@ -63,15 +64,15 @@ def _require_sound_column(label: Any, held: Any, n: int) -> None:
         right = right and len(places) == len(values)
     if not right or index.length != n:
         raise SparseStructureError(
-            f"The sparse column {label!r} is damaged: the positions of its values contradict its length, {n}. "
-            "Make it anew from a dense column, e.g. with pd.arrays.SparseArray(values)."
+            f"The sparse column {label!r} is damaged: the positions of its values contradict its length, "
+            f"{n}. Make it anew from a dense column, e.g. with pd.arrays.SparseArray(values)."
         )
 
 
 def _damaged(data: Any, reason: str) -> SparseStructureError:
     return SparseStructureError(
-        f"The sparse matrix ({data.format.upper()}, shape {tuple(data.shape)}) is damaged: {reason}. Build it "
-        "anew from its entries, e.g. scipy.sparse.coo_array((values, (rows, columns)), shape=shape)."
+        f"The sparse matrix ({data.format.upper()}, shape {tuple(data.shape)}) is damaged: {reason}. Build "
+        "it anew from its entries, e.g. scipy.sparse.coo_array((values, (rows, columns)), shape=shape)."
     )
 
 

@@ -59,7 +59,8 @@ def top(values: np.ndarray, count: int) -> np.ndarray:
 
 def _size(values: np.ndarray) -> np.ndarray:
     """Return the largest absolute value of every column, but for -inf."""
-    return np.asarray(np.maximum(values.max(axis=0), -values.min(axis=0, where=values > -np.inf, initial=np.inf)))
+    smallest = values.min(axis=0, where=values > -np.inf, initial=np.inf)
+    return np.asarray(np.maximum(values.max(axis=0), -smallest))
 
 
 def levelled(V: np.ndarray) -> np.ndarray:

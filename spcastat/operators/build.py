@@ -49,8 +49,8 @@ def prepare(
 
     Notes
     -----
-    Where squares of the rows leave the range of floating-point numbers, the operator is that of a copy that is
-    divided by powers of two, and has a `unit`.
+    Where squares of the rows leave the range of floating-point numbers, the operator is that of a copy that
+    is divided by powers of two, and has a `unit`.
     """
     found = _prepared(X, weights, center, scale, names, keep_rows, partial(largest_of, X))
     if found is None:

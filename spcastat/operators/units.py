@@ -80,10 +80,7 @@ def divided(X: Any, exponents: np.ndarray) -> Any:
     """Return a copy of rows, dense or sparse of shape (n, p), with column j over 2**exponents[j], float64."""
     if not is_sparse(X):
         return np.ldexp(np.asarray(X, dtype=float), -exponents)
-    if X.format == "csr":
-        shift = exponents[X.indices]
-    else:
-        shift = np.repeat(exponents, np.diff(X.indptr))
+    shift = exponents[X.indices] if X.format == "csr" else np.repeat(exponents, np.diff(X.indptr))
     return type(X)((np.ldexp(X.data.astype(float), -shift), X.indices, X.indptr), shape=X.shape)
 
 

@@ -212,8 +212,8 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
         )
     if op.diagonal().any() and variances.max() < np.finfo(float).tiny:
         raise DataError(
-            f"The variances of the data are too small for floating-point numbers (the largest is below "
-            f"{np.finfo(float).tiny:.1g}). Multiply the columns by a constant first, e.g. data / data.abs().max()."
+            "The variances of the data are too small for floating-point numbers (the largest is below "
+            "2e-308). Multiply the columns by a constant first, e.g. data / data.abs().max()."
         )
     if standard is None or standard.scaling == "none":
         return

@@ -40,7 +40,7 @@ class DCPCA(Penalised):
     renormalise: bool = True
     deflation: str = "projection"
 
-    units = {"penalty": 2, "objective": 2}
+    units = (("penalty", 2), ("objective", 2))
 
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         rate = 0.5 * penalty / np.log1p(1.0 / self.epsilon)

@@ -67,7 +67,7 @@ class DSPCA(ComponentSolver):
     max_iter: int = 2000
 
     criterion = "adjusted variance"
-    units = {"penalty": 2, "dual bound": 2, "gap": 2, "objective": 2}
+    units = (("penalty", 2), ("dual bound", 2), ("gap", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         p = view.p
@@ -84,8 +84,8 @@ class DSPCA(ComponentSolver):
             if penalty > largest:
                 size = view.unit**2
                 raise OptionError(
-                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there it "
-                    f"must be in [0, {largest * size:g}], the largest variance that is left."
+                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there "
+                    f"it must be in [0, {largest * size:g}], the largest variance that is left."
                 )
             found = self.relaxed(S, penalty, None)
             return _component(found, leading(found.Z), penalty, {})

@@ -47,7 +47,7 @@ class PathSPCA(ComponentSolver):
     deflation: str = "projection"
 
     criterion = "adjusted variance"
-    units = {"variance": 2, "variance bound": 2, "objective": 2}
+    units = (("variance", 2), ("variance bound", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         card = self.card[progress.done]

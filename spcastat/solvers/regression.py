@@ -112,7 +112,7 @@ class Regression(JointSolver):
         return w, level
 
     def _empty(self, j: int, level: float, largest: float, unit: float) -> OptionError:
-        size = self.factor * unit ** self.units["penalty"]
+        size = self.factor * unit ** dict(self.units)["penalty"]
         return OptionError(
             f"penalty={size * level:g} leaves no loading in component {j + 1}; there it must be in "
             f"[0, {size * largest:g})."
@@ -128,7 +128,7 @@ class Zou(Regression):
 
     factor = 2.0
     criterion = "penalised residual variance |X - XWA'|^2 / (n - 1)"
-    units = {"penalty": 2, "objective": 2}
+    units = (("penalty", 2), ("objective", 2))
 
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
         return op.dot(V)
@@ -162,7 +162,7 @@ class OptimalScoring(Regression):
     factor = 1.0
     criterion = "penalised residual |Y - XW|^2 / 2 of the scoring"
     in_variance_units = False
-    units = {"penalty": 1}
+    units = (("penalty", 1),)
 
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
         SV = op.dot(V)

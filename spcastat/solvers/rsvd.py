@@ -40,7 +40,7 @@ class RSVD(Penalised):
     norm: Literal["l0", "l1", "scad"] = "l1"
     deflation: str = "residual"
 
-    units = {"penalty": 1, "objective": 2}
+    units = (("penalty", 1), ("objective", 2))
 
     def shrink(self, q: np.ndarray, level: float) -> np.ndarray:
         """Return `q` thresholded at `level`."""

@@ -1,8 +1,9 @@
 """Cheap checks that a source gives the same rows in every pass.
 
-Rows that this process walks over are compared bit by bit, through a sum over all numbers that depends on the
-place of each, and not on how the rows are cut into chunks. What workers compute anew may come in another order
-within a partition, or differ in the last digits: of partitions the rows are counted, and their columns added up.
+Rows that this process walks over are compared bit by bit, through a sum over all numbers that depends on
+the place of each, and not on how the rows are cut into chunks. What workers compute anew may come in another
+order within a partition, or differ in the last digits: of partitions the rows are counted, and their columns
+added up.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
 
 
 def _row_sums(values: Any) -> np.ndarray:
-    """Return for every row the sum of the bits of its numbers times a factor for each column, modulo 2**64."""
+    """Return for every row the sum of the bits of its numbers, times a factor of the column, modulo 2**64."""
     factors = _mixed(np.arange(values.shape[1], dtype=np.uint64))
     if not is_sparse(values):
         if values.dtype.itemsize == 8:
@@ -83,7 +84,7 @@ class Trail:
 
 @dataclass(frozen=True, eq=False)
 class Print:
-    """What is kept of a partition: its rows, sums of its columns (or of groups of them), and of their sizes."""
+    """The rows of a partition, and the sums of its columns, or of groups of them, and of absolute values."""
 
     rows: int
     sums: np.ndarray

@@ -1,8 +1,8 @@
 """Sparse matrices whose arrays contradict one another are refused before any product sees them.
 
-A compiled product follows an index wherever it points, so that a fit of such a matrix may end the interpreter.
-That the check refuses is therefore tested without any product after it; whole calls run in a process of their
-own, whose death is a failure and not the end of all tests.
+A compiled product follows an index wherever it points, so that a fit of such a matrix may end the
+interpreter. That the check refuses is therefore tested without any product after it; whole calls run in a
+process of their own, whose death is a failure and not the end of all tests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.streams.read import read_block, spec_of
 
 N, P = 12, 7
-DENSE = np.where(np.random.default_rng(1).random((N, P)) < 0.4, np.random.default_rng(2).normal(size=(N, P)), 0.0)
+RNG = np.random.default_rng(1)
+DENSE = np.where(RNG.random((N, P)) < 0.4, RNG.normal(size=(N, P)), 0.0)
 
 
 def put(name, place, value):
@@ -82,7 +83,7 @@ def test_a_damaged_matrix_is_refused_by_name(what, format, dtype, kind):
 def test_the_message_says_what_is_wrong_and_where():
     with pytest.raises(SparseStructureError, match="indices holds 99 at entry 3; allowed are 0 to 6"):
         sound(damaged("csr", COMPRESSED["index too large"]))
-    with pytest.raises(SparseStructureError, match="indptr falls from -5|indptr falls from 0 to -5 at entry 1"):
+    with pytest.raises(SparseStructureError, match="indptr falls from 0 to -5 at entry 1"):
         sound(damaged("csr", COMPRESSED["pointer negative"]))
 
 
@@ -202,7 +203,7 @@ def test_columns_of_a_sparse_frame():
 def test_chunks_are_checked_too():
     spec = spec_of(sparse.csr_array(DENSE))
     for format in ("csr", "csc"):
-        with pytest.raises(SparseStructureError, match="chunk 3: .*indices holds 99"):
+        with pytest.raises(SparseStructureError, match=r"chunk 3: .*indices holds 99"):
             read_block(spec, damaged(format, COMPRESSED["index too large"]), name="chunk 3")
 
 
@@ -252,7 +253,8 @@ def test_no_call_crashes_or_fits():
 def test_a_large_matrix_is_looked_through_though_its_values_are_not():
     # above COPY_LIMIT values are not read beforehand; an index at the far end must be found all the same
     n = 5_700_000
-    matrix = sparse.csr_array((np.ones(n), np.zeros(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)), (n, 2))
+    places, pointers = np.zeros(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)
+    matrix = sparse.csr_array((np.ones(n), places, pointers), (n, 2))
     matrix.indices[-1] = 2
     with pytest.raises(SparseStructureError, match=f"indices holds 2 at entry {n - 1}"):
         read_data(matrix, defer=True)
