@@ -13,6 +13,7 @@ from spcastat.intake.checks import aligned, vector
 from spcastat.intake.columntypes import require_numbers
 from spcastat.intake.design import Covariance
 from spcastat.intake.frames import array_labels, require_unique
+from spcastat.intake.sparse import require_sound_columns
 from spcastat.kernels.powers import unit_of
 from spcastat.kernels.sparsity import is_sparse
 
@@ -98,6 +99,7 @@ def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
         _require_square(S.shape)
         require_unique(S.columns)
         _require_labels(S)
+        require_sound_columns(S)
         require_numbers(S)
         single = any(str(dtype).lower() in ("float32", "float16") for dtype in S.dtypes)
         raw = S.to_numpy(dtype=np.float64, na_value=np.nan)

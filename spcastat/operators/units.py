@@ -84,22 +84,25 @@ def divided(X: Any, exponents: np.ndarray) -> Any:
     return type(X)((np.ldexp(X.data.astype(float), -shift), X.indices, X.indptr), shape=X.shape)
 
 
-def fits(mean: np.ndarray, squares: np.ndarray, largest: Callable[[np.ndarray], np.ndarray]) -> bool:
+def fits(
+    mean: np.ndarray, squares: np.ndarray, largest: Callable[[np.ndarray], np.ndarray] | None = None
+) -> bool:
     """Return whether means and sums of squares of columns were computed within the floating-point range.
 
     Parameters
     ----------
     mean, squares : ndarray of shape (p,)
-    largest : callable
-        Columns -> their largest absolute values; asked only where no squares are left.
+    largest : callable, optional
+        Columns -> their largest absolute values; asked of columns without mean and squares. Without it these
+        are taken for zeros.
     """
     if not (np.isfinite(mean).all() and (squares <= LARGEST).all()):
         return False
     doubtful = (squares < SMALLEST) & (np.abs(mean) < FAR_FROM_ZERO)
-    if (doubtful & (squares > 0)).any():
+    if (doubtful & ((squares > 0) | (mean != 0))).any():
         return False
     nothing = np.flatnonzero(doubtful)
-    return not (nothing.size and largest(nothing).any())
+    return largest is None or nothing.size == 0 or not largest(nothing).any()
 
 
 def largest_of(X: Any, columns: np.ndarray | None = None) -> np.ndarray:

@@ -150,15 +150,9 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
     tally, sums, rows = found.tally, found.result, stream
     tally.require_enough(stream.title)
     units = None
-    known: list[np.ndarray] = []
-
-    def largest(some: np.ndarray) -> np.ndarray:
-        known.append(stream.reduce(partial(Extremes, p), "largest values").result.largest)
-        return known[0][some]
-
-    if not fits(sums.mean, sums.squares, largest):
-        every = known[0] if known else largest(np.arange(p))
-        units = ColumnUnits.of(every, scale)
+    if not fits(sums.mean, sums.squares):
+        largest = stream.reduce(partial(Extremes, p), "largest values").result.largest
+        units = ColumnUnits.of(largest, scale)
     if units is not None:
         from spcastat.streams.base import DividedStream
 

@@ -258,3 +258,24 @@ def test_a_matrix_near_the_largest_number():
     fit, base = sp.spca_cov(R * 1e307, 2, 4), sp.spca_cov(R, 2, 4)
     np.testing.assert_allclose(fit.loadings, base.loadings, atol=1e-12)
     assert fit.total_variance == pytest.approx(13e307)
+
+
+def test_columns_of_zeros_cost_a_stream_no_further_pass():
+    passes = []
+
+    def source():
+        passes.append(1)
+        return iter([zero[:20], zero[20:]])
+
+    zero = X.copy()
+    zero[:, 5] = 0.0
+    sp.spca(source, 2, 3)
+    assert len(passes) == 2  # one to learn the columns, one for the covariances
+
+
+def test_small_numbers_about_an_exact_zero_are_no_zeros():
+    balanced = np.tile([[1.0, 1.0, 2.0], [1.0, -1.0, 2.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, -3.0]], (5, 1))
+    assert not balanced.mean(axis=0).any()
+    base = sp.spca(balanced, 1, 2, scale=True)
+    for hold in (_rows, _csr):
+        assert np.array_equal(sp.spca(hold(balanced * 2.0**-700), 1, 2, scale=True).loadings, base.loadings)
