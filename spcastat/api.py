@@ -117,8 +117,9 @@ def spca(
     -----
     With chunks the means and covariances are had in one pass, and `scores` are computed chunk by chunk. All
     chunks have the same columns, `weights` go by position over all rows, and a formula has only terms that
-    take each row for itself. Methods that take nothing but data are refused, and with more than 3000
-    variables all but "bcd-l0" with `card`.
+    take each row for itself. Every pass is compared with the first, and a chunk that has changed is an error
+    (the partitions of dask are compared by their numbers of rows and sums of columns). Methods that take
+    nothing but data are refused, and with more than 3000 variables all but "bcd-l0" with `card`.
 
     With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` (1000
     nonzeros at most, and without `nonneg`) is screened: it searches among the variables of largest variance,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,11 +100,13 @@ def spco(
     source = opened.source(True)
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)
-    result = SpcoResult(source, solver, solver.solve(source.op, k))
+    unit = source.op.unit
+    inside = replace(solver, penalty=None if solver.penalty is None else solver.penalty / unit)
+    result = SpcoResult(source, solver, inside.solve(source.op, k).times(unit))
     empty = (result.coordinates == 0).all()
     if empty.any():
         largest = float(
-            np.abs(source.op.forward(source.op.leading(1)[1])).max() / source.op.root_weights.max()
+            np.abs(source.op.forward(source.op.leading(1)[1])).max() / source.op.root_weights.max() * unit
         )
         raise OptionError(
             f"penalty={result.penalty:g} makes every coordinate of {', '.join(empty.index[empty])} zero; "

@@ -12,6 +12,7 @@ import pandas as pd
 from spcastat.config import listed
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.columntypes import require_numbers
+from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.kernels.sparsity import is_sparse
 
 #: Bytes (64 MB) up to which the numbers are copied, so that a fit does not change when the caller later
@@ -69,8 +70,11 @@ def open_table(data: Any) -> Table:
         If the data are not two-dimensional or have no columns.
     ColumnTypeError
         For an array that does not hold real numbers (the columns of frames are not looked at here).
+    SparseStructureError
+        For sparse data with indices out of range, and the like.
     """
     if isinstance(data, pd.DataFrame):
+        require_sound_columns(data)
         table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
     elif is_sparse(data):
         values = _open_sparse(data)
@@ -205,6 +209,7 @@ def _open_sparse(data: Any) -> Any:
             "use data.reshape(1, -1) for one row."
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
+    data = sound(data)
     dtype = np.float32 if data.dtype == np.float32 else np.float64
     from scipy.sparse import csc_array, csr_array
 

@@ -22,9 +22,12 @@ def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
 
 
 def first_max(values: np.ndarray) -> int:
-    """Return the lowest index of `values`, shape (p,), that ties with the largest."""
+    """Return the lowest index of `values`, shape (p,), that ties with the largest.
+
+    A value of -inf is no candidate, and says nothing of the size of the others.
+    """
     largest = values.max()
-    return int(np.argmax(values >= largest - tie_width(largest, np.abs(values).max())))
+    return int(np.argmax(values >= largest - tie_width(largest, _size(values))))
 
 
 def top(values: np.ndarray, count: int) -> np.ndarray:
@@ -34,7 +37,7 @@ def top(values: np.ndarray, count: int) -> np.ndarray:
     ----------
     values : ndarray of shape (p,) or (p, m)
     count : int
-        From 1 to p.
+        From 1 to p; no more than there are values above -inf, which is no candidate.
 
     Returns
     -------
@@ -45,13 +48,19 @@ def top(values: np.ndarray, count: int) -> np.ndarray:
     if count >= p:
         return np.ones(values.shape, dtype=bool)
     lowest = np.partition(values, p - count, axis=0)[p - count]
-    width = tie_width(lowest, np.abs(values).max(axis=0))
+    width = tie_width(lowest, _size(values))
     reached = values >= lowest - width
     if (reached.sum(axis=0) == count).all():
         return reached
     above = values > lowest + width
     tied = reached & ~above
     return above | (tied & (np.cumsum(tied, axis=0) <= count - above.sum(axis=0)))
+
+
+def _size(values: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of every column, but for -inf."""
+    smallest = values.min(axis=0, where=values > -np.inf, initial=np.inf)
+    return np.asarray(np.maximum(values.max(axis=0), -smallest))
 
 
 def levelled(V: np.ndarray) -> np.ndarray:

@@ -34,14 +34,14 @@ def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
         )
     if X is None:
         covariance = read_covariance(S)
-        return Gram(covariance.matrix), covariance.columns
+        return Gram(covariance.matrix).at_unit_size(), covariance.columns
     design = read_data(X)
     _, op = prepare(design.matrix, None, True, False, design.columns)
     if op.total <= 0:
         raise ConstantColumnError(
             "X has no variance: every column is constant, and there is nothing to explain."
         )
-    return op, design.columns
+    return op.at_unit_size(), design.columns
 
 
 def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:

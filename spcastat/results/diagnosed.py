@@ -31,9 +31,9 @@ class Diagnosed(Core):
     def correlations(self) -> pd.DataFrame:
         """Correlations of the variables with the scores, p x k; NaN where one of them does not vary."""
         moments = self._moments
-        sizes = np.outer(moments.variances, np.diag(moments.scores)).clip(min=0.0)
+        sizes = np.sqrt(np.diag(moments.scores).clip(min=0.0)) * np.sqrt(moments.variances)[:, None]
         values = np.full(sizes.shape, np.nan)
-        np.divide(moments.coupling, np.sqrt(sizes), out=values, where=sizes > 0)
+        np.divide(moments.coupling, sizes, out=values, where=sizes > 0)
         return pd.DataFrame(values.clip(-1.0, 1.0), index=self._spec.columns, columns=self.components)
 
     @handed
@@ -65,10 +65,11 @@ class Diagnosed(Core):
 
         For uncorrelated scores the three are equal.
         """
-        coupling = self._moments.coupling
-        parts = numbers.shares(self._moments.scores, coupling.T @ coupling)
+        total = self._moments.total
+        coupling = self._moments.coupling / total
+        parts = numbers.shares(self._moments.scores / total, coupling.T @ coupling)
         columns = dict(zip(("alone", "average", "last"), parts, strict=True))
-        return pd.DataFrame(columns, index=self.components) / self._moments.total
+        return pd.DataFrame(columns, index=self.components)
 
     @property
     def residuals(self) -> pd.DataFrame:
@@ -174,7 +175,8 @@ class Diagnosed(Core):
         if traces is None:
             q = float("nan")
         else:
-            nothing = traces[0] <= numbers.ROUNDING * self._moments.total
-            q = 0.0 if nothing else numbers.q_limit(traces, level)
+            size = self._moments.unit**2
+            nothing = traces[0] <= numbers.ROUNDING * self._moments.total / size
+            q = 0.0 if nothing else numbers.q_limit(traces, level) * size
         t2 = numbers.t2_limit(self._record.effective_n, rank, level)
         return pd.Series({"T2": t2, "Q": q}, name=f"{level:g}")

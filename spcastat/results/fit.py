@@ -121,6 +121,7 @@ class SpcaResult(Described):
         with listening(progress):
             found = certify(self._source.op, self._V, time_limit=limit, max_nodes=nodes)
         table = pd.DataFrame([dataclasses.asdict(one) for one in found], index=self.components)
+        table[["value", "upper_bound", "best_known"]] *= self._source.op.unit**2
         table["support"] = [list(self._spec.columns[one.support]) for one in found]
         return table
 

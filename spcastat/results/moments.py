@@ -25,25 +25,39 @@ class Moments:
     V : ndarray of shape (p, k)
         Unit loadings.
     op : Operator
-        The covariance matrix S.
+        The covariance matrix S, and the unit in which it has it: here its variances become those of the data.
     pca : ndarray of shape (k,)
-        The k leading eigenvalues of S.
+        The k leading eigenvalues of S in that unit.
     """
 
     #: What a file keeps of it.
-    ARRAYS = ("total", "variances", "coupling", "scores", "adjusted", "explained", "pca", "residual_traces")
+    ARRAYS = (
+        "total",
+        "variances",
+        "coupling",
+        "scores",
+        "adjusted",
+        "explained",
+        "pca",
+        "residual_traces",
+        "unit",
+    )
+
+    #: The unit of the residual traces, whose cubes may be no floating-point numbers in that of the data.
+    unit: float = 1.0
 
     def __init__(self, V: np.ndarray, op: Operator | None, pca: np.ndarray):
         self.V = V
         self._op = op
-        self.pca = pca
+        self.unit = 1.0 if op is None else op.unit
+        self.pca = pca * self.unit**2
         self._measures: dict[str, np.ndarray] = {}
 
     @classmethod
     def stored(cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Moments:
         """Return moments that were computed before: the values of ARRAYS, and the measures known then."""
         moments = cls(V, None, arrays["pca"])
-        moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS})
+        moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS if name in arrays})
         moments._measures = dict(measures)
         return moments
 
@@ -63,17 +77,17 @@ class Moments:
     @cached_property
     def total(self) -> float:
         """Trace of S."""
-        return float(self.op.total)
+        return float(self.op.total) * self.unit**2
 
     @cached_property
     def variances(self) -> np.ndarray:
         """Variances of the variables, shape (p,)."""
-        return np.array(self.op.diagonal(), dtype=float)
+        return np.array(self.op.diagonal(), dtype=float) * self.unit**2
 
     @cached_property
     def coupling(self) -> np.ndarray:
         """Covariances S V of variables and scores, shape (p, k)."""
-        return self.op.dot(self.V)
+        return self.op.dot(self.V) * self.unit**2
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -84,12 +98,12 @@ class Moments:
     @cached_property
     def adjusted(self) -> np.ndarray:
         """Adjusted variances, shape (k,)."""
-        return self._basis[0]
+        return self._basis[0] * self.unit**2
 
     @cached_property
     def explained(self) -> np.ndarray:
         """Variance of each variable that regression on all scores explains, shape (p,)."""
-        return np.einsum("ij,ij->i", self._basis[1], self._basis[1])
+        return np.einsum("ij,ij->i", self._basis[1], self._basis[1]) * self.unit**2
 
     @cached_property
     def _basis(self) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +111,8 @@ class Moments:
 
     @cached_property
     def residual_traces(self) -> np.ndarray | None:
-        """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows less their projection on V.
+        """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows over `unit` less their
+        projection on V.
 
         None where the smaller side of the data is larger than LARGEST_ORDER.
         """
@@ -137,7 +152,7 @@ class Moments:
             known = {
                 "adjusted": lambda: np.cumsum(self.adjusted) / self.total,
                 "relative_adjusted": lambda: np.cumsum(self.adjusted) / np.cumsum(self.pca),
-                "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.total,
+                "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.op.total,
                 "rre": lambda: np.sqrt((1.0 - self.measure("pev")).clip(min=0.0)),
             }
             compute = known.get(name, lambda: MEASURES[name](self.V, self.op))

@@ -132,7 +132,11 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         advice=ADVICE[solution.status],
         n_iter=solution.n_iter,
         objective=solution.objective,
-        objective_share=solution.objective / source.op.total if plan.solver.in_variance_units else None,
+        objective_share=(
+            solution.objective / (source.op.total * source.op.unit**2)
+            if plan.solver.in_variance_units
+            else None
+        ),
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
         reached=_reached(solution.objectives, solution.objective),

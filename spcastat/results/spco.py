@@ -69,7 +69,7 @@ class SpcoResult(Carried):
         assert isinstance(op, Rows)
         Z = self.coordinates.to_numpy()
         k = Z.shape[1]
-        weighted = op.root_weights[:, None] * Z
+        weighted = op.root_weights[:, None] * (Z / op.unit)
         dense = op.forward(self._A)
         kept = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
         adjusted = adjusted_variances(self._A, op)
@@ -77,7 +77,7 @@ class SpcoResult(Carried):
             {
                 "nonzero coordinates": np.count_nonzero(Z, axis=0),
                 "share of zeros": (Z == 0).mean(axis=0),
-                "adjusted variance": adjusted,
+                "adjusted variance": adjusted * op.unit**2,
                 "cumulative CPEV": np.cumsum(adjusted) / op.total,
                 "cumulative fit": np.cumsum(kept) / op.total,
                 "cumulative PCA": np.cumsum(op.leading(k)[0].clip(min=0.0)) / op.total,
@@ -99,7 +99,7 @@ class SpcoResult(Carried):
     @property
     def total_variance(self) -> float:
         """The sum of the variances of all variables."""
-        return self._source.op.total
+        return self._source.op.total * self._source.op.unit**2
 
     @property
     def status(self) -> str:

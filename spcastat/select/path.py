@@ -120,7 +120,7 @@ def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
             for _ in range(steps):
                 growth.add(1)
             V, order = settle(op, growth.leading()[1][:, None], sort=False)
-            value = float(adjusted_variances(V, op).sum())
+            value = float(adjusted_variances(V, op).sum()) * op.unit**2
             fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
             advance(1)
     return fits

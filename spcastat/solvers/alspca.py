@@ -60,6 +60,7 @@ class ALSPCA(JointSolver):
 
     criterion = "penalised variance tr(V'SV) - penalty |V|_1"
     in_variance_units = False
+    units = (("penalty", 2), ("objective", 2))
 
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
         problem = _Problem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)

@@ -67,6 +67,7 @@ class DSPCA(ComponentSolver):
     max_iter: int = 2000
 
     criterion = "adjusted variance"
+    units = (("penalty", 2), ("dual bound", 2), ("gap", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         p = view.p
@@ -81,9 +82,10 @@ class DSPCA(ComponentSolver):
         if self.penalty is not None:
             penalty = self.penalty[progress.done]
             if penalty > largest:
+                size = view.unit**2
                 raise OptionError(
-                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must "
-                    f"be in [0, {largest:g}], the largest variance that is left."
+                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there "
+                    f"it must be in [0, {largest * size:g}], the largest variance that is left."
                 )
             found = self.relaxed(S, penalty, None)
             return _component(found, leading(found.Z), penalty, {})

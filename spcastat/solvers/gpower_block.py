@@ -202,7 +202,7 @@ def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
     p, k = size.shape
     kept = top(size, 1)
     if total > k:
-        rest = np.where(kept, -1.0, size).T.ravel()  # one component after another: ties go to the first
+        rest = np.where(kept, -np.inf, size).T.ravel()  # one component after another: ties go to the first
         kept |= top(rest, total - k).reshape(k, p).T
     smallest = size[kept].min()
     below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]

@@ -59,6 +59,7 @@ class NSPCA(JointSolver):
 
     criterion = "tr(V'SV) / 2 - alpha |I - V'V|^2 / 4 - penalty 1'V1"
     in_variance_units = False
+    units = (("penalty", 2), ("objective", 2))
     uses_starts = True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
@@ -73,8 +74,9 @@ class NSPCA(JointSolver):
         empty = np.flatnonzero(~V.any(axis=0))
         if empty.size:
             raise OptionError(
-                f"penalty={beta[empty[0]]:g} leaves no loading in component {empty[0] + 1}; with this alpha "
-                f"it must be below {size:g} there, the largest eigenvalue, and mostly far below."
+                f"penalty={beta[empty[0]] * op.unit**2:g} leaves no loading in component {empty[0] + 1}; "
+                f"with this alpha it must be below {size * op.unit**2:g} there, the largest eigenvalue, and "
+                "mostly far below."
             )
         details: dict[str, list[object]] = {"penalty": [float(one) for one in beta]}
         if self.card is not None:

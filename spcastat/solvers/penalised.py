@@ -96,9 +96,10 @@ class Penalised(ComponentSolver):
             penalty = self.penalty[progress.done]
             run = self.at_penalty(view, start, penalty)
             if not run.v.any():
+                size = view.unit ** dict(self.units).get("penalty", 0)
                 raise OptionError(
-                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must "
-                    f"be in [0, {self.largest_penalty(view, start):g})."
+                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there "
+                    f"it must be in [0, {self.largest_penalty(view, start) * size:g})."
                 )
             return self._component(view, run, {"penalty": run.penalty})
         assert self.card is not None

@@ -82,6 +82,8 @@ class Regression(JointSolver):
             sweep += 1
             for j in range(k):
                 W[:, j], levels[j] = self._loadings(columns, B[:, j], ridge, W[:, j], j)
+                if not W[:, j].any():
+                    raise self._empty(j, float(levels[j]), float(np.abs(B[:, j]).max()), op.unit)
             last, V = V, unit(W)
             SW = op.dot(W)
             converged = bool(np.abs(V - last).max() <= self.tol)
@@ -107,12 +109,14 @@ class Regression(JointSolver):
             w = np.sign(b) * np.maximum(np.abs(b) - level, 0.0)
             if card is not None:
                 w[~top(np.abs(b), card)] = 0.0
-        if not w.any():
-            raise OptionError(
-                f"penalty={self.factor * level:g} leaves no loading in component {j + 1}; there it must be "
-                f"in [0, {self.factor * float(np.abs(b).max()):g})."
-            )
         return w, level
+
+    def _empty(self, j: int, level: float, largest: float, unit: float) -> OptionError:
+        size = self.factor * unit ** dict(self.units)["penalty"]
+        return OptionError(
+            f"penalty={size * level:g} leaves no loading in component {j + 1}; there it must be in "
+            f"[0, {size * largest:g})."
+        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ class Zou(Regression):
 
     factor = 2.0
     criterion = "penalised residual variance |X - XWA'|^2 / (n - 1)"
+    units = (("penalty", 2), ("objective", 2))
 
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
         return op.dot(V)
@@ -157,6 +162,7 @@ class OptimalScoring(Regression):
     factor = 1.0
     criterion = "penalised residual |Y - XW|^2 / 2 of the scoring"
     in_variance_units = False
+    units = (("penalty", 1),)
 
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
         SV = op.dot(V)

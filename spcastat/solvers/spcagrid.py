@@ -66,6 +66,7 @@ class SPCAGrid(ComponentSolver):
     needs = "rows"
     criterion = "squared scales of the scores on the deflated rows, summed over the components"
     in_variance_units = False
+    units = (("penalty", 2), ("robust variance", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)

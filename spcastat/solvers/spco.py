@@ -5,7 +5,7 @@ Dou, Dai, Xu and Zhang, "Sparse unsupervised dimensionality reduction algorithms
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,13 @@ class Coordinates:
     objectives: list[float]
     n_iter: int
     converged: bool
+
+    def times(self, unit: float) -> Coordinates:
+        """Return what was found in the units of the data, from data over `unit`."""
+        values = [value * unit**2 for value in self.objectives]
+        return replace(
+            self, penalty=self.penalty * unit, objective=self.objective * unit**2, objectives=values
+        )
 
 
 @dataclass(frozen=True)

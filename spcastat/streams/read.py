@@ -18,6 +18,7 @@ from spcastat.intake.frames import Table, array_labels, numbers, open_table, req
 from spcastat.intake.read import check_options
 from spcastat.intake.replay import replay_table
 from spcastat.intake.rowwise import TRIED, require_rowwise
+from spcastat.intake.sparse import sound
 from spcastat.intake.terms import Model
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.streams.base import Block
@@ -143,7 +144,7 @@ def _open(chunk: Any) -> Table:
     ):
         from scipy.sparse import csr_array
 
-        matrix = csr_array(chunk)
+        matrix = csr_array(sound(chunk))
         n, p = matrix.shape
         if p and matrix.has_canonical_format:
             return Table(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
