@@ -182,6 +182,8 @@ def require_moments(
     require(_real(total) and total > 0, "its total variance is no positive number")
     for what, right in (*_moments(V, held, total), *_measures(held, measures, total)):
         require(right, what)
+    unit = held.get("unit", 1.0)  # files of the first versions know of none
+    require(_real(unit) and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5, "its unit is no power of two")
     share = record.objective_share
     if share is not None:
         same = abs(share * total - record.objective) <= CLOSE * max(abs(record.objective), total)
@@ -234,12 +236,13 @@ def _measures(
         share = held["explained"].sum() / total
         yield "its least-squares share is another", _near(measures["least_squares"][-1], share, CLOSE)
     if traces is not None:
-        yield "its residuals have no traces", traces.shape == (3,) and bool(traces[0] >= -CLOSE * total)
+        whole = total / held.get("unit", 1.0) ** 2  # the traces are those of the data over `unit`
+        yield "its residuals have no traces", traces.shape == (3,) and bool(traces[0] >= -CLOSE * whole)
         if pev is not None and traces.shape == (3,):
-            yield "its residuals have another trace", _near(traces[0] / total, 1.0 - pev[-1], CLOSE)
+            yield "its residuals have another trace", _near(traces[0] / whole, 1.0 - pev[-1], CLOSE)
             # the eigenvalues are not negative: sum of squares <= squared sum, and so on
-            second, third = traces[1] / total**2, traces[2] / total**3
-            first = traces[0] / total
+            second, third = traces[1] / whole**2, traces[2] / whole**3
+            first = traces[0] / whole
             yield "its residuals have no such squares", bool(-CLOSE <= second <= first**2 + CLOSE)
             yield "its residuals have no such cubes", bool(-CLOSE <= third <= first * second + CLOSE)
 

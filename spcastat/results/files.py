@@ -17,7 +17,6 @@ import pandas as pd
 
 from spcastat import __version__
 from spcastat.errors import FileError, OptionError
-from spcastat.intake import Spec
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.results.archive import Archive, read_archive, write_archive
@@ -144,7 +143,8 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
     require_loadings(V, record)
     standard = _standard(content["standard"], reader)
     require_standard(standard, record)
-    held = {name: _moment(name, content["moments"][name], reader) for name in Moments.ARRAYS}
+    kept = content["moments"]
+    held = {name: _moment(name, kept[name], reader) for name in Moments.ARRAYS if name in kept or name != "unit"}
     given = content["measures"]
     measures = {name: reader.numbers(given[name]) for name in MEASURES if name in given or name in _NEEDED}
     require_moments(V, held, measures, record)
@@ -154,7 +154,6 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
     require(spec.kind in _KINDS, f"its columns are of the kind {spec.kind!r}")
     require(spec.formula == record.formula, "it names two formulas")
     require((spec.kind == "formula") == (spec.formula is not None), "it lacks its formula")
-    _require_formula(spec)
     scores = None
     if content.get("scores") is not None:
         values = reader.numbers(content["scores"]["values"])
@@ -162,18 +161,6 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
     return SpcaResult(V, record, Moments.stored(V, held, measures), spec, standard, scores=scores)
-
-
-def _require_formula(spec: Spec) -> None:
-    """Check that levels are such, and that the states of transforms and factors are by name."""
-    for levels in (spec.inputs or {}).values():
-        require(levels is None or isinstance(levels, tuple), "the levels of a factor are no list")
-        hash(levels)
-    if spec.model_spec is not None:
-        transforms = spec.model_spec.transform_state
-        encodings = spec.model_spec.encoder_state
-        states = [transforms, *transforms.values(), *(state for _, state in encodings.values())]
-        require(all(isinstance(state, dict) for state in states), "a term of its formula has no state")
 
 
 def _record(given: Any) -> Record:
@@ -195,7 +182,7 @@ def _record(given: Any) -> Record:
 
 
 def _moment(name: str, packed: Any, reader: Unpacker) -> Any:
-    if name == "total" or (name == "residual_traces" and packed is None):
+    if name in ("total", "unit") or (name == "residual_traces" and packed is None):
         return reader.value(packed)
     return reader.numbers(packed)
 
