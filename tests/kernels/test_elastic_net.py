@@ -19,7 +19,7 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("unit", [1e-20, 1e-8, 1.0, 1e20])
 def test_the_path_meets_the_optimality_conditions_in_any_unit(unit):
-    # min w'(S + ridge I)w / 2 - b'w + penalty |w|_1: the gradient of the smooth part is -penalty sign(w) where
+    # min w'(S + ridge I)w / 2 - b'w + penalty |w|_1: the smooth part has the gradient -penalty sign(w) where
     # w is not zero, and at most the penalty elsewhere (to the rounding of some twenty steps).
     left = 0
     for seed in range(20):
