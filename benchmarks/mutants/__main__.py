@@ -114,7 +114,7 @@ def tests_of(mutant: Mutant, seen: dict[str, dict[str, Any]]) -> list[str]:
 def tried(mutant: Mutant, tree: Path, work: Path, tests: list[str], limit: float) -> tuple[str, str]:
     """Break the line, run the tests, mend it; returns the outcome and the test that noticed."""
     if not tests:
-        return "survived", "no test enters it"
+        return "not reached", "none of the tests looked at enters it"
     path = tree / "spcastat" / mutant.file
     source = path.read_text(encoding="utf-8")
     names = work / "tests.txt"
@@ -159,11 +159,12 @@ def report(results: dict[str, dict[str, Any]], judged: dict[str, str]) -> str:
     rows = []
     for package in [*packages, "all"]:
         of_it = [r for r in results.values() if package in ("all", r["file"].split("/")[0])]
-        left = sum(r["outcome"] == "survived" for r in of_it)
-        rows.append([package, str(len(of_it)), str(left), f"{100 * left / max(len(of_it), 1):.1f}"])
-    parts = [text_table(["package", "mutants", "survived", "%"], rows)]
+        survived, missed = (sum(r["outcome"] == how for r in of_it) for how in ("survived", "not reached"))
+        share = 100.0 * (survived + missed) / max(len(of_it), 1)
+        rows.append([package, str(len(of_it)), str(survived), str(missed), f"{share:.1f}"])
+    parts = [text_table(["package", "mutants", "survived", "not reached", "both, %"], rows)]
     for key, result in results.items():
-        if result["outcome"] == "survived":
+        if result["outcome"] != "killed":
             why = judged.get(key) or result["by"] or "not looked at yet"
             parts.append(f"{key} ({result['tests']} tests): {why}\n{result['difference']}")
     return "\n\n".join(parts)
