@@ -11,10 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spcastat.kernels.ties import ROUNDING, first_max, tie_width
+from spcastat.kernels.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
 
 #: A pivot below this share of the diagonal makes a variable a combination of those in the model.
 SINGULAR = 1e-11
+#: What would enter below this share of the first penalty is rounding.
+NOTHING = 1e-12
 
 
 class Columns:
@@ -129,8 +131,8 @@ def path(
     """
     p = b.size
     w = np.zeros(p)
-    c = b.astype(float)
-    level = float(np.abs(c).max())
+    c = levelled(b[:, None].astype(float), RELATIVE)[:, 0]
+    level = largest = float(np.abs(c).max())
     if level <= penalty:
         return w, penalty
     rounding = ROUNDING * level
@@ -153,10 +155,9 @@ def path(
         if free.size:
             gap = _entry(c[free], drift[free], level, free == gone, rounding)
             first = gap.min()
-            if first < step:
+            if first < step and level - first > NOTHING * largest:
                 step = first
-                width = float(tie_width(np.array(first), np.array(level)))
-                entering = int(free[np.argmax(gap <= first + width)])
+                entering = int(free[np.argmax(gap <= first + RELATIVE * level)])
         active = model.active
         with np.errstate(divide="ignore", invalid="ignore"):
             until_zero = -w[active] / slope

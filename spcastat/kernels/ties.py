@@ -82,12 +82,16 @@ def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
     V = np.array(V)
     for column in V.T:
         size = np.abs(column)
+        ranked = np.sort(size)
+        width = level * ranked[-1]
+        if ranked[0] > width and (ranked[1:] - ranked[:-1] > width).all():
+            continue
         order = np.argsort(size, kind="stable")
         ranked = size[order]
-        apart = np.diff(ranked) > level * ranked[-1]
+        apart = ranked[1:] - ranked[:-1] > width
         group = np.concatenate([[0], np.cumsum(apart)])
         mean = np.bincount(group, ranked) / np.bincount(group)
-        if ranked[0] <= level * ranked[-1]:
+        if ranked[0] <= width:
             mean[0] = 0.0
         column[order] = np.where(column[order] < 0, -1.0, 1.0) * mean[group] + 0.0  # no -0
     return V
