@@ -9,6 +9,8 @@ from spcastat.kernels.ties import levelled, top
 
 #: Below this share of the largest entry of g, what a threshold leaves is rounding.
 NOTHING = 1e-9
+#: What a threshold found by bisection leaves of entries that are about to vanish, as a share of the largest.
+ENTERING = 1e-6
 #: Entries of a solution closer than this share of the largest entry of g are equal.
 TIED = 1e-12
 #: How close the l1 norm must come to its bound.
@@ -116,6 +118,7 @@ class OrthogonalSoft:
                     best = x
             if high - low <= 1e-12 * high:
                 break
+        best = levelled(best[:, None], ENTERING)[:, 0]
         if np.count_nonzero(best) > card:
             J = np.flatnonzero(top(np.abs(best), card))
             part = OrthogonalSoft(self.Q[J]).threshold(g[J], 0.0)

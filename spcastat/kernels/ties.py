@@ -76,8 +76,8 @@ def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
     """Make absolute values that differ by rounding alone equal in every column of `V`, shape (p, m).
 
     Those that differ from zero by rounding alone become zero. An iteration that shrinks equal entries almost
-    to nothing would otherwise blow up their last bits. Neighbours closer than the share `level` of the largest
-    value of their column are equal.
+    to nothing would otherwise blow up their last bits. Neighbours closer than the share `level` of the
+    largest value of their column are equal.
     """
     V = np.array(V)
     for column in V.T:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.kernels.thresholds import hard, unit
-from spcastat.kernels.ties import first_max, top
+from spcastat.kernels.ties import RELATIVE, first_max, levelled, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 
@@ -103,8 +103,7 @@ class ALSPCA(JointSolver):
                 break
         penalty, (V, n, converged) = best
         V = np.column_stack([hard(V[:, [j]], int(card))[:, 0] for j, card in enumerate(cards)])
-        hits = [bool(hit) for hit in np.count_nonzero(V, axis=0) == cards]
-        extra = {"by penalty": [least == 0] * len(cards), "card hit": hits}
+        extra = {"by penalty": [least == 0] * len(cards)}
         return self._solution(op, V, n, converged, penalty, extra)
 
     def _at_total(self, op: Operator, problem: _Problem, start: np.ndarray, total: int) -> Solution:
@@ -228,6 +227,7 @@ def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
 
 def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Return max w'v - penalty |v|_1 over unit vectors v, a column a problem."""
+    W = levelled(W, RELATIVE)
     V = np.sign(W) * np.maximum(np.abs(W) - penalty, 0.0)
     for j in np.flatnonzero(~V.any(axis=0)):
         i = first_max(np.abs(W[:, j]))
@@ -236,7 +236,7 @@ def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:
 
 
 def _missed(V: np.ndarray, cards: np.ndarray) -> int:
-    """Return by how many nonzeros all components together miss theirs; too few count more than all too many."""
+    """Return how many nonzeros all components miss or exceed; one too few is worse than any excess."""
     away = np.count_nonzero(V, axis=0) - cards
     return int(np.where(away < 0, -away * V.size, away).sum())
 

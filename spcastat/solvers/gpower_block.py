@@ -115,8 +115,6 @@ class GPowerBlock(JointSolver):
         details: dict[str, Any] = {"penalty": [float(one) for one in run.penalty]}
         if self.penalty is None:
             details["by penalty"] = [searched] * k
-        if self.card is not None:
-            details["card hit"] = [np.count_nonzero(w) == card for w, card in zip(W.T, self.card, strict=True)]
         if self.total is not None:
             details["total hit"] = [int(np.count_nonzero(W)) == self.total] * k
         return Solution(W, status, run.n_iter + steps, value, np.array([value]), details)

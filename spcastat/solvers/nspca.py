@@ -26,6 +26,8 @@ FULL_SWEEP = 10
 KEPT_ORDER = 4000
 #: The fit that is only there to be cut to a cardinality need not settle further than this.
 ROUGH = 1e-6
+#: Slopes and curvatures below this share of variance and alpha are rounding.
+ROUNDED = 1e-13
 #: How often components with too few nonzeros may take up what others gave up.
 ROUNDS = 10
 
@@ -81,8 +83,6 @@ class NSPCA(JointSolver):
                 f"it must be below {size:g} there, the largest eigenvalue, and mostly far below."
             )
         details: dict[str, list[object]] = {"penalty": [float(one) for one in beta]}
-        if self.card is not None:
-            details["card hit"] = [np.count_nonzero(V[:, j]) == self.card[j] for j in range(k)]
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
 
     def _run(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
@@ -92,7 +92,7 @@ class NSPCA(JointSolver):
         for one in (order, order[::-1]):
             ascent.order = one
             runs.append(self._climbed(ascent, start))
-            if self.card is None or (np.count_nonzero(runs[-1][0], axis=0) >= np.minimum(self.card, len(start))).all():
+            if self.card is None or (np.count_nonzero(runs[-1][0], axis=0) >= self.card).all():
                 break
         nonzeros = np.array([np.count_nonzero(run[0]) for run in runs])
         best = [run for run, most in zip(runs, nonzeros == nonzeros.max(), strict=True) if most]
@@ -170,7 +170,8 @@ class _Ascent:
             c2 = variance + alpha * (1.0 - (diagonal - old * old) - others)
             cross = float(C[s] @ v) - diagonal * old - old * others
             c1 = float(G[s, r]) - variance * old - alpha * cross - float(self.beta[s])
-            new = best_root(alpha, c2, c1)
+            least = ROUNDED * (variance + alpha)  # of which the cube root would make a loading
+            new = best_root(alpha, c2 if abs(c2) > least else 0.0, c1 if abs(c1) > least else 0.0)
             if new != old:
                 step = new - old
                 C[s] += step * v

@@ -99,8 +99,6 @@ class Regression(JointSolver):
         penalties = self.factor * levels
         value = self.value(op.total, W, SW, B, ridge) + float(penalties @ np.abs(W).sum(axis=0))
         details = {"penalty": [float(penalty) for penalty in penalties]}
-        if self.card is not None:
-            details["card hit"] = [np.count_nonzero(V[:, j]) == self.card[j] for j in range(k)]
         return Solution(V, "converged" if converged else "max_iter", sweep, value, np.array([value]), details)
 
     def _loadings(

@@ -75,7 +75,7 @@ class SPCAGrid(ComponentSolver):
         assert self.card is not None
         card = self.card[progress.done]
         found, hit = _by_card(search, card)
-        return self._finish(view, search, found, {"by penalty": hit, "card hit": found.card == card})
+        return self._finish(view, search, found, {"by penalty": hit})
 
     def _finish(self, view: Rows, search: _Search, found: _Found, details: dict[str, object]) -> Component:
         details = {"penalty": found.penalty, **details, "robust variance": found.variance}

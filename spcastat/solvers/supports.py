@@ -14,8 +14,8 @@ from spcastat.operators import GRAM_ORDER, Gram, Operator
 
 #: Quasi-Newton steps, at most.
 STEPS = 500
-#: Up to so many nonzeros, so many Newton steps end the climb, with differences over such steps; curvatures below
-#: this share of the largest are rounding.
+#: Up to so many nonzeros, so many Newton steps end the climb, with differences over such steps; curvatures
+#: below this share of the largest are rounding.
 NEWTON_ORDER, NEWTON_STEPS, STEP, FLAT = 200, 3, 1e-4, 1e-7
 #: Below this share of the largest eigenvalue of V'V columns depend on one another: they stay as they are.
 DEPENDENT = 1e-10
@@ -92,8 +92,8 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
 def _newton(negative: Function, x: np.ndarray) -> np.ndarray:
     """Return a point of smaller slope than `x`, where values differ by rounding alone.
 
-    The Hessian is had from differences of the gradient. Directions that change nothing, such as the lengths of
-    the columns, are left alone.
+    The Hessian is had from differences of the gradient. Directions that change nothing, such as the lengths
+    of the columns, are left alone.
     """
     slope = negative(x)[1]
     for _ in range(NEWTON_STEPS):

@@ -94,5 +94,6 @@ class Rotate(Threshold):
         if V.shape[1] > 1:
             from statsmodels.multivariate.factor_rotation import rotate_factors
 
-            V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
+            with np.errstate(divide="ignore"):  # it takes the logarithm of a gradient, which may be zero
+                V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
         return V[:, ranked(np.diag(op.products(V)))]
