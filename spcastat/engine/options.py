@@ -118,6 +118,7 @@ def _rotation(value: Any, k: int, p: int) -> str:
 #: option -> function (value, k, p) -> the checked value that the solver gets.
 CHECKS: dict[str, Check] = {
     "card": cardinalities,
+    "total": lambda value, k, p: whole_number("total", value, k, k * p, CardinalityError),
     "t": _numbers("t", 1.0, lambda p: float(np.sqrt(p))),
     "penalty": _numbers("penalty", 0.0, lambda p: np.inf),
     "threshold": _numbers("threshold", 0.0, lambda p: 1.0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,8 +103,9 @@ def run(
         found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts, aim=aim)
         V = np.zeros((op.p, k))
         V[found.candidates], order = settle(found.sub, found.solution.V, sort)
-        solution = outward(replace(found.solution, V=V), solver, op.unit)
-        return Fit(solution, order, values, tuple(found.optima), found.screening)
+        details = _with_hits(solver, found.solution.details, V, order)
+        whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
+        return Fit(whole, order, values, tuple(found.optima), found.screening)
     if isinstance(solver, JointSolver):
         tried = starting_loadings(op, vectors, n_init, rng)
         if starts is not None and solver.uses_starts:
@@ -125,8 +126,22 @@ def run(
             solution, optima = thinned(op, solution, aim, goal, rng)
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
+    details = _with_hits(solver, details, V, order)
     solution = replace(solution, V=V, details=details, candidates=None)
     return Fit(outward(solution, solver, op.unit), order, values, tuple(optima))
+
+
+def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:
+    """Return the details with "card hit": whether each component has the nonzeros that were asked for.
+
+    Counted here, on the loadings that are handed out, for every method that takes a cardinality. Where a
+    method has no other details it is left out as long as it is true.
+    """
+    card = getattr(solver, "card", None)
+    if card is None:
+        return details
+    hits = [bool(hit) for hit in np.count_nonzero(V, axis=0) == np.array(card)[order]]
+    return {**details, "card hit": hits} if details or not all(hits) else details
 
 
 def _one_by_one(

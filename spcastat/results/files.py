@@ -144,7 +144,8 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> SpcaResult:
     standard = _standard(content["standard"], reader)
     require_standard(standard, record)
     kept = content["moments"]
-    held = {name: _moment(name, kept[name], reader) for name in Moments.ARRAYS if name in kept or name != "unit"}
+    names = [name for name in Moments.ARRAYS if name in kept or name != "unit"]
+    held = {name: _moment(name, kept[name], reader) for name in names}
     given = content["measures"]
     measures = {name: reader.numbers(given[name]) for name in MEASURES if name in given or name in _NEEDED}
     require_moments(V, held, measures, record)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import ranked
 from spcastat.operators import Rows
 
 
@@ -127,5 +128,4 @@ def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
 
 
 def _by_variance(op: Rows, A: np.ndarray) -> np.ndarray:
-    spread = np.diag(op.products(unit(A)))
-    return np.argsort(-np.round(spread / spread.max(), 10), kind="stable")
+    return ranked(np.diag(op.products(unit(A))))
