@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spcastat.config import listed, warn, whole_number
-from spcastat.engine import Plan, choose_method, make_plan, run
-from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
+from spcastat.config import LARGEST_SEED, flag, generator, listed, warn, whole_number
+from spcastat.engine import MOST_STARTS, Plan, choose_method, make_plan, require_components, run
+from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError
 from spcastat.intake import looks_like_covariance
 from spcastat.progress import listening
 from spcastat.results import SpcaResult, call_text
@@ -155,9 +155,9 @@ def spca(
             )
         given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
         plan = make_plan(k, opened.p, method, order, given)
-        generator = _generator(rng)
+        draws = generator(rng)
         source = opened.source(plan.solver.needs == "rows")
-        fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
+        fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=draws, sort=plan.sort, aim=plan.aim)
         again = _again(spca, data, {**call, "context": opened.context})
         return _finish(SpcaResult.of(source, plan, fit, again, call_text(spca, call)))
 
@@ -213,7 +213,7 @@ def spca_cov(
         _need_no_rows(plan)
         source = opened.source(False)
         fit = run(
-            source.op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort, aim=plan.aim
+            source.op, plan.solver, k, n_init=plan.n_init, rng=generator(rng), sort=plan.sort, aim=plan.aim
         )
         return _finish(SpcaResult.of(source, plan, fit, _again(spca_cov, S, call), call_text(spca_cov, call)))
 
@@ -282,12 +282,15 @@ def spca_path(
 
     with listening(progress):
         k = whole_number("k", k, 1, error=ComponentsError)
-        if covariance is None:
+        if covariance is not None:
+            covariance = flag("covariance", covariance)
+        else:
             covariance = options.get("formula") is None and looks_like_covariance(data)
         function, reader = (spca_cov, open_covariance) if covariance else (spca, open_rows)
         about = inspect.signature(reader).parameters
         described = {name: options.pop(name) for name in list(options) if name in about}
         opened = reader(data, **described)
+        require_components(k, opened.p)
         keys, wanted = path_cards(cards, k, opened.p)
         given = _given(wanted[-1], options.pop("variance", None), nonneg, n_init, tol, max_iter, options)
         plan = make_plan(k, opened.p, method, order, given)
@@ -331,26 +334,15 @@ def _given(
     given = {name: value for name, value in {**named, **options}.items() if value is not None}
     if not isinstance(nonneg, (bool, np.bool_)) or nonneg:
         given["nonneg"] = nonneg
-    if whole_number("n_init", n_init, 1) > 1:
+    if whole_number("n_init", n_init, 1, MOST_STARTS) > 1:
         given["n_init"] = n_init
     return given
-
-
-def _generator(rng: Any) -> np.random.Generator:
-    if isinstance(rng, bool):
-        raise OptionError(f"rng={rng!r} was given; it must be None, a whole number or a numpy Generator.")
-    try:
-        return np.random.default_rng(0 if rng is None else rng)
-    except (TypeError, ValueError) as error:
-        raise OptionError(
-            f"rng={rng!r} was given; it must be None, a whole number of 0 or more, or a numpy Generator."
-        ) from error
 
 
 def _seed(rng: Any) -> int:
     if rng is None:
         return 0
-    return whole_number("rng", rng, 0)
+    return whole_number("rng", rng, 0, LARGEST_SEED - 1)
 
 
 def _need_no_rows(plan: Plan) -> None:

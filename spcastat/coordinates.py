@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.config import real_number, warn, whole_number
+from spcastat.engine import require_components
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
 from spcastat.operators import Rows
 from spcastat.results.opening import open_rows
@@ -96,6 +97,7 @@ def spco(
         center=center,
         scale=scale,
     )
+    require_components(k, opened.p)
     source = opened.source(True)
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from spcastat.config import listed, nearest, one_of
+from spcastat.config import counted, listed, nearest, one_of, shown
 from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS
-from spcastat.errors import MethodError, OptionError, UnknownOptionError
+from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.solvers import CONTROLS, SOLVERS, JointSolver, Method, Solver
 
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
@@ -79,6 +79,16 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     return SOLVERS[{"card": "bcd-l0", "t": "bcd-l1"}.get("".join(controls), "controlled")]
 
 
+def require_components(k: int, p: int) -> None:
+    """Raise ComponentsError for more components than variables, before anything is made for each of them."""
+    if k > p:
+        raise ComponentsError(
+            f"k={shown(k)} was given, but the data have rank {p} at most, the number of variables; ask for "
+            "at "
+            f"most {counted(p, 'component')}."
+        )
+
+
 def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapping[str, Any]) -> Plan:
     """Check the options of a call and build its solver.
 
@@ -92,12 +102,15 @@ def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapp
 
     Raises
     ------
+    ComponentsError
+        For more components than variables.
     UnknownOptionError
         For an option that the method does not have; the message names the methods that have it.
     OptionError
         For a value that is not allowed.
     """
     chosen = choose_method(method, given)
+    require_components(k, p)
     options = dict(given)
     for name in options:
         if name not in chosen.options:
@@ -151,8 +164,9 @@ def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
     ):
         if value != needed:
             raise OptionError(
-                f"screen={aim.screen!r} was given with {name}={value!r}; variables can be screened with "
-                f"{name}={needed!r} only. Leave out one of them."
+                f"screen={shown(aim.screen)} was given with {name}={shown(value)}; variables can be screened "
+                "with "
+                f"{name}={shown(needed)} only. Leave out one of them."
             )
     if aim.screen is not True and int(aim.screen or 0) < max(checked["card"]):
         raise OptionError(
@@ -165,9 +179,11 @@ def _no_such_option(name: str, method: Method) -> str:
     owners = [other.name for other in SOLVERS.values() if name in other.options]
     has: Sequence[str] = method.options
     if owners:
-        return f"method={method.name!r} has no option {name!r}; methods that have it: {listed(owners, 30)}."
+        return (
+            f"method={method.name!r} has no option {shown(name)}; methods that have it: {listed(owners, 30)}."
+        )
     known = sorted({option for other in SOLVERS.values() for option in other.options} | ARGUMENTS)
     return (
-        f"{name!r} is not an option of any method; method={method.name!r} has "
+        f"{shown(name)} is not an option of any method; method={method.name!r} has "
         f"{listed(has, 30) or 'none'}.{nearest(name, known)}"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, whole_number
+from spcastat.config import listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
 from spcastat.intake.checks import aligned, vector
 from spcastat.intake.columntypes import require_numbers
@@ -140,15 +140,16 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float) -> np.ndarr
     if not np.isfinite(raw).all():
         i, j = np.argwhere(~np.isfinite(raw))[0]
         raise CovarianceError(
-            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row {columns[i]!r}, "
-            f"column {columns[j]!r}. All must be finite: leave out variables without variance or data."
+            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row "
+            f"{shown(columns[i])}, "
+            f"column {shown(columns[j])}. All must be finite: leave out variables without variance or data."
         )
     gap = np.abs(raw - raw.T)
     worst = float(gap.max())
     if worst > tolerance * float(np.abs(raw).max()):
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
-            f"The matrix is not symmetric: the entries for {columns[i]!r} and {columns[j]!r} are "
+            f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
             f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
             "triangle is filled, copy it to the other."
         )
@@ -159,7 +160,9 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float) ->
     largest = float(np.abs(S).max())
     if np.diag(S).min() < -tolerance * largest:
         j = int(np.diag(S).argmin())
-        raise CovarianceError(f"The variance of {columns[j]!r} is {S[j, j]:g}; variances cannot be negative.")
+        raise CovarianceError(
+            f"The variance of {shown(columns[j])} is {S[j, j]:g}; variances cannot be negative."
+        )
     # The largest diagonal entry is at most the largest eigenvalue: success here settles the question.
     shifted = S.copy()
     shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= EIGEN_LIMIT else largest)
@@ -189,7 +192,8 @@ def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float) -> str:
         return ""
     i, j = divmod(int(excess.argmax()), len(S))
     return (
-        f"; the covariance {S[i, j]:.4g} of {columns[i]!r} and {columns[j]!r} exceeds what their variances "
+        f"; the covariance {S[i, j]:.4g} of {shown(columns[i])} and {shown(columns[j])} exceeds what their "
+        "variances "
         f"{S[i, i]:.4g} and {S[j, j]:.4g} allow"
     )
 

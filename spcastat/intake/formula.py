@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, shown
 from spcastat.errors import FormulaError, SpcaError
 from spcastat.intake.checks import plural, raise_missing, require_finite
 from spcastat.intake.columntypes import kind_of, refuse
@@ -72,7 +72,7 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any]) -> Parsed
         If labels look alike in a formula, or an expression is also the name of a column.
     """
     if not isinstance(formula, str):
-        raise FormulaError(f"formula={formula!r} was given; it must be text such as '~ a + b + log(c)'.")
+        raise FormulaError(f"formula={shown(formula)} was given; it must be text such as '~ a + b + log(c)'.")
     from formulaic import Formula, SimpleFormula
 
     names = formula_names(columns)
@@ -136,10 +136,17 @@ def _tokens(worded: str, formula: str) -> list[tuple[str, Names]]:
     return found
 
 
+def _printable(reason: str) -> str:
+    """Return a message of a parser, which may hold all of the formula, with no more than 300 characters."""
+    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in reason)
+    return plain if len(plain) <= 300 else plain[:300] + " ..."
+
+
 def _unreadable(formula: str, error: Exception) -> FormulaError:
     reason = " ".join(_ANSI.sub("", str(error)).replace("⧛", ">>").replace("⧚", "<<").split())
     return FormulaError(
-        f"formula={formula!r} cannot be read: {reason} A formula looks like '~ a + b + log(c)' or '~ . - id'."
+        f"formula={shown(formula)} cannot be read: {_printable(reason)} A formula looks like '~ a + b + "
+        "log(c)' or '~ . - id'."
     )
 
 

@@ -257,7 +257,8 @@ def _column(series: Any) -> Any:
 
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
-        plain = series.null_count() == 0 and not dtype.is_decimal()
+        wide = dtype in (nw.Int128, nw.UInt128)  # which NumPy does not have
+        plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:
         return pd.Categorical(series.to_list(), categories=getattr(dtype, "categories", None))

@@ -174,7 +174,8 @@ def _known(column: pd.Series, name: str, levels: tuple[Any, ...]) -> pd.Series:
 def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
     """Return the positions of the wanted labels in `columns`."""
     wanted = list(wanted)
-    needed = columns[columns.isin(wanted)]
+    asked = set(wanted)
+    needed = pd.Index([label for label in columns if label in asked], tupleize_cols=False)
     twice = needed[needed.duplicated()].unique()
     if len(twice):
         raise DuplicateNamesError(

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of
+from spcastat.config import one_of, shown
 from spcastat.errors import NoRowsError, OptionError, ShapeError
 from spcastat.intake import Spec, replay
+from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.progress import listening
@@ -267,12 +268,14 @@ class Core:
             Where `path` is the source of the rows itself, or no path, or pyarrow is not installed.
         """
         path = file_path(path)
+        one_of("na", na, ("raise", "drop"))
         source = None if self._source is None else self._source.stream
         if new is not None:
             source = open_stream(new, spec=self._spec, na=na)
         if source is not None and source.holds(path):
             raise OptionError(
-                f"path={str(path)!r} was given, which is where {source.title} is read from; give another."
+                f"path={shown(str(path))} was given, which is where {source.title} is read from; give "
+                "another."
             )
         if new is None:
             scores = self.scores
@@ -293,16 +296,7 @@ class Core:
         scores : array-like of shape (n, k)
         """
         standard = self._need_centre("inverse_transform()")
-        T = np.asarray(scores)
-        if T.dtype.kind not in "biuf" or not np.isfinite(T).all():
-            raise ShapeError(
-                f"scores holds values of type {T.dtype}, or missing or infinite ones; scores are finite real "
-                "numbers."
-            )
-        T = T.astype(float)
-        k = self._V.shape[1]
-        if T.ndim != 2 or T.shape[1] != k:
-            raise ShapeError(f"scores has shape {T.shape}; it must have {k} columns, one a component.")
+        T = rows_of(scores, "scores", self._V.shape[1])
         if isinstance(scores, pd.DataFrame) and list(scores.columns) != list(self.components):
             raise ShapeError(
                 f"scores has the columns {list(scores.columns)}; they must be {list(self.components)} in "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import real_number
+from spcastat.config import one_of, real_number
 from spcastat.errors import DataError
 from spcastat.intake import replay
 from spcastat.kernels.sparsity import is_sparse
@@ -110,6 +110,12 @@ class Diagnosed(Core):
     def _distances_of(self, matrix: Any, index: Any) -> pd.DataFrame:
         standard = self._need_centre("diagnostics()")
         t2, q = numbers.distances(matrix, standard, self._V, self._moments.scores)
+        if not (np.isfinite(t2).all() and np.isfinite(q).all()):
+            raise DataError(
+                "T2 or Q of some rows are too large for floating-point numbers (beyond 1e308): these rows "
+                "are "
+                "not in the units of the fit."
+            )
         return pd.DataFrame({"T2": t2, "Q": q}, index=index)
 
     @property
@@ -139,6 +145,7 @@ class Diagnosed(Core):
             Rows as for `transform`.
         na : {"raise", "drop"}
         """
+        one_of("na", na, ("raise", "drop"))
         if new is None:
             return self._distances.copy()
         self._need_centre("diagnostics()")

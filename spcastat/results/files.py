@@ -19,10 +19,11 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import flag
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
-from spcastat.results.disk import file_path, write_file
+from spcastat.results.disk import as_path, file_path, write_file
 from spcastat.results.fit import SpcaResult
 from spcastat.results.moments import Moments
 from spcastat.results.packing import Packer, Unpacker
@@ -40,12 +41,14 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 
 def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = None) -> None:
     """Write a fit to a file; see :meth:`spcastat.results.SpcaResult.save`."""
+    if scores is not None:
+        scores = flag("scores", scores)
     streamed = fit._source is not None and fit._source.stream is not None
     if scores and streamed and fit._kept_scores is None:
         local = fit._source is not None and fit._source.stream is not None and fit._source.stream.local
         write = "fit.transform_to(path)" if local else "fit.scores.to_parquet(folder)"
         raise OptionError(
-            f"scores={scores!r} was given, and the scores of {fit._record.title_of_data} are never all in "
+            f"scores=True was given, and the scores of {fit._record.title_of_data} are never all in "
             f"memory: write them with {write}, and save the fit without them."
         )
     if scores is None:
@@ -94,7 +97,7 @@ def load(path: str | os.PathLike[str]) -> SpcaResult:
     FileError
         Where there is no such file, or it is not one of these, damaged, cut off, or of a newer version.
     """
-    where = Path(path)
+    where = as_path(path)
     content, arrays = _read(where)
     reader = Unpacker(arrays)
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import listed, nearest
+from spcastat.config import elements, is_whole, listed, nearest, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES
 from spcastat.results.fit import SpcaResult
@@ -43,11 +43,11 @@ class SpcaPath(Summary):
         super().__init__(_document(self.table, next(iter(fits.values()))), {"path": self.table})
 
     def __getitem__(self, card: Any) -> SpcaResult:
-        key = tuple(card) if isinstance(card, Sequence) and not isinstance(card, str) else card
-        if key not in self.fits:
+        key = tuple(elements(card, len(self))) if isinstance(card, (list, tuple)) else card
+        if not all(map(is_whole, key if isinstance(key, tuple) else [key])) or key not in self.fits:
             raise CardinalityError(
-                f"The path has no fit with card={card!r}; it has {listed(self.fits, 20)}."
-                f"{nearest(key, self.fits)}"
+                f"The path has no fit with card={shown(card)}; it has {listed(self.fits, 20)}."
+                f"{nearest(shown(key), self.fits)}"
             )
         return self.fits[key]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import ShapeError
 from spcastat.intake import replay
+from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.results.source import Source
@@ -137,10 +137,7 @@ class SpcoResult:
 
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
         """Return the rows Z A', in the units of the data, that coordinates of shape (n, k) stand for."""
-        Z = np.array(coordinates, dtype=float)
-        k = self._A.shape[1]
-        if Z.ndim != 2 or Z.shape[1] != k:
-            raise ShapeError(f"coordinates has shape {Z.shape}; it must have {k} columns, one a component.")
+        Z = rows_of(coordinates, "coordinates", self._A.shape[1])
         assert self._source.standard is not None
         index = coordinates.index if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(

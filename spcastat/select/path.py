@@ -6,12 +6,12 @@ He, Monteiro and Park (2010), Figure 1, draw the variance of such a path against
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from spcastat.config import whole_number
+from spcastat.config import elements, is_single, whole_number
 from spcastat.engine import Fit, Plan, run
 from spcastat.engine.options import cardinalities
 from spcastat.engine.order import settle
@@ -27,6 +27,8 @@ Cards = tuple[int, ...]
 
 #: Cardinalities of the default grid beyond the tenth, at most.
 GRID = 20
+#: Fits of one path, at most.
+MOST_FITS = 10_000
 
 
 def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
@@ -46,12 +48,14 @@ def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
     if cards is None:
         further = np.geomspace(10, max(p, 10), GRID).round().astype(int).tolist()
         cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p)})
-    elif isinstance(cards, str) or not isinstance(cards, Iterable):
+    elif is_single(cards):
         cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
+    elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
+        raise CardinalityError(f"cards has more than {MOST_FITS} values; give fewer.")
     found: dict[Any, Cards] = {}
-    for card in list(cards):
+    for card in cards:
         wanted = cardinalities(card, k, p)
-        found[int(card) if np.ndim(card) == 0 else wanted] = wanted
+        found[wanted[0] if is_single(card) and not isinstance(card, Mapping) else wanted] = wanted
     if not found:
         raise CardinalityError("cards is empty; give one cardinality or more.")
     if len({isinstance(key, tuple) for key in found}) > 1:
