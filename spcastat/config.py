@@ -76,14 +76,9 @@ def listed(names: Iterable[object], limit: int = 8) -> str:
     return ", ".join(map(shown, names[:limit])) + (f" and {rest} more" if rest > 0 else "")
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return ``"1 row"`` or ``"2 rows"``; `plural` where it is not made by an s."""
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
-
-
-def article(noun: str) -> str:
-    """Return a noun with its article, as in "an array" and "a list"."""
-    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+def plural(count: int, noun: str, several: str = "") -> str:
+    """Return ``"1 row"`` or ``"2 rows"``; `several` where it is not made by an s."""
+    return f"{count} {noun if count == 1 else several or noun + 's'}"
 
 
 def one_of(option: str, value: object, allowed: Iterable[str], error: type[OptionError] = OptionError) -> str:
@@ -210,9 +205,9 @@ def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError
 def _count(value: Any, begun: list[Any]) -> str:
     """Return how many values there are, of which the first, or all, have been taken."""
     try:
-        return counted(len(value), "value")
+        return plural(len(value), "value")
     except Exception:  # an iterator, or a sparse array
-        return f"{'at least ' * bool(begun)}{counted(len(begun), 'value')}"
+        return f"{'at least ' * bool(begun)}{plural(len(begun), 'value')}"
 
 
 def user_frame() -> FrameType | None:

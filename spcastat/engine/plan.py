@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from spcastat.config import counted, listed, nearest, one_of, shown
+from spcastat.config import listed, one_of, plural, shown
 from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
@@ -14,19 +14,6 @@ from spcastat.solvers import CONTROLS, SOLVERS, JointSolver, Method, Solver
 
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
 DEFAULT_VARIANCE = 0.9
-#: Arguments of a call that are no options of a method, for hints at misspelt names.
-ARGUMENTS = {
-    "formula",
-    "method",
-    "center",
-    "scale",
-    "weights",
-    "na",
-    "rng",
-    "order",
-    "context",
-    "categorical",
-}
 #: Options that belong to the choice between fits.
 AIM = tuple(one.name for one in fields(Aim))
 
@@ -74,6 +61,11 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         raise OptionError(
             f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
         )
+    if method == "spco" and isinstance(method, str):
+        raise MethodError(
+            "method='spco' was given, and sparse principal coordinates have a function of their own: use "
+            "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
+        )
     if method is not None:
         return SOLVERS[one_of("method", method, SOLVERS, MethodError)]
     return SOLVERS[{"card": "bcd-l0", "t": "bcd-l1"}.get("".join(controls), "controlled")]
@@ -85,11 +77,18 @@ def require_components(k: int, p: int) -> None:
         raise ComponentsError(
             f"k={shown(k)} was given, but the data have rank {p} at most, the number of variables; ask for "
             "at "
-            f"most {counted(p, 'component')}."
+            f"most {plural(p, 'component')}."
         )
 
 
-def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapping[str, Any]) -> Plan:
+def make_plan(
+    k: int,
+    p: int,
+    method: str | None,
+    order: str | None,
+    given: Mapping[str, Any],
+    hint: Callable[[str], str] = lambda name: "",
+) -> Plan:
     """Check the options of a call and build its solver.
 
     Parameters
@@ -99,6 +98,8 @@ def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapp
     method, order : str or None
     given : Mapping
         The options that the call gives; what it leaves at its default is not among them.
+    hint : callable
+        Returns what to do about a name that no method has, for the function that was called.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def make_plan(k: int, p: int, method: str | None, order: str | None, given: Mapp
     options = dict(given)
     for name in options:
         if name not in chosen.options:
-            raise UnknownOptionError(_no_such_option(name, chosen))
+            raise UnknownOptionError(_no_such_option(name, chosen, hint))
     if "variance" in chosen.controls:
         options.setdefault("variance", DEFAULT_VARIANCE)
     elif chosen.controls and not any(name in options for name in chosen.controls):
@@ -175,15 +176,14 @@ def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
         )
 
 
-def _no_such_option(name: str, method: Method) -> str:
+def _no_such_option(name: str, method: Method, hint: Callable[[str], str]) -> str:
     owners = [other.name for other in SOLVERS.values() if name in other.options]
     has: Sequence[str] = method.options
     if owners:
         return (
             f"method={method.name!r} has no option {shown(name)}; methods that have it: {listed(owners, 30)}."
         )
-    known = sorted({option for other in SOLVERS.values() for option in other.options} | ARGUMENTS)
     return (
         f"{shown(name)} is not an option of any method; method={method.name!r} has "
-        f"{listed(has, 30) or 'none'}.{nearest(name, known)}"
+        f"{listed(has, 30) or 'none'}.{hint(name)}"
     )

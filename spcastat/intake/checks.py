@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, shown
+from spcastat.config import listed, plural, shown
 from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
@@ -19,11 +19,6 @@ from spcastat.kernels.sparsity import is_sparse
 
 #: A range is a rule; one with more numbers than this is not written out.
 LARGEST_RANGE = 2**24
-
-
-def plural(count: int, noun: str) -> str:
-    """Return ``"1 row"`` or ``"2 rows"``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def require_rows(n: int, dropped: int = 0) -> None:
@@ -146,7 +141,9 @@ def aligned(series: pd.Series, labels: pd.Index, option: str, what: str) -> pd.S
     if series.index.equals(labels):
         return series
     if len(series) != len(labels):
-        raise WeightsError(f"{option} has {len(series)} values for {len(labels)} {what}; one each is needed.")
+        raise WeightsError(
+            f"{option} has {plural(len(series), 'value')} for {len(labels)} {what}; one each is needed."
+        )
     if series.index.is_unique and labels.is_unique:
         order = series.index.get_indexer(labels)
         if (order >= 0).all():

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, shown
+from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, SpcaError
-from spcastat.intake.checks import plural, raise_missing, require_finite
+from spcastat.intake.checks import raise_missing, require_finite
 from spcastat.intake.columntypes import kind_of, refuse
 from spcastat.intake.frames import frame_numbers
 from spcastat.intake.names import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.columntypes import require_numbers
 from spcastat.kernels.sparsity import is_sparse
@@ -82,7 +82,9 @@ def open_table(data: Any) -> Table:
         frame = _open_other(data)
         table = Table(frame, frame.columns, frame.index, named=True, labelled=False)
     if not len(table.columns):
-        raise ShapeError(f"The data have {len(table.index)} rows and no columns; at least one is needed.")
+        raise ShapeError(
+            f"The data have {plural(len(table.index), 'row')} and no columns; at least one is needed."
+        )
     return table
 
 

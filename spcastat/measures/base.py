@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, listed
+from spcastat.config import flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
 from spcastat.intake import read_covariance, read_data
 from spcastat.intake.checks import real_array
@@ -66,7 +66,7 @@ def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2 or matrix.shape[0] != p or matrix.shape[1] == 0:
-        raise ShapeError(f"V has shape {matrix.shape}; it must have {p} rows, one a variable.")
+        raise ShapeError(f"V has shape {matrix.shape}; it must have {plural(p, 'row')}, one a variable.")
     if not np.isfinite(matrix).all():
         raise MissingValuesError("V holds missing or infinite values.")
     empty = np.flatnonzero(~matrix.any(axis=0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, shown
+from spcastat.config import elements, plural, shown
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_name
 from spcastat.plots._shared import BLUE, MARKERS, PALETTE
@@ -49,7 +49,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     if not isinstance(values, pd.Categorical):
         values = _categories(groups, values, len(index))
     if len(values) != len(index):
-        raise ShapeError(f"groups has {len(values)} values; the scores have {len(index)} rows.")
+        raise ShapeError(f"groups has {plural(len(values), 'value')}; the scores have {len(index)} rows.")
     values = values.remove_unused_categories()
     if len(values.categories) > MOST:
         raise OptionError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import elements, is_whole, listed, nearest, shown
+from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES
 from spcastat.results.fit import SpcaResult
@@ -91,7 +91,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
         label = ", ".join(map(str, card)) if isinstance(card, tuple) else str(card)
         cells = [str(line["nonzeros"]), *(percent(line[name]) for name in _SHARES)]
         rows.append(Row(label, tuple(cells + [fixed(line["score_correlation"], 2)] * several)))
-    components = "1 component" if record.k == 1 else f"{record.k} components"
+    components = plural(record.k, "component")
     notes = [
         "Adjusted, PEV, LS (least squares) and PCA (dense): % of the total variance. Of PCA's: adjusted, in "
         "% of what PCA explains." + " |r|: largest correlation of two scores." * several
@@ -100,7 +100,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
     return Document(
-        f"Path of {len(table)} fits with {components}",
+        f"Path of {plural(len(table), 'fit')} with {components}",
         (
             ("Method", f"{record.method}: {record.title}; {record.paper}"),
             ("Data", describe_data(record)),

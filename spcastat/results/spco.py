@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.intake import replay
 from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES, adjusted_variances
@@ -157,10 +158,10 @@ class SpcoResult:
             title="Sparse principal coordinates",
             facts=(
                 ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
-                ("Data", f"{n} rows x {p} variables"),
+                ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}"),
                 ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
                 ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
-                ("Status", f"{ADVICE[self.status]} ({self.n_iter} sweeps)"),
+                ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
             ),
             tables=(loadings_table(self.loadings, digits=digits), _shares_table(self.variance)),
             notes=("Coordinates are scores on these loadings, soft-thresholded; the loadings are dense.",),

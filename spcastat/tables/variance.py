@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from spcastat.config import counted, listed
+from spcastat.config import listed, plural
 from spcastat.errors import ShapeError
 from spcastat.intake.checks import real_array
 from spcastat.intake.columntypes import frame_values
@@ -70,7 +70,7 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
     if correlation is not None and (largest is None or largest.shape != (len(variance),)):
         raise ShapeError(
             f"correlation of type {type(correlation).__name__} was given; it must be a Series of "
-            f"{counted(len(variance), 'number')}, one for each component."
+            f"{plural(len(variance), 'number')}, one for each component."
         )
     frame_values(variance[list(COLUMNS)], "variances")
     scores, adjusted = variance["score variance"].tolist(), variance["adjusted variance"].tolist()
