@@ -175,6 +175,9 @@ def _loadings_plot(fit: SpcaResult) -> str:
 
 
 def _scree(fit: SpcaResult) -> str:
+    if not fit._record.sparse:
+        what = "Variance of the principal components"
+        return _picture(lambda ax: fit.screeplot(ax=ax), 4.9, 3.0, what, f"{what}.")
     return _picture(
         lambda ax: fit.screeplot(ax=ax),
         4.9,

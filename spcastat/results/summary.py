@@ -116,10 +116,9 @@ def _title(record: Record, card: pd.Series) -> str:
     if not record.sparse:
         return f"PCA: {components} of {plural(record.p, 'variable')}"
     nonzeros = int(card.sum())
+    loadings = plural(record.p * record.k, "loading")
     return (
-        f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {record.p * record.k} "
-        "loadings "
-        "not zero"
+        f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
     )
 
 
@@ -207,4 +206,5 @@ def _missed(record: Record, card: pd.Series) -> Iterator[str]:
         return
     for name, wanted, count in zip(card.index, asked, card.tolist(), strict=True):
         if count != wanted:
-            yield f"{name} has {plural(count, 'nonzero')}, {wanted} {'was' if wanted == 1 else 'were'} asked for"
+            verb = "was" if wanted == 1 else "were"
+            yield f"{name} has {plural(count, 'nonzero')}, {wanted} {verb} asked for"
