@@ -5,16 +5,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spcastat.config import listed, warn, whole_number
-from spcastat.engine import Plan, choose_method, make_plan, run
-from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, NoRowsError, OptionError
+from spcastat.config import LARGEST_SEED, flag, generator, listed, plural, warn, whole_number
+from spcastat.engine import MOST_STARTS, Plan, choose_method, make_plan, require_components, run
+from spcastat.errors import (
+    ComponentsError,
+    ConvergenceWarning,
+    DataWarning,
+    NoRowsError,
+    UnknownOptionError,
+)
 from spcastat.intake import looks_like_covariance
 from spcastat.progress import listening
 from spcastat.results import SpcaResult, call_text
+from spcastat.results.calls import hint
 from spcastat.results.carried import packed_names, unpacked_names
 from spcastat.results.opening import open_covariance, open_rows
 from spcastat.solvers import ADVICE, CONTROLS, SOLVERS, JointSolver
@@ -157,10 +165,10 @@ def spca(
                 DataWarning,
             )
         given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
-        plan = make_plan(k, opened.p, method, order, given)
-        generator = _generator(rng)
+        plan = make_plan(k, opened.p, method, order, given, partial(_hint, spca, spca))
+        draws = generator(rng)
         source = opened.source(plan.solver.needs == "rows")
-        fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
+        fit = run(source.op, plan.solver, k, n_init=plan.n_init, rng=draws, sort=plan.sort, aim=plan.aim)
         again = _Again(spca, data, {**call, "context": opened.context})
         return _finish(SpcaResult.of(source, plan, fit, again, call_text(spca, call)))
 
@@ -212,11 +220,11 @@ def spca_cov(
         k = whole_number("k", k, 1, error=ComponentsError)
         opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
         given = _given(card, variance, nonneg, n_init, tol, max_iter, options)
-        plan = make_plan(k, opened.p, method, order, given)
+        plan = make_plan(k, opened.p, method, order, given, partial(_hint, spca_cov, spca_cov))
         _need_no_rows(plan)
         source = opened.source(False)
         fit = run(
-            source.op, plan.solver, k, n_init=plan.n_init, rng=_generator(rng), sort=plan.sort, aim=plan.aim
+            source.op, plan.solver, k, n_init=plan.n_init, rng=generator(rng), sort=plan.sort, aim=plan.aim
         )
         return _finish(SpcaResult.of(source, plan, fit, _Again(spca_cov, S, call), call_text(spca_cov, call)))
 
@@ -285,15 +293,19 @@ def spca_path(
 
     with listening(progress):
         k = whole_number("k", k, 1, error=ComponentsError)
-        if covariance is None:
+        if covariance is not None:
+            covariance = flag("covariance", covariance)
+        else:
             covariance = options.get("formula") is None and looks_like_covariance(data)
         function, reader = (spca_cov, open_covariance) if covariance else (spca, open_rows)
+        _refuse_controls(options)
         about = inspect.signature(reader).parameters
         described = {name: options.pop(name) for name in list(options) if name in about}
         opened = reader(data, **described)
+        require_components(k, opened.p)
         keys, wanted = path_cards(cards, k, opened.p)
-        given = _given(wanted[-1], options.pop("variance", None), nonneg, n_init, tol, max_iter, options)
-        plan = make_plan(k, opened.p, method, order, given)
+        given = _given(wanted[-1], None, nonneg, n_init, tol, max_iter, options)
+        plan = make_plan(k, opened.p, method, order, given, partial(_hint, function, spca_path))
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=isinstance(plan.solver, JointSolver))
         if covariance:
@@ -334,26 +346,35 @@ def _given(
     given = {name: value for name, value in {**named, **options}.items() if value is not None}
     if not isinstance(nonneg, (bool, np.bool_)) or nonneg:
         given["nonneg"] = nonneg
-    if whole_number("n_init", n_init, 1) > 1:
+    if whole_number("n_init", n_init, 1, MOST_STARTS) > 1:
         given["n_init"] = n_init
     return given
 
 
-def _generator(rng: Any) -> np.random.Generator:
-    if isinstance(rng, bool):
-        raise OptionError(f"rng={rng!r} was given; it must be None, a whole number or a numpy Generator.")
-    try:
-        return np.random.default_rng(0 if rng is None else rng)
-    except (TypeError, ValueError) as error:
-        raise OptionError(
-            f"rng={rng!r} was given; it must be None, a whole number of 0 or more, or a numpy Generator."
-        ) from error
+def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:
+    homes: dict[str, Callable[..., Any]] = {
+        "a fit of rows, spca(data, ...)": spca,
+        "a fit of a covariance matrix, spca_cov(S, ...)": spca_cov,
+        "a path, spca_path(data, ...)": spca_path,
+    }
+    options = {option for method in SOLVERS.values() for option in method.options}
+    return hint((fit, called), homes, options, name)
+
+
+def _refuse_controls(options: Mapping[str, Any]) -> None:
+    """Raise UnknownOptionError where a path is given what sets the sparsity of one fit."""
+    for name in CONTROLS:
+        if options.get(name) is not None:
+            raise UnknownOptionError(
+                f"{name}= was given to spca_path(), which fits a range of cardinalities: give "
+                f"cards=, such as cards=[1, 4, 7], or use spca() or spca_cov() for one fit with {name}=."
+            )
 
 
 def _seed(rng: Any) -> int:
     if rng is None:
         return 0
-    return whole_number("rng", rng, 0)
+    return whole_number("rng", rng, 0, LARGEST_SEED - 1)
 
 
 def _need_no_rows(plan: Plan) -> None:
@@ -419,5 +440,6 @@ class _Again:
 
 def _finish(result: SpcaResult) -> SpcaResult:
     if not result.converged:
-        warn(f"{result.method}: {ADVICE[result.status]} ({result.n_iter} sweeps).", ConvergenceWarning)
+        sweeps = plural(result.n_iter, "sweep")
+        warn(f"{result.method}: {ADVICE[result.status]} ({sweeps}).", ConvergenceWarning)
     return result

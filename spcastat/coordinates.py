@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import real_number, warn, whole_number
+from spcastat.config import plural, real_number, warn, whole_number
+from spcastat.engine import require_components
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
 from spcastat.operators import Rows
 from spcastat.results.opening import open_rows
@@ -97,6 +98,7 @@ def spco(
         center=center,
         scale=scale,
     )
+    require_components(k, opened.p)
     source = opened.source(True)
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)
@@ -113,7 +115,7 @@ def spco(
             f"take a smaller one (in [0, {largest:g}) for any component to be left) or fewer components."
         )
     if not result.converged:
-        warn(f"spco: {ADVICE[result.status]} ({result.n_iter} sweeps).", ConvergenceWarning)
+        warn(f"spco: {ADVICE[result.status]} ({plural(result.n_iter, 'sweep')}).", ConvergenceWarning)
     return result
 
 
@@ -123,5 +125,6 @@ def _check_rank(op: Rows, k: int) -> None:
     if k > op.rank_limit or rank < k:
         most = min(op.rank_limit, rank) if k <= op.rank_limit else op.rank_limit
         raise ComponentsError(
-            f"k={k} was given, but the data have rank {most} at most; ask for at most {most} components."
+            f"k={k} was given, but the data have rank {most} at most; ask for at most "
+            f"{plural(most, 'component')}."
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spcastat.config import plural
 from spcastat.engine.aim import Aim, chosen, searched, thinned
 from spcastat.engine.candidates import candidates_to_begin
 from spcastat.engine.order import settle
@@ -187,4 +188,4 @@ def _one_by_one(
 def _too_many(k: int, rank: int) -> str:
     if rank <= 0:
         return f"k={k} was given, but the data have no variance: every column is constant."
-    return f"k={k} was given, but the data have rank {rank}; ask for at most {rank} components."
+    return f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."

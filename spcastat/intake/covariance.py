@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, whole_number
+from spcastat.config import listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
 from spcastat.intake.checks import aligned, vector
 from spcastat.intake.columntypes import require_numbers
@@ -146,8 +146,9 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
     if not np.isfinite(raw).all():
         i, j = np.argwhere(~np.isfinite(raw))[0]
         raise CovarianceError(
-            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row {columns[i]!r}, "
-            f"column {columns[j]!r}. All must be finite: leave out variables without variance or data."
+            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row "
+            f"{shown(columns[i])}, "
+            f"column {shown(columns[j])}. All must be finite: leave out variables without variance or data."
         )
 
 
@@ -160,7 +161,7 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float
     if worst > tolerance * float(np.abs(matrix).max()):
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
-            f"The matrix is not symmetric: the entries for {columns[i]!r} and {columns[j]!r} are "
+            f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
             f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
             "triangle is filled, copy it to the other."
         )
@@ -173,7 +174,7 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
     if np.diag(S).min() < -tolerance * largest:
         j = int(np.diag(S).argmin())
         raise CovarianceError(
-            f"The variance of {columns[j]!r} is {S[j, j] * unit * unit:g}; variances cannot be negative."
+            f"The variance of {shown(columns[j])} is {S[j, j] * unit * unit:g}; variances cannot be negative."
         )
     # The largest diagonal entry is at most the largest eigenvalue: success here settles the question.
     shifted = S.copy()
@@ -206,8 +207,8 @@ def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: f
     i, j = divmod(int(excess.argmax()), len(S))
     covariance, first, second = (float(S[at]) * unit * unit for at in ((i, j), (i, i), (j, j)))
     return (
-        f"; the covariance {covariance:.4g} of {columns[i]!r} and {columns[j]!r} exceeds what their "
-        f"variances {first:.4g} and {second:.4g} allow"
+        f"; the covariance {covariance:.4g} of {shown(columns[i])} and {shown(columns[j])} exceeds what "
+        f"their variances {first:.4g} and {second:.4g} allow"
     )
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, SpcaError
-from spcastat.intake.checks import plural, raise_missing, require_finite
+from spcastat.intake.checks import raise_missing, require_finite
 from spcastat.intake.columntypes import kind_of, refuse
 from spcastat.intake.evaluation import Given, value_of
 from spcastat.intake.expressions import cut, read_expression, shortened
@@ -73,7 +73,7 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any]) -> Parsed
         If labels look alike in a formula, or an expression is also the name of a column.
     """
     if not isinstance(formula, str):
-        raise FormulaError(f"formula={formula!r} was given; it must be text such as '~ a + b + log(c)'.")
+        raise FormulaError(f"formula={shown(formula)} was given; it must be text such as '~ a + b + log(c)'.")
     names = formula_names(columns)
     if isinstance(context, Closed):
         require_safe(formula, names)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.columntypes import require_numbers
 from spcastat.intake.sparse import require_sound_columns, sound
@@ -86,7 +86,9 @@ def open_table(data: Any) -> Table:
         frame = _open_other(data)
         table = Table(frame, frame.columns, frame.index, named=True, labelled=False)
     if not len(table.columns):
-        raise ShapeError(f"The data have {len(table.index)} rows and no columns; at least one is needed.")
+        raise ShapeError(
+            f"The data have {plural(len(table.index), 'row')} and no columns; at least one is needed."
+        )
     return table
 
 
@@ -262,7 +264,8 @@ def _column(series: Any) -> Any:
 
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
-        plain = series.null_count() == 0 and not dtype.is_decimal()
+        wide = dtype in (nw.Int128, nw.UInt128)  # which NumPy does not have
+        plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:
         return pd.Categorical(series.to_list(), categories=getattr(dtype, "categories", None))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from spcastat.config import listed, nearest
+from spcastat.config import listed, nearest, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
 from spcastat.intake.expressions import Expression
 
@@ -115,7 +115,7 @@ def require_known(
                 continue
             if not plain and (name in TRANSFORMS or hasattr(builtins, name)):
                 continue
-            inside = "" if plain else f" in {text!r}"
+            inside = "" if plain else f" in {shown(text)}"
             dotted = next((c for c in columns if c.startswith(name + ".") and c in text), None)
             hint = (
                 f" Write the name in backticks: `{dotted}`."
@@ -124,13 +124,13 @@ def require_known(
                 + " Names go in backticks if they hold spaces or signs."
             )
             raise FormulaError(
-                f"The formula uses {name!r}{inside}, which is not a column of the data. The columns are "
+                f"The formula uses {shown(name)}{inside}, which is not a column of the data. The columns are "
                 f"{listed(columns, 12)}.{hint}"
             )
         for name in sorted(names.calls):
             if not (name in context or name in TRANSFORMS or hasattr(builtins, name)):
                 known = [*TRANSFORMS, *context]
                 raise FormulaError(
-                    f"The formula calls {name!r}, which is not a known function.{nearest(name, known)} "
+                    f"The formula calls {shown(name)}, which is not a known function.{nearest(name, known)} "
                     f"Known are {listed(TRANSFORMS, 40)}, and what context={{...}} holds."
                 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of
+from spcastat.config import one_of, shown
 from spcastat.errors import FormulaError, OptionError
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import (
@@ -92,7 +92,8 @@ def read_data(
         if kind != "a NumPy array":
             hint = "pd.DataFrame.sparse.from_spmatrix(data, columns=[...]), or leave the formula out"
         raise FormulaError(
-            f"formula={formula!r} was given with {kind}, whose columns have no names; give the columns names "
+            f"formula={shown(formula)} was given with {kind}, whose columns have no names; give the columns "
+            "names "
             f"with {hint}."
         )
     parsed = formulas.parse(formula, table.columns, context or {})
@@ -152,7 +153,7 @@ def _read_formula(
         model, data, index, parsed.context, parsed.text, weights=w
     )
     if not names:
-        raise FormulaError(f"formula={parsed.text!r} makes no column.")
+        raise FormulaError(f"formula={shown(parsed.text)} makes no column.")
     # A column that stands in the formula as it is keeps its own label, text or not.
     own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
     labels = [own_labels.get(name, name) for name in names]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred
@@ -173,7 +173,8 @@ def standard_of(
         constant = np.flatnonzero(is_constant(centre, variance))
         if constant.size:
             raise ConstantColumnError(
-                f"{constant.size} of {p} columns do not vary: "
+                f"{constant.size} of {plural(p, 'column')} {'does' if constant.size == 1 else 'do'} not "
+                "vary: "
                 f"{listed([names[int(j)] for j in constant])}; with scale=True every column is divided by "
                 "its standard deviation. Drop these columns or use scale=False."
             )

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import subspace_angles
 
-from spcastat.config import listed
+from spcastat.config import listed, shown
 from spcastat.errors import OptionError, ShapeError
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.labels import name_text, short_names
@@ -106,7 +106,7 @@ def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
         )
     for name, fit in fits.items():
         if not isinstance(fit, SpcaResult):
-            raise OptionError(f"{name!r} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
+            raise OptionError(f"{shown(name)} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
     loadings = _aligned(fits)
     names = list(fits)
     matches = pd.DataFrame(
@@ -136,7 +136,8 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
         if len(own) != len(columns) or not own.isin(columns).all():
             lacking, further = columns[~columns.isin(own)], own[~own.isin(columns)]
             raise ShapeError(
-                f"The fits {first_name!r} and {name!r} are of different variables, {len(columns)} and "
+                f"The fits {shown(first_name)} and {shown(name)} are of different variables, {len(columns)} "
+                "and "
                 f"{len(own)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
                 f"{listed(further, 4) or 'none'}. Compare fits of the same variables."
             )

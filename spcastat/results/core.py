@@ -12,6 +12,7 @@ import pandas as pd
 from spcastat.config import one_of
 from spcastat.errors import NoRowsError, ShapeError
 from spcastat.intake import Spec, replay
+from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
 from spcastat.progress import listening
@@ -269,6 +270,7 @@ class Core(Carried):
             not installed.
         """
         path = self._target(path)
+        one_of("na", na, ("raise", "drop"))
         source = None if self._source is None else self._source.stream
         if new is not None:
             source = open_stream(new, spec=self._spec, na=na)
@@ -293,16 +295,7 @@ class Core(Carried):
         scores : array-like of shape (n, k)
         """
         standard = self._need_centre("inverse_transform()")
-        T = np.asarray(scores)
-        if T.dtype.kind not in "biuf" or not np.isfinite(T).all():
-            raise ShapeError(
-                f"scores holds values of type {T.dtype}, or missing or infinite ones; scores are finite real "
-                "numbers."
-            )
-        T = T.astype(float)
-        k = self._V.shape[1]
-        if T.ndim != 2 or T.shape[1] != k:
-            raise ShapeError(f"scores has shape {T.shape}; it must have {k} columns, one a component.")
+        T = rows_of(scores, "scores", self._V.shape[1])
         if isinstance(scores, pd.DataFrame) and list(scores.columns) != list(self.components):
             raise ShapeError(
                 f"scores has the columns {list(scores.columns)}; they must be {list(self.components)} in "

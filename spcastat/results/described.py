@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of, whole_number
+from spcastat.config import flag, one_of, shown, whole_number
 from spcastat.errors import DuplicateNamesError, ShapeError
 from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
@@ -108,7 +108,7 @@ class Described(Plotted):
         width = whole_number("width", width, 40)
         if max_terms is not None:
             whole_number("max_terms", max_terms, 1)
-        standard = self._need_centre("equations(raw=True)") if raw else None
+        standard = self._need_centre("equations(raw=True)") if flag("raw", raw) else None
         return equation_lines(self.loadings, standard, digits, max_terms, width)
 
     # --- tidy frames ----------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Described(Plotted):
             With the loadings that are zero.
         """
         p, k = self._V.shape
-        rows = np.arange(p * k) if zeros else np.flatnonzero(self._V.T.ravel())
+        rows = np.arange(p * k) if flag("zeros", zeros) else np.flatnonzero(self._V.T.ravel())
         terms = self._spec.columns.to_flat_index()[rows % p]
         return pd.DataFrame(
             {"term": terms, "component": self.components[rows // p], "loading": self._V.T.ravel()[rows]}
@@ -186,7 +186,8 @@ class Described(Plotted):
         taken = [name for name in names if name in frame.columns]
         if taken:
             raise DuplicateNamesError(
-                f"The data have a column called {taken[0]!r} already; rename it, or take transform(data)."
+                f"The data have a column called {shown(taken[0])} already; rename it, or take "
+                "transform(data)."
             )
         return pd.concat([frame, pd.DataFrame(scores, index=frame.index, columns=names)], axis=1)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import real_number
+from spcastat.config import one_of, real_number
 from spcastat.errors import DataError
 from spcastat.intake import replay
 from spcastat.kernels.sparsity import is_sparse
@@ -141,6 +141,7 @@ class Diagnosed(Core):
             Rows as for `transform`.
         na : {"raise", "drop"}
         """
+        one_of("na", na, ("raise", "drop"))
         if new is None:
             return own(self._distances)
         self._need_centre("diagnostics()")

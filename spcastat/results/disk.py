@@ -6,13 +6,17 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from spcastat.config import shown
 from spcastat.errors import FileError, OptionError
 
 #: Bytes of the name that the part of a file takes over: with its own it stays below the 255 that names have.
 PART_OF_NAME = 100
+#: Bytes of a path, at most.
+LONGEST = 4096
 
 
 def file_path(path: Any) -> Path:
@@ -23,12 +27,28 @@ def file_path(path: Any) -> Path:
     OptionError
         For what is no path, or names no file.
     """
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise OptionError(f"path={path!r} was given; it must be the path of a file, as text or a Path.")
-    target = Path(path)
-    if not target.name or "\0" in str(target):
-        raise OptionError(f"path={str(path)!r} was given, which names no file.")
+    target = as_path(path)
+    if not target.name:
+        raise OptionError(f"path={shown(str(path))} was given, which names no file.")
     return target
+
+
+def as_path(path: Any) -> Path:
+    """Return what a user gave as a path; raise OptionError for what is none, or cannot be one."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise OptionError(f"path={shown(path)} was given; it must be the path of a file, as text or a Path.")
+    if not _speakable(os.fspath(path)):
+        raise OptionError(f"path={shown(os.fspath(path))} was given, which no file can be called.")
+    return Path(path)
+
+
+def _speakable(name: str) -> bool:
+    """Whether a file can have this name: no NUL, and characters that the file system can hold."""
+    try:
+        encoded = os.fsencode(name)
+        return b"\0" not in encoded and len(encoded) <= LONGEST
+    except UnicodeEncodeError:
+        return False
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
@@ -47,7 +67,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     """
     target = file_path(path)
     mode = _mode_of(target)
-    target = Path(os.path.realpath(target)) if target.is_symlink() else target
+    target = Path(os.path.realpath(target)) if os.path.islink(target) else target
     beside = _part_of(target)
     try:
         try:
@@ -59,7 +79,8 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
                 os.fsync(file.fileno())
             os.replace(beside, target)
         finally:
-            beside.unlink(missing_ok=True)
+            with suppress(OSError):  # nothing was begun
+                beside.unlink()
     except FileError:  # of a file that was being read
         raise
     except OSError as error:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import __version__
+from spcastat.config import flag
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
@@ -29,7 +30,7 @@ from spcastat.results.consistent import (
     require_scores,
     require_standard,
 )
-from spcastat.results.disk import file_path, write_file
+from spcastat.results.disk import as_path, file_path, write_file
 from spcastat.results.fit import SpcaResult
 from spcastat.results.moments import Moments
 from spcastat.results.packing import Packer, Unpacker
@@ -47,12 +48,14 @@ _KINDS = ("array", "frame", "formula")
 
 def save(fit: SpcaResult, path: str | os.PathLike[str], scores: bool | None = None) -> None:
     """Write a fit to a file; see :meth:`spcastat.results.SpcaResult.save`."""
+    if scores is not None:
+        scores = flag("scores", scores)
     streamed = fit._source is not None and fit._source.stream is not None
     if scores and streamed and fit._kept_scores is None:
         local = fit._source is not None and fit._source.stream is not None and fit._source.stream.local
         write = "fit.transform_to(path)" if local else "fit.scores.to_parquet(folder)"
         raise OptionError(
-            f"scores={scores!r} was given, and the scores of {fit._record.title_of_data} are never all in "
+            f"scores=True was given, and the scores of {fit._record.title_of_data} are never all in "
             f"memory: write them with {write}, and save the fit without them."
         )
     if scores is None:
@@ -104,7 +107,7 @@ def load(path: str | os.PathLike[str]) -> SpcaResult:
     OptionError
         For what is no path.
     """
-    where = file_path(path)
+    where = as_path(path)
     archive = read_archive(where, FORMAT, VERSION)
     try:
         with np.errstate(all="ignore"):  # what overflows is not what it should be, and refused

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, user_frame
+from spcastat.config import is_single, listed, shown, user_frame
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.intake import Spec, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
@@ -229,9 +229,10 @@ def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
     """Return `center` or `scale` as True, False, or one finite number for each column."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if value is None or np.ndim(value) == 0:
+    if is_single(value):
         raise OptionError(
-            f"{option}={value!r} was given; it must be True, False, or {len(columns)} numbers, one a column."
+            f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one a "
+            "column."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import listed, nearest
+from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES
 from spcastat.results.fit import SpcaResult
@@ -54,11 +54,11 @@ class SpcaPath(Summary):
         return own(self._frames["path"])
 
     def __getitem__(self, card: Any) -> SpcaResult:
-        key = tuple(card) if isinstance(card, Sequence) and not isinstance(card, str) else card
-        if key not in self._fits:
+        key = tuple(elements(card, len(self))) if isinstance(card, (list, tuple)) else card
+        if not all(map(is_whole, key if isinstance(key, tuple) else [key])) or key not in self._fits:
             raise CardinalityError(
-                f"The path has no fit with card={card!r}; it has {listed(self._fits, 20)}."
-                f"{nearest(key, self._fits)}"
+                f"The path has no fit with card={shown(card)}; it has {listed(self._fits, 20)}."
+                f"{nearest(shown(key), self._fits)}"
             )
         return self._fits[key]
 
@@ -102,7 +102,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
         label = ", ".join(map(str, card)) if isinstance(card, tuple) else str(card)
         cells = [str(line["nonzeros"]), *(percent(line[name]) for name in _SHARES)]
         rows.append(Row(label, tuple(cells + [fixed(line["score_correlation"], 2)] * several)))
-    components = "1 component" if record.k == 1 else f"{record.k} components"
+    components = plural(record.k, "component")
     notes = [
         "Adjusted, PEV, LS (least squares) and PCA (dense): % of the total variance. Of PCA's: adjusted, in "
         "% of what PCA explains." + " |r|: largest correlation of two scores." * several
@@ -111,7 +111,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
     return Document(
-        f"Path of {len(table)} fits with {components}",
+        f"Path of {plural(len(table), 'fit')} with {components}",
         (
             ("Method", f"{record.method}: {record.title}; {record.paper}"),
             ("Data", describe_data(record)),

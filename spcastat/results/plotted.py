@@ -61,7 +61,7 @@ class Plotted(Diagnosed):
         """Draw the adjusted variances beside those of dense PCA; see :func:`spcastat.plots.screeplot`."""
         from spcastat import plots
 
-        return plots.screeplot(self.variance, ax=ax)
+        return plots.screeplot(self.variance, sparse=self._record.sparse, ax=ax)
 
     def screeplot_data(self) -> pd.DataFrame:
         """Return what `screeplot` draws."""

@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.labels import short_names
+from spcastat.config import text
+from spcastat.labels import name_text, short_names
 from spcastat.results.disk import file_path, write_file
 from spcastat.tables import Document, Row, Table, render
 from spcastat.tables.cells import fixed, percent
@@ -108,6 +109,8 @@ def write_report(
 
 def report_page(fit: SpcaResult, title: str | None = None, call: str | None = None) -> str:
     """Return the page as text."""
+    title = name_text(text("title", title)) if title else None
+    call = None if call is None else text("call", call)
     heading = title or f"{'Sparse PCA' if fit._record.sparse else 'PCA'} by {fit.method}"
     versions = fit._record.versions
     return PAGE.format(
@@ -172,6 +175,9 @@ def _loadings_plot(fit: SpcaResult) -> str:
 
 
 def _scree(fit: SpcaResult) -> str:
+    if not fit._record.sparse:
+        what = "Variance of the principal components"
+        return _picture(lambda ax: fit.screeplot(ax=ax), 4.9, 3.0, what, f"{what}.")
     return _picture(
         lambda ax: fit.screeplot(ax=ax),
         4.9,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import ShapeError
+from spcastat.config import plural
 from spcastat.intake import replay
+from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.results.carried import Carried
@@ -138,10 +139,7 @@ class SpcoResult(Carried):
 
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
         """Return the rows Z A', in the units of the data, that coordinates of shape (n, k) stand for."""
-        Z = np.array(coordinates, dtype=float)
-        k = self._A.shape[1]
-        if Z.ndim != 2 or Z.shape[1] != k:
-            raise ShapeError(f"coordinates has shape {Z.shape}; it must have {k} columns, one a component.")
+        Z = rows_of(coordinates, "coordinates", self._A.shape[1])
         assert self._source.standard is not None
         index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(
@@ -161,10 +159,10 @@ class SpcoResult(Carried):
             title="Sparse principal coordinates",
             facts=(
                 ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
-                ("Data", f"{n} rows x {p} variables"),
+                ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}"),
                 ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
                 ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
-                ("Status", f"{ADVICE[self.status]} ({self.n_iter} sweeps)"),
+                ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
             ),
             tables=(loadings_table(self.loadings, digits=digits), _shares_table(self.variance)),
             notes=("Coordinates are scores on these loadings, soft-thresholded; the loadings are dense.",),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.results.handed import own
 from spcastat.results.record import Record
 
@@ -117,13 +118,13 @@ def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
 
 
 def _title(record: Record, card: pd.Series) -> str:
-    components = "1 component" if record.k == 1 else f"{record.k} components"
+    components = plural(record.k, "component")
     if not record.sparse:
-        return f"PCA: {components} of {record.p} variables"
+        return f"PCA: {components} of {plural(record.p, 'variable')}"
     nonzeros = int(card.sum())
+    loadings = plural(record.p * record.k, "loading")
     return (
-        f"Sparse PCA: {components} of {record.p} variables, {nonzeros} of {record.p * record.k} loadings "
-        "not zero"
+        f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
     )
 
 
@@ -148,13 +149,12 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
 def describe_data(record: Record) -> str:
     """Return what was fitted, in a line."""
     if not record.from_rows:
-        rows = f", from {record.n} rows" if record.n is not None else ""
-        return f"covariance matrix of {record.p} variables{rows}"
+        rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
+        return f"covariance matrix of {plural(record.p, 'variable')}{rows}"
     where = "" if record.title_of_data is None else f" ({record.title_of_data})"
-    parts = [f"{record.n} rows x {record.p} variables{where}"]
+    parts = [f"{plural(record.n or 0, 'row')} x {plural(record.p, 'variable')}{where}"]
     if record.dropped:
-        rows = "row" if record.dropped == 1 else "rows"
-        parts.append(f"{record.dropped} {rows} with missing values dropped")
+        parts.append(f"{plural(record.dropped, 'row')} with missing values dropped")
     if record.formula is not None:
         parts.append(f"formula {record.formula}")
     parts += [CENTRING[record.centring or "none"], SCALING[record.scaling or "none"]]
@@ -179,7 +179,7 @@ def _screened(screening: dict[str, int], k: int) -> str:
 def _status(record: Record) -> str:
     text = record.advice
     if record.status != "exact":
-        text += f" ({record.n_iter} sweeps)"
+        text += f" ({plural(record.n_iter, 'sweep')})"
     if record.n_init > 1:
         text += f"; best of {record.n_init} starts, reached by {record.reached}"
     return text
@@ -212,4 +212,5 @@ def _missed(record: Record, card: pd.Series) -> Iterator[str]:
         return
     for name, wanted, count in zip(card.index, asked, card.tolist(), strict=True):
         if count != wanted:
-            yield f"{name} has {count} nonzeros, {wanted} were asked for"
+            verb = "was" if wanted == 1 else "were"
+            yield f"{name} has {plural(count, 'nonzero')}, {wanted} {verb} asked for"

@@ -11,9 +11,9 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.errors import NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
-from spcastat.intake.checks import plural
 from spcastat.operators import Accumulator, Standardisation
 from spcastat.operators.units import Divided
 from spcastat.streams.prints import Print

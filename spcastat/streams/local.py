@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.errors import DataError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
 from spcastat.intake.checks import read_weights, require_weight
@@ -232,4 +233,6 @@ def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
 
 
 def _other_length(given: int, rows: int, title: str) -> WeightsError:
-    return WeightsError(f"weights has {given} values for {rows} rows of {title}; one each is needed.")
+    return WeightsError(
+        f"weights has {plural(given, 'value')} for {rows} rows of {title}; one each is needed."
+    )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural
 from spcastat.errors import ShapeError
+from spcastat.intake.checks import real_array
+from spcastat.intake.columntypes import frame_values
 from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.tables.cells import alike, fixed, percent
 from spcastat.tables.table import Row, Table
@@ -64,6 +66,13 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
             f"The frame of variances has shape {getattr(variance, 'shape', None)} and lacks the columns "
             f"{listed(missing)}; it needs a row for each component and the columns {listed(COLUMNS)}."
         )
+    largest = None if correlation is None else real_array(correlation)
+    if correlation is not None and (largest is None or largest.shape != (len(variance),)):
+        raise ShapeError(
+            f"correlation of type {type(correlation).__name__} was given; it must be a Series of "
+            f"{plural(len(variance), 'number')}, one for each component."
+        )
+    frame_values(variance[list(COLUMNS)], "variances")
     scores, adjusted = variance["score variance"].tolist(), variance["adjusted variance"].tolist()
     both = alike(scores + adjusted)
     k = len(scores)
@@ -76,8 +85,8 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
         Row(label, tuple(percent(share) for share in variance[column].tolist()), group)
         for column, label, group in SHARES
     ]
-    if correlation is not None:
-        rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in correlation.tolist())))
+    if largest is not None:
+        rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in largest.tolist())))
     names = short_names(list(variance.index), HEADING_WIDTH)
     return Table("Variance", tuple(names), tuple(rows)) if k < MANY else _upright(names, rows)
 

@@ -137,7 +137,7 @@ def test_formulas_and_other_options_of_the_data():
 
 
 def test_options_that_make_no_path(R):
-    with pytest.raises(OptionError, match="card and variance"):
+    with pytest.raises(OptionError, match=r"variance= was given to spca_path\(\)"):
         sp.spca_path(R, cards=2, variance=0.9)
     with pytest.raises(UnknownOptionError, match="'card'"):
         sp.spca_path(R, cards=2, method="pca")
