@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from spcastat.api import spca, spca_cov, spca_path
     from spcastat.catalogue import methods
     from spcastat.coordinates import spco
+    from spcastat.results import SpcaResult
     from spcastat.results.compare import compare
     from spcastat.results.load import load
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "SpcaResult",
     "__version__",
     "compare",
     "datasets",
@@ -40,6 +42,7 @@ __all__ = [
 
 _HOME = {
     # name: the module that it is taken from, or is
+    "SpcaResult": "spcastat.results",
     "compare": "spcastat.results.compare",
     "datasets": "spcastat.datasets",
     "errors": "spcastat.errors",
@@ -65,5 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return every public name, imported or not."""
-    return sorted({*globals(), *__all__})
+    """Return the public names, imported or not, and nothing else that the module holds."""
+    return sorted(__all__)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import listed, warn
-from spcastat.engine import Request, make_plan, run
+from spcastat.config import flag, listed, plural, warn
+from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.opening import Opened, open_covariance, open_rows
-from spcastat.errors import ConvergenceWarning, DataWarning
+from spcastat.errors import ConvergenceWarning, DataWarning, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
+from spcastat.registry import CONTROLS, SOLVERS
 from spcastat.results import Call, SpcaResult
+from spcastat.results.hints import hint
 from spcastat.solvers import ADVICE, JointSolver
 
 if TYPE_CHECKING:
@@ -68,7 +71,8 @@ def spca(
         method finds. With neither, 0.9.
     formula : str, optional
         One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. A formula runs as code: do not take one
-        from strangers.
+        from strangers. Its terms take each row for itself, or keep what they have learnt, as ``scale(a)``
+        does; others, such as ranks, are refused. Weights count in what they learn.
     method : str, optional
         A name in :func:`methods`; "bcd-l0" with `card`, "controlled" with `variance`.
     nonneg : bool
@@ -113,8 +117,9 @@ def spca(
     -----
     With chunks the means and covariances are had in one pass, and `scores` are computed chunk by chunk. All
     chunks have the same columns, `weights` go by position over all rows, and a formula has only terms that
-    take each row for itself. Methods that take nothing but data are refused, and with more than 3000
-    variables all but "bcd-l0" with `card`.
+    take each row for itself. Every pass is compared with the first, and a chunk that has changed is an error
+    (the partitions of dask are compared by their numbers of rows and sums of columns). Methods that take
+    nothing but data are refused, and with more than 3000 variables all but "bcd-l0" with `card`.
 
     With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` (1000
     nonzeros at most, and without `nonneg`) is screened: it searches among the variables of largest variance,
@@ -263,13 +268,15 @@ def spca_path(
         )
         if covariance is None:
             covariance = options.get("formula") is None and looks_like_covariance(data)
-        function = spca_cov if covariance else spca
+        function = spca_cov if flag("covariance", covariance) else spca
+        _refuse_controls(options)
         names = COVARIANCE if covariance else ROWS
         described = {name: options.pop(name) for name in list(options) if name in names}
         opened = open_covariance(data, **described) if covariance else _opened(data, **described)
+        require_components(asked.k, opened.p)
         keys, wanted = path_cards(cards, asked.k, opened.p)
-        asked = replace(asked, card=wanted[-1], variance=options.pop("variance", None), further=options)
-        plan = make_plan(asked, opened.p)
+        asked = replace(asked, card=wanted[-1], further=options)
+        plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=isinstance(plan.solver, JointSolver))
         source = opened.source(plan.rows_for)
@@ -289,17 +296,38 @@ def spca_path(
 # --- shared by the functions ----------------------------------------------------------------------
 
 
+def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:
+    homes: dict[str, Callable[..., Any]] = {
+        "a fit of rows, spca(data, ...)": spca,
+        "a fit of a covariance matrix, spca_cov(S, ...)": spca_cov,
+        "a path, spca_path(data, ...)": spca_path,
+    }
+    options = {option for method in SOLVERS.values() for option in method.options}
+    return hint((fit, called), homes, options, name)
+
+
+def _refuse_controls(options: Mapping[str, Any]) -> None:
+    """Raise UnknownOptionError where a path is given what sets the sparsity of one fit."""
+    for name in CONTROLS:
+        if options.get(name) is not None:
+            raise UnknownOptionError(
+                f"{name}= was given to spca_path(), which fits a range of cardinalities: give "
+                f"cards=, such as cards=[1, 4, 7], or use spca() or spca_cov() for one fit with {name}=."
+            )
+
+
 def _opened(data: Any, center: Any = True, scale: Any = False, **reading: Any) -> Opened:
     return open_rows(data, ReadOptions(**reading), center, scale)
 
 
 def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     """Plan and run a fit of opened data."""
-    plan = make_plan(asked, opened.p)
+    plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source(plan.rows_for)
     fit = run(source.op, plan.solver, asked.k, n_init=plan.n_init, rng=rng, sort=plan.sort, aim=plan.aim)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
-        warn(f"{result.method}: {ADVICE[result.status]} ({result.n_iter} sweeps).", ConvergenceWarning)
+        sweeps = plural(result.n_iter, "sweep")
+        warn(f"{result.method}: {ADVICE[result.status]} ({sweeps}).", ConvergenceWarning)
     return result

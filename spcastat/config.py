@@ -3,49 +3,127 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import numbers
+import reprlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from spcastat.errors import OptionError
+
+#: Characters of a value that a message shows, at most.
+SHOWN = 160
+#: The largest whole number that is taken where there is no smaller bound: floats hold all numbers below it.
+LARGEST = 2**53
+#: A bound from here on is named only to those who exceed it.
+FAR = 1_000_000
+#: Seeds are whole numbers below it, as many as a generator of NumPy has states to begin with.
+LARGEST_SEED = 2**128
+
+
+class _Brief(reprlib.Repr):
+    """Values in messages: the first few parts of what is long, and of nested things not all depths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = self.maxarray = 12
+        self.maxdict = 8
+        self.maxstring = self.maxother = SHOWN
+        self.maxlong = 60
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python writes no number of more than some thousand digits.
+        return repr(x) if x.bit_length() <= 200 else f"{'-' * (x < 0)}<more than 10**60>"
+
+
+def shown(value: object) -> str:
+    """Return a value of any type for a message: on one line, short, and whatever its ``repr`` does."""
+    try:
+        size = getattr(value, "shape", None)
+        if isinstance(size, tuple) and size:
+            return f"<{type(value).__name__} of shape {size}>"
+        text = _Brief().repr(value)
+    except Exception:  # an object may do anything when it is printed
+        return f"<{type(value).__name__}>"
+    text = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
+    text = " ".join(text.split()) if len(text) > SHOWN or "  " in text else text
+    return text if len(text) <= SHOWN else text[: SHOWN - 20] + " ... " + text[-15:]
 
 
 def nearest(word: object, names: Iterable[object]) -> str:
-    """Return ``" Did you mean 'x'?"`` for the name closest to `word`, or an empty string."""
+    """Return ``" Did you mean 'x'?"`` for the name closest to `word`, or an empty string.
+
+    The word itself is never proposed: it has just been refused.
+    """
     import difflib  # only once something is misspelt
 
-    found = difflib.get_close_matches(str(word), [str(name) for name in names], n=1, cutoff=0.6)
+    text = word if isinstance(word, str) else shown(word)
+    if len(text) > 100:  # no typo, and slow to compare
+        return ""
+    others = [str(name) for name in names if str(name) != text]
+    found = difflib.get_close_matches(text, others, n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:
     """Join names for a message, the first `limit` of them and a count of the rest."""
-    shown = [repr(name) for name in names]
-    rest = len(shown) - limit
-    return ", ".join(shown[:limit]) + (f" and {rest} more" if rest > 0 else "")
+    names = list(names)
+    rest = len(names) - limit
+    return ", ".join(map(shown, names[:limit])) + (f" and {rest} more" if rest > 0 else "")
+
+
+def plural(count: int, noun: str, several: str = "") -> str:
+    """Return ``"1 row"`` or ``"2 rows"``; `several` where it is not made by an s."""
+    return f"{count} {noun if count == 1 else several or noun + 's'}"
 
 
 def one_of(option: str, value: object, allowed: Iterable[str], error: type[OptionError] = OptionError) -> str:
     """Return `value` if it is one of the `allowed` names; raise `error` with the nearest name if not."""
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
-        return value
+        return str(value)
     raise error(
-        f"{option}={value!r} is not known; allowed are {listed(allowed, 40)}.{nearest(value, allowed)}"
+        f"{option}={shown(value)} is not known; allowed are {listed(allowed, 40)}.{nearest(value, allowed)}"
     )
+
+
+def flag(option: str, value: Any) -> bool:
+    """Return `value` as a bool; a number or a text is refused."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise OptionError(f"{option}={shown(value)} was given; it must be True or False.")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether `value` is a whole number of any type; a bool is none."""
+    # A timedelta64 of NumPy is registered as an integer, but Python does not take it for an index.
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and hasattr(value, "__index__")
+
+
+def text(option: str, value: Any) -> str:
+    """Return `value` if it is text."""
+    if isinstance(value, str):
+        return str(value)
+    raise OptionError(f"{option}={shown(value)} was given; it must be text.")
 
 
 def whole_number(
     option: str, value: Any, low: int, high: int | None = None, error: type[OptionError] = OptionError
 ) -> int:
-    """Return `value` as an int between `low` and `high`; a bool or a fraction is refused."""
-    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if fits and int(value) >= low and (high is None or int(value) <= high):
+    """Return `value` as an int between `low` and `high`; a bool, a fraction or a duration is refused."""
+    fits = is_whole(value)
+    most = LARGEST if high is None else high
+    if fits and low <= int(value) <= most:
         return int(value)
-    reach = f"from {low} to {high}" if high is not None else f"of {low} or more"
-    raise error(f"{option}={value!r} was given; it must be a whole number {reach}.")
+    bounded = most < FAR or (fits and int(value) > most)
+    reach = f"from {low} to {most}" if bounded else f"of {low} or more"
+    raise error(f"{option}={shown(value)} was given; it must be a whole number {reach}.")
 
 
 def real_number(
@@ -58,11 +136,80 @@ def real_number(
     error: type[OptionError] = OptionError,
 ) -> float:
     """Return `value` as a float in [low, high], or in (low, high] with `open_low`."""
-    fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if fits and (float(value) > low if open_low else float(value) >= low) and float(value) <= high:
-        return float(value)
+    number = _as_float(value)
+    if (number > low if open_low else number >= low) and number <= high:
+        return number
     reach = f"{'(' if open_low else '['}{low:g}, {high:g}]"
-    raise error(f"{option}={value!r} was given; it must be a number in {reach}.")
+    raise error(f"{option}={shown(value)} was given; it must be a number in {reach}.")
+
+
+def _as_float(value: Any) -> float:
+    """Return a real number as a float; NaN for anything else, and for one that no float comes near."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or (isinstance(value, numbers.Integral) and not is_whole(value)):
+        return float("nan")
+    try:
+        return float(value)
+    except (OverflowError, ValueError, TypeError):
+        return float("nan")
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return a NumPy generator for `rng`: None is the fixed seed 0.
+
+    Raises
+    ------
+    OptionError
+        If `rng` is neither None, a whole number of 0 or more, nor a ``numpy.random.Generator``.
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None:
+        return np.random.default_rng(0)
+    if is_whole(rng) and 0 <= int(rng) < LARGEST_SEED:
+        return np.random.default_rng(int(rng))
+    raise OptionError(
+        f"rng={shown(rng)} was given; it must be None (the fixed seed 0), a whole number from 0 to 2**128 - "
+        "1, "
+        "or a numpy.random.Generator."
+    )
+
+
+def is_single(value: Any) -> bool:
+    """Whether a value is one rather than a sequence of them: text, mappings and sets are."""
+    no_sequence = isinstance(value, (str, bytes, bytearray, memoryview, Mapping, Set))
+    return no_sequence or not isinstance(value, Iterable) or getattr(value, "shape", None) == ()
+
+
+def elements(value: Any, most: int) -> list[Any]:
+    """Return the elements of a sequence, no more than ``most + 1`` of them, or the value itself in a list.
+
+    What fails when it is walked over is a value too: a check of the values will refuse it.
+    """
+    if is_single(value):
+        return [value[()] if isinstance(value, np.ndarray) else value]
+    try:
+        return list(itertools.islice(value, most + 1))
+    except Exception:
+        return [value]
+
+
+def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError) -> list[Any]:
+    """Return k values, one for each component: those of a sequence, or k times the same."""
+    found = elements(value, k)
+    if is_single(value) or (len(found) == 1 and found[0] is value):
+        return found * k
+    if len(found) != k:
+        raise error(f"{option} has {_count(value, found)}, but k={k}; give one for all components, or {k}.")
+    return found
+
+
+def _count(value: Any, begun: list[Any]) -> str:
+    """Return how many values there are, of which the first, or all, have been taken."""
+    try:
+        return plural(len(value), "value")
+    except Exception:  # an iterator, or a sparse array
+        return f"{'at least ' * bool(begun)}{plural(len(begun), 'value')}"
 
 
 def user_frame() -> FrameType | None:
@@ -73,8 +220,36 @@ def user_frame() -> FrameType | None:
     return frame
 
 
+#: Who is told instead of Python's warnings, in this thread.
+_told: ContextVar[Callable[[str], None] | None] = ContextVar("_told", default=None)
+
+
+@contextmanager
+def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
+    """Give the text of each warning of the package to a function, once each, in this thread only.
+
+    Python's filters of warnings, which all threads share, stay as they are.
+    """
+    seen: set[str] = set()
+
+    def tell(message: str) -> None:
+        if message not in seen:
+            seen.add(message)
+            to(message)
+
+    before = _told.set(tell)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the user's line, however deep in the package the reason was found."""
+    told = _told.get()
+    if told is not None:
+        told(message)
+        return
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "spcastat":
         level, frame = level + 1, frame.f_back

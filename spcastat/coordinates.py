@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spcastat.config import real_number, warn, whole_number
+from spcastat.config import plural, real_number, warn, whole_number
+from spcastat.engine import require_components
 from spcastat.engine.opening import open_rows
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
 from spcastat.intake import ReadOptions
@@ -87,22 +89,25 @@ def spco(
         tol=real_number("tol", tol, 0.0, 1.0),
         max_iter=whole_number("max_iter", max_iter, 1),
     )
-    reading = ReadOptions(formula, context, weights, na, categorical)
-    source = open_rows(data, reading, center, scale).source("spco")
+    opened = open_rows(data, ReadOptions(formula, context, weights, na, categorical), center, scale)
+    require_components(k, opened.p)
+    source = opened.source("spco")
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)
-    result = SpcoResult(source, solver, solver.solve(source.op, k))
+    unit = source.op.unit
+    inside = replace(solver, penalty=None if solver.penalty is None else solver.penalty / unit)
+    result = SpcoResult(source, solver, inside.solve(source.op, k).times(unit))
     empty = (result.coordinates == 0).all()
     if empty.any():
         largest = float(
-            np.abs(source.op.forward(source.op.leading(1)[1])).max() / source.op.root_weights.max()
+            np.abs(source.op.forward(source.op.leading(1)[1])).max() / source.op.root_weights.max() * unit
         )
         raise OptionError(
             f"penalty={result.penalty:g} makes every coordinate of {', '.join(empty.index[empty])} zero; "
             f"take a smaller one (in [0, {largest:g}) for any component to be left) or fewer components."
         )
     if not result.converged:
-        warn(f"spco: {ADVICE[result.status]} ({result.n_iter} sweeps).", ConvergenceWarning)
+        warn(f"spco: {ADVICE[result.status]} ({plural(result.n_iter, 'sweep')}).", ConvergenceWarning)
     return result
 
 
@@ -112,5 +117,6 @@ def _check_rank(op: Rows, k: int) -> None:
     if k > op.rank_limit or rank < k:
         most = min(op.rank_limit, rank) if k <= op.rank_limit else op.rank_limit
         raise ComponentsError(
-            f"k={k} was given, but the data have rank {most} at most; ask for at most {most} components."
+            f"k={k} was given, but the data have rank {most} at most; ask for at most "
+            f"{plural(most, 'component')}."
         )

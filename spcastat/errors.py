@@ -48,6 +48,10 @@ class ConstantColumnError(DataError):
     """A column without variance where one is needed, as for scaling."""
 
 
+class SparseStructureError(DataError):
+    """A sparse matrix whose arrays of indices contradict one another, its values or its shape."""
+
+
 class WeightsError(DataError):
     """Row weights, a centre or a scale that cannot be used."""
 

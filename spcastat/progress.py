@@ -78,7 +78,8 @@ def listening(progress: Any) -> Iterator[None]:
         return
     if progress is not True and not callable(progress):
         raise OptionError(
-            f"progress={progress!r} was given; it must be True, False, or a function that takes a step "
+            f"progress of type {type(progress).__name__} was given; it must be True, False, or a function "
+            "that takes a step "
             "(with stage, done, total and unit)."
         )
     display = _display() if progress is True else None

@@ -6,21 +6,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
-from spcastat.config import whole_number
-from spcastat.errors import ComponentsError
+from spcastat.config import is_whole, listed, shown, whole_number
+from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
+from spcastat.intake.columntypes import frame_values
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.results import SpcaResult
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-    from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
@@ -133,7 +132,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         SparsePCA
             Itself.
         """
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2)
+        X = self._validated(X, ensure_min_samples=2)
         k = whole_number("n_components", self.n_components, 1, error=ComponentsError)
         if k > X.shape[1]:
             raise ComponentsError(
@@ -153,7 +152,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             rng=self._seed(),
             tol=self.tol,
             max_iter=self.max_iter,
-            **(self.options or {}),
+            **self._further(),
         )
         standard = self.result_._state.standard
         assert standard is not None
@@ -184,7 +183,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Scores.
         """
         check_is_fitted(self)
-        return self.result_.inverse_transform(np.asarray(X, dtype=float)).to_numpy()
+        if isinstance(X, pd.DataFrame):
+            X = frame_values(X, "scores")
+        return self.result_.inverse_transform(X).to_numpy()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the PEV of rows: the share of their squared distance from the mean that the components keep.
@@ -217,15 +218,22 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Leave the data behind, and what would fit them again; the scores are kept."""
         state = super().__getstate__()
         if "result_" in state:
-            result = state["result_"]
-            kept = replace(result._state, scores=result.scores)
-            state = {**state, "result_": SpcaResult(kept)}
+            state = {**state, "result_": state["result_"]._without_data()}
         return state
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=np.float64)
-        return self._named(X)
+        return self._named(self._validated(X, reset=False))
+
+    def _validated(self, X: Any, **how: Any) -> Any:
+        """Let scikit-learn check rows; what it refuses is an error of this package with its message."""
+        if isinstance(X, np.ma.MaskedArray):  # of which scikit-learn would take the values behind the mask
+            X = np.ma.filled(X.astype(float), np.nan)
+        try:
+            return validate_data(self, X, accept_sparse=("csr", "csc"), dtype=np.float64, **how)
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
 
     def _named(self, X: Any) -> Any:
         """Return the matrix `X`, under the names of the features where there are any."""
@@ -233,12 +241,33 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if names is None:
             # as an array in memory: one that lies in a file would be walked over in chunks
             return X if is_sparse(X) else np.asarray(memoryview(X))
+        labels = pd.Index(names, dtype=object)  # text of any kind, as it came
         if is_sparse(X):
             sparse: Any = pd.DataFrame.sparse
-            return sparse.from_spmatrix(X, columns=names)
-        return pd.DataFrame(X, columns=names, copy=False)
+            return sparse.from_spmatrix(X, columns=labels)
+        return pd.DataFrame(X, columns=labels, copy=False)
+
+    def _further(self) -> dict[str, Any]:
+        options = {} if self.options is None else self.options
+        if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+            raise OptionError(
+                f"options={shown(options)} was given; it must be a dictionary of options by their names."
+            )
+        twice = [name for name in options if name in self.get_params() or name == "rng"]
+        if twice:
+            raise OptionError(
+                f"options names {listed(twice)}, which "
+                f"{'is a parameter' if len(twice) == 1 else 'are parameters'} "
+                "of the estimator (rng is random_state there): give it by name."
+            )
+        return dict(options)
 
     def _seed(self) -> Any:
-        if self.random_state is None or isinstance(self.random_state, int | np.integer):
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(np.iinfo(np.int32).max))
+        if self.random_state is None or is_whole(self.random_state):
             return self.random_state
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        raise OptionError(
+            f"random_state={shown(self.random_state)} was given; it must be None, a whole number or a "
+            "numpy.random.RandomState."
+        )

@@ -76,7 +76,7 @@ BAD_OPTIONS = [
     ({"k": 2, "card": True}, errors.CardinalityError, r"card=True"),
     ({"k": 2, "card": "3"}, errors.CardinalityError, r"card='3'"),
     ({"k": 2, "card": [1, 2, 3]}, errors.CardinalityError, r"card has 3 values, but k=2"),
-    ({"k": 2, "card": []}, errors.CardinalityError, r"card has 0 values"),
+    ({"k": 2, "card": []}, errors.CardinalityError, r"card has 0 values, but k=2"),
     ({"k": 2, "card": {"PC1": 2}}, errors.CardinalityError, r"'PC1'.*each of 'PC1', 'PC2'"),
     ({"k": 2, "card": {"PC1": 2, "PC3": 2}}, errors.CardinalityError, r"'PC3'"),
     ({"k": 2, "variance": 0.0}, errors.VarianceError, r"variance=0.0.*\(0, 1\]"),
@@ -111,7 +111,7 @@ BAD_OPTIONS = [
     ({"k": 2, "method": "bcd-l1"}, errors.OptionError, r"'bcd-l1' needs card= or t="),
     ({"k": 2, "t": 0.9}, errors.OptionError, r"t=0.9.*\[1, 2\]"),
     ({"k": 2, "t": 2.1}, errors.OptionError, r"t=2.1.*\[1, 2\]"),
-    ({"k": 2, "t": [1.5]}, errors.OptionError, r"t has 1 values, but k=2"),
+    ({"k": 2, "t": [1.5]}, errors.OptionError, r"t has 1 value, but k=2"),
     ({"k": 2, "card": 2, "nonneg": 1}, errors.OptionError, r"nonneg=1.*True or False"),
     ({"k": 2, "card": 2, "n_init": 0}, errors.OptionError, r"n_init=0.*1 or more"),
     ({"k": 2, "card": 2, "max_iter": 0}, errors.OptionError, r"max_iter=0"),
@@ -174,7 +174,7 @@ def test_row_options_that_are_refused(options, error, phrase):
 def test_a_constant_column_cannot_be_scaled(kind, value, n):
     X = pd.DataFrame(np.random.default_rng(0).standard_normal((n, 2)), columns=["a", "b"]).assign(c=value)
     with pytest.raises(
-        errors.ConstantColumnError, match=r"1 of 3 columns do not vary: '(c|x3)'.*scale=False"
+        errors.ConstantColumnError, match=r"1 of 3 columns does not vary: '(c|x3)'.*scale=False"
     ):
         sp.spca(kind(X), 2, 2, scale=True)
 

@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 import types
-import warnings
 
 import pandas as pd
 import pytest
 
 import spcastat
 from spcastat import cli, datasets
+from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
 
 README_COMMAND = "fit pitprops --k 6 --card 7,4,4,1,1,1"
@@ -218,7 +218,8 @@ def test_usage_errors_have_code_2(calls, capsys, argv):
 
 def test_errors_of_the_package_and_warnings_go_to_standard_error(calls, table, capsys, monkeypatch):
     def spca(data, **given):
-        warnings.warn("look here", DataWarning, stacklevel=2)
+        warn("look here", DataWarning)
+        warn("look here", DataWarning)
         raise CardinalityError("card=9 was given")
 
     monkeypatch.setattr(sys.modules["spcastat.api"], "spca", spca)

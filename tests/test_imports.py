@@ -8,6 +8,7 @@ import importlib
 import json
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -127,9 +128,23 @@ def test_the_face_offers_what_it_lists():
     }
     assert set(spcastat.__all__) == {*spcastat._HOME, "__version__"}
     assert typed == set(spcastat._HOME)
-    assert set(spcastat.__all__) <= set(dir(spcastat))
     with pytest.raises(AttributeError, match="no attribute 'sppca'"):
         spcastat.sppca  # noqa: B018
+
+
+def test_dir_shows_public_names_only():
+    # Also once modules were loaded: they become attributes of the package, as "importlib" and "Any" are.
+    code = "import spcastat as sp; sp.spca; sp.SpcaResult; print(*dir(sp))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == sorted(spcastat.__all__)
+    assert all(name == "__version__" or not name.startswith("_") for name in spcastat.__all__)
+
+
+def test_the_class_of_results_is_there_for_type_hints():
+    fit = spcastat.spca_cov(spcastat.datasets.load_pitprops(), 1, 3)
+    assert type(fit) is spcastat.SpcaResult
+    hints = typing.get_type_hints(spcastat.spca)
+    assert hints["return"] is spcastat.SpcaResult
 
 
 @pytest.mark.parametrize("name", spcastat._HOME)

@@ -101,7 +101,7 @@ def test_an_error_of_the_callback_leaves_nothing_behind(heard):
 
 @pytest.mark.parametrize("given", [1, "yes", [print]])
 def test_what_progress_may_be(given):
-    with pytest.raises(OptionError, match=r"progress=.* was given; it must be True, False, or a function"):
+    with pytest.raises(OptionError, match=r"progress of type .* was given; it must be True, False, or"):
         sp.spca_cov(R, 2, card=3, progress=given)
 
 

@@ -29,7 +29,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "S1-SPCA": ("greedy", {"card": 50}),
     "S5-SPCA": ("greedy", {"card": 50, "c": 5}),
     "GPower0": ("gpower-l0", {"card": 50, "deflation": "schur"}),
-    "GPower0,2": ("gpower-l0-block", {"card": 50}),
+    "GPower0,2": ("gpower-l0-block", {"total": 100}),
 }
 #: The nonzero loadings printed in Table 4.
 PRINTED_4 = {

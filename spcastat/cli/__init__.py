@@ -11,15 +11,15 @@ import argparse
 import shlex
 import sys
 import textwrap
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
 from spcastat import __version__
 from spcastat.cli import comparing, fitting, transforming
 from spcastat.cli.printing import discard_output, require_output, show, tell
-from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError, SpcaWarning
+from spcastat.config import warnings_told
+from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
 
 _CODES = """
 exit codes:
@@ -133,14 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: str) -> None:
     """Print a warning without the place in the code, which says nothing on a command line."""
     tell("warning", message)
 
@@ -182,8 +175,6 @@ def _run(argv: Sequence[str]) -> int:
         return code
     args.line = shlex.join(["spcastat", *argv])
     require_output()
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", SpcaWarning)
-        warnings.showwarning = _show_warning
+    with warnings_told(_show_warning):
         show(COMMANDS[args.command].run(args))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import zipfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -85,24 +84,22 @@ def _rows(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
         raise FileError(
             f"{path} cannot be read: it unpacks to {size:,} bytes; {_MOST:,} are the most. Save it as CSV."
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of styles and extensions that make no difference to values
-        book = load_workbook(path, read_only=True, data_only=True)
-        try:
-            sheets = {one.title: one for one in book.worksheets}
-            if sheet is not None and sheet not in sheets:
-                raise OptionError(
-                    f"there is no sheet {sheet!r} in {path}; it has {listed(sheets)}.{nearest(sheet, sheets)}"
-                )
-            if not sheets:
-                raise FileError(f"{path} cannot be read: there is no sheet with cells in it.")
-            chosen = next(iter(sheets)) if sheet is None else sheet
-            if sheet is None and len(sheets) > 1:
-                note(f"{path} has the sheets {listed(sheets)}; {chosen!r} is read, --sheet takes another.")
-            sheets[chosen].reset_dimensions()  # which a file may claim to be of any size
-            rows = list(sheets[chosen].iter_rows(values_only=True))
-        finally:
-            book.close()
+    book = load_workbook(path, read_only=True, data_only=True)
+    try:
+        sheets = {one.title: one for one in book.worksheets}
+        if sheet is not None and sheet not in sheets:
+            raise OptionError(
+                f"there is no sheet {sheet!r} in {path}; it has {listed(sheets)}.{nearest(sheet, sheets)}"
+            )
+        if not sheets:
+            raise FileError(f"{path} cannot be read: there is no sheet with cells in it.")
+        chosen = next(iter(sheets)) if sheet is None else sheet
+        if sheet is None and len(sheets) > 1:
+            note(f"{path} has the sheets {listed(sheets)}; {chosen!r} is read, --sheet takes another.")
+        sheets[chosen].reset_dimensions()  # which a file may claim to be of any size
+        rows = list(sheets[chosen].iter_rows(values_only=True))
+    finally:
+        book.close()
     return f"sheet {chosen!r} of {path}", rows
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import real_number, whole_number
-from spcastat.datasets.known import generator, labelled
+from spcastat.config import generator, real_number, whole_number
+from spcastat.datasets.known import MOST_NUMBERS, labelled
 
 _FINITE = sys.float_info.max
 _V1, _V2, _E = 290.0, 300.0, 1.0  # variances
@@ -61,7 +61,7 @@ def make_hastie(
     .. [2] Q. Zhao, D. Meng, Z. Xu (2014), Robust sparse principal component analysis, Science China
        Information Sciences 57, 092115, section 3.2, equation (15).
     """
-    n = whole_number("n", n, 2)
+    n = whole_number("n", n, 2, MOST_NUMBERS // 10)
     noise = real_number("noise", noise, 0.0, _FINITE)
     outliers = whole_number("outliers", outliers, 0, n)
     outlier_variance = real_number("outlier_variance", outlier_variance, 0.0, _FINITE)

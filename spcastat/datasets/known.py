@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -10,25 +9,8 @@ import pandas as pd
 
 from spcastat.errors import OptionError
 
-
-def generator(rng: Any) -> np.random.Generator:
-    """Return a NumPy generator for `rng`: None is the fixed seed 0.
-
-    Raises
-    ------
-    OptionError
-        If `rng` is neither None, a whole number of 0 or more, nor a ``numpy.random.Generator``.
-    """
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if rng is None:
-        return np.random.default_rng(0)
-    if isinstance(rng, numbers.Integral) and not isinstance(rng, bool) and int(rng) >= 0:
-        return np.random.default_rng(int(rng))
-    raise OptionError(
-        f"rng={rng!r} was given; it must be None (the fixed seed 0), a whole number of 0 or more, "
-        "or a numpy.random.Generator."
-    )
+#: Numbers that a generator draws, at most (1.6 GB, with what it needs besides).
+MOST_NUMBERS = 100_000_000
 
 
 def labelled(X: np.ndarray, V: np.ndarray, **facts: Any) -> pd.DataFrame:
@@ -61,7 +43,7 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     OptionError
         If `data` carries no loadings, or some for another number of columns.
     """
-    rows = getattr(data, "attrs", {}).get("loadings")
+    rows = data.attrs.get("loadings") if isinstance(data, pd.DataFrame) else None
     if rows is None or len(rows) != data.shape[1]:
         raise OptionError(
             "The true loadings are known for a whole data frame from make_hastie, make_toy or make_highdim "

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import whole_number
-from spcastat.datasets.known import generator
+from spcastat.config import generator, whole_number
+from spcastat.datasets.known import MOST_NUMBERS
 
 _SOURCE = (
     "J. N. R. Jeffers (1967), Two case studies in the application of principal component analysis, "
@@ -75,7 +75,7 @@ def pitprops_sample(n: int = 180, rng: Any = 0) -> pd.DataFrame:
     """
     R = load_pitprops()
     p = len(R)
-    n = whole_number("n", n, p + 1)
+    n = whole_number("n", n, p + 1, MOST_NUMBERS // p)
     draws = generator(rng).standard_normal((n, p))
     # Orthonormal columns that are orthogonal to the constant: white, with mean zero.
     Q = np.linalg.qr(np.column_stack([np.ones(n), draws]))[0][:, 1:]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import whole_number
-from spcastat.datasets.known import generator, labelled
+from spcastat.config import flag, generator, whole_number
+from spcastat.datasets.known import MOST_NUMBERS, labelled
 
 # As printed, to three decimals: orthogonal, of unit length to 1e-3.
 _TOY = (
@@ -74,8 +74,8 @@ def make_toy(n: int, rng: Any = 0, nonneg: bool = False) -> pd.DataFrame:
     .. [1] Q. Zhao, D. Meng, Z. Xu, C. Gao (2015), A block coordinate descent approach for sparse
        principal component analysis, Neurocomputing, sections 3.1.2 and 3.3.1.
     """
-    n = whole_number("n", n, 2)
-    draw = generator(rng)
+    n = whole_number("n", n, 2, MOST_NUMBERS // 10)
+    draw, nonneg = generator(rng), flag("nonneg", nonneg)
     variances, *printed = _TOY_NONNEG if nonneg else _TOY
     V = np.array(printed, dtype=float).T
     V /= np.linalg.norm(V, axis=0)
@@ -117,8 +117,8 @@ def make_highdim(n: int, p: int = 500, rng: Any = 0) -> pd.DataFrame:
     .. [1] Y. He, R. D. C. Monteiro, H. Park (2010), A fast algorithm for sparse PCA and a new sparsity
        control criteria, section 5.1, after Shen and Huang (2008).
     """
-    n = whole_number("n", n, 2)
-    p = whole_number("p", p, 80)
+    p = whole_number("p", p, 80, MOST_NUMBERS // 10)
+    n = whole_number("n", n, 2, max(MOST_NUMBERS // p, 2))
     draw = generator(rng)
     V = np.zeros((p, 2))
     V[:50, 0] = V[40:80, 1] = 1 / np.sqrt(50)

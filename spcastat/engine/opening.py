@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import user_frame
+from spcastat.config import is_single, listed, shown, user_frame
 from spcastat.engine.source import Source
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.intake import ReadOptions, Spec, read_covariance, read_data
@@ -26,10 +26,14 @@ from spcastat.operators import (
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
+from spcastat.operators.units import ColumnUnits, Extremes, fits
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:
-    from spcastat.streams.base import Stream
+    from spcastat.streams.base import Stream, Tally
+
+#: Divisors of columns lie between this and its inverse, so that both are floating-point numbers.
+LEAST_SCALE = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +71,12 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
         X, w, names = design.matrix, design.weights, design.columns
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
             standard, op = prepare(X, w, center, scale, names, bool(rows_for))
-            finite = np.isfinite(op.total)
+            finite = np.isfinite(op.total)  # not so only if values are not: prepare() sees to their size
         if not finite:
             design.check()
-            raise _too_large()
+        _require_range(op, standard, names)
         return Source(
-            op=op,
+            op=op.at_unit_size(),
             spec=design.spec,
             n=design.shape[0],
             standard=standard,
@@ -98,26 +102,11 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
                 "memory. Take a method that needs a covariance matrix only (spcastat.methods() lists them "
                 "as taking 'data or covariance'), or fit rows that fit into memory, such as a sample."
             )
-        p = len(columns)
-        op: Operator
-        if p <= GRAM_ORDER:
-            found = stream.reduce(partial(CrossProducts, p), "means and cross-products")
-            tally = found.tally
-            tally.require_enough(stream.title)
-            with np.errstate(invalid="ignore", over="ignore"):  # told below
-                standard, op = from_products(found.result, tally.positive, center, scale, columns)
-        else:
-            counted = stream.reduce(partial(Sums, p), "means and variances")
-            sums, tally = counted.result, counted.tally
-            tally.require_enough(stream.title)
-            standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, columns)
-            from spcastat.streams.operator import StreamRows
-
-            op = StreamRows(stream, sums, tally.positive, standard)
-        if not np.isfinite(op.total):
-            raise _too_large()
+        with np.errstate(invalid="ignore", over="ignore"):  # told below
+            standard, op, tally = _summed(stream, center, scale)
+        _require_range(op, standard, columns)
         return Source(
-            op=op,
+            op=op.at_unit_size(),
             spec=stream.spec,
             n=tally.rows,
             standard=standard,
@@ -127,6 +116,42 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
         )
 
     return Opened(len(columns), source, stream.spec.context)
+
+
+def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:
+    """Return centre and scale, the operator, and what a pass counted.
+
+    Where squares of the rows leave the range of floating-point numbers, two passes more are made: for the
+    largest values of the columns, and for the sums of the columns over these.
+    """
+    p, columns = stream.p, stream.spec.columns
+    begin: Any = partial(CrossProducts if p <= GRAM_ORDER else Sums, p)
+    what = "means and cross-products" if p <= GRAM_ORDER else "means and variances"
+    found = stream.reduce(begin, what)
+    tally, sums, rows = found.tally, found.result, stream
+    tally.require_enough(stream.title)
+    units = None
+    if not fits(sums.mean, sums.squares):
+        largest = stream.reduce(partial(Extremes, p), "largest values").result.largest
+        units = ColumnUnits.of(largest, scale)
+    if units is not None:
+        from spcastat.streams.base import DividedStream
+
+        rows = DividedStream(stream, units.exponents)
+        center, scale = units.centre(center), units.divisor(scale)
+        sums = rows.reduce(begin, what).result
+    op: Operator
+    if isinstance(sums, CrossProducts):
+        standard, op = from_products(sums, tally.positive, center, scale, columns)
+    else:
+        standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, columns)
+        from spcastat.streams.operator import StreamRows
+
+        op = StreamRows(rows, sums, tally.positive, standard)
+    if units is None:
+        return standard, op, tally
+    op.unit = units.unit
+    return units.restored(standard), op, tally
 
 
 def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale: Any = None) -> Opened:
@@ -144,6 +169,9 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
         scaling = "none" if covariance.scale is None else "given"
         standard = Standardisation(covariance.mean, divisor, "given", scaling)
     spec = Spec("frame" if isinstance(S, pd.DataFrame) else "array", covariance.columns)
+    op = Gram(covariance.matrix)
+    _require_range(op, None, covariance.columns)
+    made = Source(op=op.at_unit_size(), spec=spec, n=covariance.n_obs, standard=standard)
 
     def source(rows_for: str = "") -> Source:
         if rows_for:
@@ -151,16 +179,35 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
                 f"method={rows_for!r} depends on more than second moments, so a covariance matrix is not "
                 "enough for it; give the rows to spca(data, ...)."
             )
-        return Source(op=Gram(covariance.matrix), spec=spec, n=covariance.n_obs, standard=standard)
+        return made
 
     return Opened(p, source)
 
 
-def _too_large() -> DataError:
-    return DataError(
-        "The variances of the data are too large for floating-point numbers (beyond 1e308). Divide the "
-        "columns by a constant first, e.g. data / data.abs().max()."
-    )
+def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:
+    """Raise DataError where the variances, or the scales, cannot be told as floating-point numbers."""
+    with np.errstate(over="ignore"):
+        variances = op.diagonal() * np.float64(op.unit) ** 2
+        total = float(variances.sum())
+    if not np.isfinite(total):
+        raise DataError(
+            "The variances of the data are too large for floating-point numbers (beyond 1e308). Divide the "
+            "columns by a constant first, e.g. data / data.abs().max()."
+        )
+    if op.diagonal().any() and variances.max() < np.finfo(float).tiny:
+        raise DataError(
+            "The variances of the data are too small for floating-point numbers (the largest is below "
+            "2e-308). Multiply the columns by a constant first, e.g. data / data.abs().max()."
+        )
+    if standard is None or standard.scaling == "none":
+        return
+    outside = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
+    if outside.any():
+        raise DataError(
+            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; a column can be "
+            f"divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a "
+            "constant first."
+        )
 
 
 def _names_at_call() -> Mapping[str, Any]:
@@ -172,9 +219,10 @@ def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
     """Return `center` or `scale` as True, False, or one finite number for each column."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if value is None or np.ndim(value) == 0:
+    if is_single(value):
         raise OptionError(
-            f"{option}={value!r} was given; it must be True, False, or {len(columns)} numbers, one a column."
+            f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one a "
+            "column."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, one_of, real_number, whole_number
+from spcastat.config import each, flag, is_whole, listed, one_of, real_number, shown, whole_number
 from spcastat.engine.aim import NAMES
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
+
+#: Starts of one fit, at most.
+MOST_STARTS = 1_000_000
 
 #: (value, k, p) -> the value that the solver gets.
 Check = Callable[[Any, int, int], Any]
@@ -27,20 +30,12 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
         A mapping, or a Series with such labels, names components by "PC1", "PC2", ... or by number from 1.
     k, p : int
     """
-    if isinstance(card, np.ndarray) and card.ndim == 0:
-        card = card.item()
     if isinstance(card, Mapping):
         values = _from_mapping(card, k)
-    elif isinstance(card, pd.Series) and set(card.index) == set(_names(k)):
+    elif isinstance(card, pd.Series) and sorted(map(str, card.index)) == sorted(_names(k)):
         values = _from_mapping(card.to_dict(), k)
-    elif isinstance(card, (str, set, frozenset)) or not isinstance(card, Iterable):
-        values = [card] * k
     else:
-        values = list(card)
-    if len(values) != k:
-        raise CardinalityError(
-            f"card has {len(values)} values, but k={k}; give one number for all components, or {k} numbers."
-        )
+        values = each("card", card, k, CardinalityError)
     return tuple(whole_number("card", value, 1, p, CardinalityError) for value in values)
 
 
@@ -48,11 +43,16 @@ def _names(k: int) -> list[str]:
     return [f"PC{i + 1}" for i in range(k)]
 
 
+def _name_of(key: Any) -> str:
+    """Return the name of a component that a mapping calls by its name or by its number."""
+    return key if isinstance(key, str) else f"PC{int(key)}" if is_whole(key) else shown(key)
+
+
 def _from_mapping(card: Mapping[Any, Any], k: int) -> list[Any]:
     names = _names(k)
     by_name: dict[str, Any] = {}
     for key, value in card.items():
-        by_name[key if isinstance(key, str) else f"PC{key}"] = value
+        by_name[_name_of(key)] = value
     if set(by_name) != set(names) or len(by_name) != len(card):
         raise CardinalityError(
             f"card names the components {listed(card)}; with k={k} it must name each of {listed(names, 20)} "
@@ -65,9 +65,7 @@ def _numbers(name: str, low: float, high: Callable[[int], float]) -> Check:
     """Return a check for one number for all components, or k numbers, from `low` to ``high(p)``."""
 
     def check(value: Any, k: int, p: int) -> tuple[float, ...]:
-        values = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value] * k
-        if len(values) != k:
-            raise OptionError(f"{name} has {len(values)} values, but k={k}; give one number, or {k}.")
+        values = each(name, value, k)
         largest = high(p)
         return tuple(min(real_number(name, one, low, largest * (1 + 1e-12)), largest) for one in values)
 
@@ -75,12 +73,7 @@ def _numbers(name: str, low: float, high: Callable[[int], float]) -> Check:
 
 
 def _flag(name: str) -> Check:
-    def check(value: Any, k: int, p: int) -> bool:
-        if not isinstance(value, (bool, np.bool_)):
-            raise OptionError(f"{name}={value!r} was given; it must be True or False.")
-        return bool(value)
-
-    return check
+    return lambda value, k, p: flag(name, value)
 
 
 def _between(name: str, low: float, high: float) -> Check:
@@ -89,7 +82,7 @@ def _between(name: str, low: float, high: float) -> Check:
     def check(value: Any, k: int, p: int) -> float:
         number = real_number(name, value, low, high, open_low=True)
         if number == high:
-            raise OptionError(f"{name}={value!r} was given; it must be a number in ({low:g}, {high:g}).")
+            raise OptionError(f"{name}={shown(value)} was given; it must be a number in ({low:g}, {high:g}).")
         return number
 
     return check
@@ -100,7 +93,8 @@ def _screen(value: Any, k: int, p: int) -> bool | int:
         return bool(value)
     if not isinstance(value, (int, np.integer)):
         raise OptionError(
-            f"screen={value!r} was given; it must be True, False, or the number of variables to begin with."
+            f"screen={shown(value)} was given; it must be True, False, or the number of variables to begin "
+            "with."
         )
     return whole_number("screen", value, 1, min(p, GRAM_ORDER))
 
@@ -118,11 +112,12 @@ def _rotation(value: Any, k: int, p: int) -> str:
 #: option -> function (value, k, p) -> the checked value that the solver gets.
 CHECKS: dict[str, Check] = {
     "card": cardinalities,
+    "total": lambda value, k, p: whole_number("total", value, k, k * p, CardinalityError),
     "t": _numbers("t", 1.0, lambda p: float(np.sqrt(p))),
     "penalty": _numbers("penalty", 0.0, lambda p: np.inf),
     "threshold": _numbers("threshold", 0.0, lambda p: 1.0),
     "rotation": _rotation,
-    "mu": _numbers("mu", np.finfo(float).tiny, lambda p: np.inf),
+    "mu": _numbers("mu", 1e-100, lambda p: 1e100),
     "orth": _flag("orth"),
     "epsilon": lambda value, k, p: real_number("epsilon", value, 0.0, 1.0, open_low=True),
     "renormalise": _flag("renormalise"),
@@ -141,10 +136,10 @@ CHECKS: dict[str, Check] = {
     "c": _count("c"),
     "p": _between("p", 0.0, 1.0),
     "spread": lambda value, k, p: one_of("spread", value, SCALES),
-    "grid": lambda value, k, p: whole_number("grid", value, 3),
+    "grid": lambda value, k, p: whole_number("grid", value, 3, 10_000),
     "sweeps": _count("sweeps"),
     "start": lambda value, k, p: one_of("start", value, ("ones", "svd")),
-    "n_init": _count("n_init"),
+    "n_init": lambda value, k, p: whole_number("n_init", value, 1, MOST_STARTS),
     "objective": lambda value, k, p: one_of("objective", value, NAMES),
     "search": lambda value, k, p: one_of("search", value, ("single", "joint")),
     "patience": _count("patience"),

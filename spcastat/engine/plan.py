@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from spcastat.config import listed, nearest, one_of
+from spcastat.config import listed, one_of, plural, shown
 from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS
 from spcastat.engine.request import Request
-from spcastat.errors import MethodError, OptionError, UnknownOptionError
+from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
 from spcastat.solvers import JointSolver, Solver
 
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
 DEFAULT_VARIANCE = 0.9
-#: Arguments of a call that are no options of a method, for hints at misspelt names.
-ARGUMENTS = {
-    "formula",
-    "method",
-    "center",
-    "scale",
-    "weights",
-    "na",
-    "rng",
-    "order",
-    "context",
-    "categorical",
-}
 #: Options that belong to the choice between fits.
 AIM = tuple(one.name for one in fields(Aim))
 
@@ -81,12 +68,26 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         raise OptionError(
             f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
         )
+    if method == "spco" and isinstance(method, str):
+        raise MethodError(
+            "method='spco' was given, and sparse principal coordinates have a function of their own: use "
+            "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
+        )
     if method is not None:
         return SOLVERS[one_of("method", method, SOLVERS, MethodError)]
     return SOLVERS[{"card": "bcd-l0", "t": "bcd-l1"}.get("".join(controls), "controlled")]
 
 
-def make_plan(asked: Request, p: int) -> Plan:
+def require_components(k: int, p: int) -> None:
+    """Raise ComponentsError for more components than variables, before anything is made for each of them."""
+    if k > p:
+        raise ComponentsError(
+            f"k={shown(k)} was given, but the data have rank {p} at most, the number of variables; ask for "
+            f"at most {plural(p, 'component')}."
+        )
+
+
+def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: "") -> Plan:
     """Check what a call asks for and build its solver.
 
     Parameters
@@ -94,9 +95,13 @@ def make_plan(asked: Request, p: int) -> Plan:
     asked : Request
     p : int
         Number of variables.
+    hint : callable
+        Returns what to do about a name that no method has, for the function that was called.
 
     Raises
     ------
+    ComponentsError
+        For more components than variables.
     UnknownOptionError
         For an option that the method does not have; the message names the methods that have it.
     OptionError
@@ -104,9 +109,10 @@ def make_plan(asked: Request, p: int) -> Plan:
     """
     options = asked.options
     chosen = choose_method(asked.method, options)
+    require_components(asked.k, p)
     for name in options:
         if name not in chosen.options:
-            raise UnknownOptionError(_no_such_option(name, chosen))
+            raise UnknownOptionError(_no_such_option(name, chosen, hint))
     if "variance" in chosen.controls:
         options.setdefault("variance", DEFAULT_VARIANCE)
     elif chosen.controls and not any(name in options for name in chosen.controls):
@@ -156,8 +162,9 @@ def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
     ):
         if value != needed:
             raise OptionError(
-                f"screen={aim.screen!r} was given with {name}={value!r}; variables can be screened with "
-                f"{name}={needed!r} only. Leave out one of them."
+                f"screen={shown(aim.screen)} was given with {name}={shown(value)}; variables can be screened "
+                "with "
+                f"{name}={shown(needed)} only. Leave out one of them."
             )
     if aim.screen is not True and int(aim.screen or 0) < max(checked["card"]):
         raise OptionError(
@@ -166,13 +173,14 @@ def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
         )
 
 
-def _no_such_option(name: str, method: Method) -> str:
+def _no_such_option(name: str, method: Method, hint: Callable[[str], str]) -> str:
     owners = [other.name for other in SOLVERS.values() if name in other.options]
     has: Sequence[str] = method.options
     if owners:
-        return f"method={method.name!r} has no option {name!r}; methods that have it: {listed(owners, 30)}."
-    known = sorted({option for other in SOLVERS.values() for option in other.options} | ARGUMENTS)
+        return (
+            f"method={method.name!r} has no option {shown(name)}; methods that have it: {listed(owners, 30)}."
+        )
     return (
-        f"{name!r} is not an option of any method; method={method.name!r} has "
-        f"{listed(has, 30) or 'none'}.{nearest(name, known)}"
+        f"{shown(name)} is not an option of any method; method={method.name!r} has "
+        f"{listed(has, 30) or 'none'}.{hint(name)}"
     )

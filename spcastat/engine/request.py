@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import whole_number
-from spcastat.errors import ComponentsError, OptionError
+from spcastat.config import LARGEST_SEED, generator, whole_number
+from spcastat.engine.options import MOST_STARTS
+from spcastat.errors import ComponentsError
 
 
 @dataclass(frozen=True)
@@ -54,26 +55,16 @@ class Request:
         given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
         if not isinstance(self.nonneg, (bool, np.bool_)) or self.nonneg:
             given["nonneg"] = self.nonneg
-        if whole_number("n_init", self.n_init, 1) > 1:
+        if whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
             given["n_init"] = self.n_init
         return given
 
     @property
     def generator(self) -> np.random.Generator:
         """The source of random starts; None is a fixed seed, so that two runs agree to the last bit."""
-        if isinstance(self.rng, bool):
-            raise OptionError(
-                f"rng={self.rng!r} was given; it must be None, a whole number or a numpy Generator."
-            )
-        try:
-            return np.random.default_rng(0 if self.rng is None else self.rng)
-        except (TypeError, ValueError) as error:
-            raise OptionError(
-                f"rng={self.rng!r} was given; it must be None, a whole number of 0 or more, or a numpy "
-                "Generator."
-            ) from error
+        return generator(self.rng)
 
     @property
     def seed(self) -> int:
         """The seed of fits that all begin with the same random numbers."""
-        return 0 if self.rng is None else whole_number("rng", self.rng, 0)
+        return 0 if self.rng is None else whole_number("rng", self.rng, 0, LARGEST_SEED - 1)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spcastat.config import plural
 from spcastat.engine.aim import Aim, chosen, searched, thinned
 from spcastat.engine.candidates import candidates_to_begin
 from spcastat.engine.order import settle
 from spcastat.engine.starts import starting_loadings
+from spcastat.engine.units import inward, outward
 from spcastat.errors import ComponentsError
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
@@ -32,7 +34,7 @@ class Fit:
     order : ndarray of shape (k,)
         Where each component stood before ordering.
     pca : ndarray of shape (k,)
-        The k leading eigenvalues of the covariance matrix.
+        The k leading eigenvalues of the covariance matrix, in the operator's unit.
     optima : tuple of (float, int)
         Distinct values of the objective that starts or a joint search met, as shares of the total variance,
         the best first, and how often; empty for methods without that choice.
@@ -64,6 +66,8 @@ def run(
     ----------
     op : Operator
     solver : Solver
+        Its options are in the units of the data, as are the figures of the solution, whatever the `unit` of
+        the operator.
     k : int
     n_init : int
         Starts of a solver that uses them.
@@ -83,6 +87,7 @@ def run(
     OptionError
         Where the data can only be screened, and the method or the call does not allow it.
     """
+    solver = inward(solver, op.unit)
     size = candidates_to_begin(op, solver, aim)
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
@@ -99,7 +104,9 @@ def run(
         found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts, aim=aim)
         V = np.zeros((op.p, k))
         V[found.candidates], order = settle(found.sub, found.solution.V, sort)
-        return Fit(replace(found.solution, V=V), order, values, tuple(found.optima), found.screening)
+        details = _with_hits(solver, found.solution.details, V, order)
+        whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
+        return Fit(whole, order, values, tuple(found.optima), found.screening)
     if isinstance(solver, JointSolver):
         tried = starting_loadings(op, vectors, n_init, rng)
         if starts is not None and solver.uses_starts:
@@ -120,7 +127,22 @@ def run(
             solution, optima = thinned(op, solution, aim, goal, rng)
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
-    return Fit(replace(solution, V=V, details=details, candidates=None), order, values, tuple(optima))
+    details = _with_hits(solver, details, V, order)
+    solution = replace(solution, V=V, details=details, candidates=None)
+    return Fit(outward(solution, solver, op.unit), order, values, tuple(optima))
+
+
+def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:
+    """Return the details with "card hit": whether each component has the nonzeros that were asked for.
+
+    Counted here, on the loadings that are handed out, for every method that takes a cardinality. Where a
+    method has no other details it is left out as long as it is true.
+    """
+    card = getattr(solver, "card", None)
+    if card is None:
+        return details
+    hits = [bool(hit) for hit in np.count_nonzero(V, axis=0) == np.array(card)[order]]
+    return {**details, "card hit": hits} if details or not all(hits) else details
 
 
 def _one_by_one(
@@ -166,4 +188,4 @@ def _one_by_one(
 def _too_many(k: int, rank: int) -> str:
     if rank <= 0:
         return f"k={k} was given, but the data have no variance: every column is constant."
-    return f"k={k} was given, but the data have rank {rank}; ask for at most {rank} components."
+    return f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."

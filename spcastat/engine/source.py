@@ -23,7 +23,8 @@ class Source:
     Attributes
     ----------
     op : Operator
-        The covariance matrix, by its products.
+        The covariance matrix, by its products, at unit size: its variances times `op.unit` squared are those
+        of the data.
     spec : Spec
         How raw data become columns; its `columns` label the loadings.
     n : int or None

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural, shown
 from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
+    ShapeError,
     TooFewRowsError,
     WeightsError,
 )
 from spcastat.kernels.sparsity import is_sparse
 
-
-def plural(count: int, noun: str) -> str:
-    """Return ``"1 row"`` or ``"2 rows"``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+#: A range is a rule; one with more numbers than this is not written out.
+LARGEST_RANGE = 2**24
 
 
 def require_rows(n: int, dropped: int = 0) -> None:
@@ -106,8 +105,9 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
     """
     if isinstance(weights, str):
         raise WeightsError(
-            f"weights={weights!r} was given; weights must be n numbers: pass the column itself, e.g. "
-            f"weights=df[{weights!r}], and leave it out of the data with df.drop(columns=[{weights!r}])."
+            f"weights={shown(weights)} was given; weights must be n numbers: pass the column itself, e.g. "
+            f"weights=df[{shown(weights)}], and leave it out of the data with "
+            f"df.drop(columns=[{shown(weights)}])."
         )
     if isinstance(weights, pd.Series) and labelled:
         weights = aligned(weights, index, "weights", "rows")
@@ -116,7 +116,7 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
         first = int(np.flatnonzero(w < 0)[0])
         raise WeightsError(
             f"weights hold {plural(int((w < 0).sum()), 'negative value')}, the first of them {w[first]:g} "
-            f"for row {index[first]!r}; weights must be 0 or more."
+            f"for row {shown(index[first])}; weights must be 0 or more."
         )
     return w
 
@@ -141,7 +141,9 @@ def aligned(series: pd.Series, labels: pd.Index, option: str, what: str) -> pd.S
     if series.index.equals(labels):
         return series
     if len(series) != len(labels):
-        raise WeightsError(f"{option} has {len(series)} values for {len(labels)} {what}; one each is needed.")
+        raise WeightsError(
+            f"{option} has {plural(len(series), 'value')} for {len(labels)} {what}; one each is needed."
+        )
     if series.index.is_unique and labels.is_unique:
         order = series.index.get_indexer(labels)
         if (order >= 0).all():
@@ -160,15 +162,11 @@ def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
 
     `what` names in the plural the things that there is one number for.
     """
-    try:
-        v = np.asarray(values)
-        if v.dtype == object and v.ndim == 1 and not any(isinstance(x, str) for x in v):
-            v = pd.array(v.tolist()).to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        v = np.empty(0, dtype=object)
-    if v.dtype.kind not in "biuf":
+    v = real_array(values)
+    if v is None:
+        kind = f" ({values.dtype})" if isinstance(values, (np.ndarray, pd.Series, pd.Index)) else ""
         raise WeightsError(
-            f"{option} of type {type(values).__name__} ({v.dtype}) was given; it must hold real numbers, one "
+            f"{option} of type {type(values).__name__}{kind} was given; it must hold real numbers, one "
             f"for each of the {length} {what}."
         )
     if v.shape != (length,):
@@ -180,6 +178,43 @@ def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
     if bad:
         raise WeightsError(f"{option} holds {plural(bad, 'missing or infinite value')}; all must be finite.")
     return v
+
+
+def real_array(values: Any) -> np.ndarray | None:
+    """Return real numbers of any container as an array, masked ones as NaN; None for anything else."""
+    if isinstance(values, bytes | bytearray | memoryview):
+        return None
+    if isinstance(values, range) and len(values) > LARGEST_RANGE:
+        return None
+    try:
+        masked = isinstance(values, np.ma.MaskedArray)
+        v = np.ma.filled(values.astype(float), np.nan) if masked else np.asarray(values)
+        if v.dtype == object and v.ndim == 1:
+            found = pd.array(v.tolist())
+            if not (pd.api.types.is_numeric_dtype(found.dtype) or pd.api.types.is_bool_dtype(found.dtype)):
+                return None
+            v = found.to_numpy(dtype=np.float64, na_value=np.nan)
+    except Exception:  # whatever an object of the user's own does when it is asked for an array
+        return None
+    return v if v.dtype.kind in "biuf" else None
+
+
+def rows_of(values: Any, what: str, k: int) -> np.ndarray:
+    """Return rows of k finite real numbers as an array of shape (n, k), or raise ShapeError.
+
+    `what` names them in the plural.
+    """
+    found = real_array(values)
+    if found is None or not np.isfinite(found).all():
+        held = "missing or infinite values" if found is not None else "something else"
+        raise ShapeError(
+            f"{what} of type {type(values).__name__} was given, holding {held}; they are finite real numbers."
+        )
+    if found.ndim != 2 or found.shape[1] != k:
+        raise ShapeError(
+            f"{what} has shape {found.shape}; it must have {plural(k, 'column')}, one a component."
+        )
+    return found.astype(np.float64)
 
 
 def suspicious(matrix: Any) -> bool:

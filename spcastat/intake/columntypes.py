@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
-from spcastat.errors import ColumnTypeError
+from spcastat.config import listed, shown
+from spcastat.errors import ColumnTypeError, ShapeError
 
 _HINTS = {
     "levels": "text and categories can enter as dummies with a formula and categorical='dummy'",
@@ -50,8 +51,8 @@ def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bo
     bad = list(columns)
     if not bad:
         return
-    shown = [f"{label!r} ({column.dtype})" for label, column, _ in bad]
-    text = ", ".join(shown[:8]) + (f" and {len(shown) - 8} more" if len(shown) > 8 else "")
+    named = [f"{shown(label)} ({column.dtype})" for label, column, _ in bad[:8]]
+    text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
     kinds = {kind for _, _, kind in bad}
     hints = [hint for kind, hint in _HINTS.items() if kind in kinds]
     if everything:
@@ -95,6 +96,32 @@ def without_numbers(
         else:
             bad.append((frame.columns[position], column, kind))
     return bad
+
+
+def frame_values(frame: Any, what: str) -> np.ndarray:
+    """Return the numbers of a frame that a plot or a table was given, missing ones as NaN.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    what : str
+        What it is, in the plural, for the message.
+
+    Raises
+    ------
+    ShapeError
+        For anything but a data frame with rows and columns.
+    ColumnTypeError
+        Where a column does not hold real numbers.
+    """
+    if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
+        size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
+        raise ShapeError(
+            f"{what} of type {type(frame).__name__}{size} were given; a data frame with rows and columns is "
+            "needed."
+        )
+    require_numbers(frame)
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def require_numbers(frame: pd.DataFrame) -> None:

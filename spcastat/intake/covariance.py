@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, whole_number
+from spcastat.config import listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
 from spcastat.intake.checks import aligned, vector
 from spcastat.intake.columntypes import require_numbers
 from spcastat.intake.design import Covariance
 from spcastat.intake.frames import array_labels, require_unique
+from spcastat.intake.sparse import require_sound_columns
+from spcastat.kernels.powers import unit_of
 from spcastat.kernels.sparsity import is_sparse
 
 #: How far from symmetric, and below zero an eigenvalue, may be, relative to the largest.
@@ -55,10 +57,14 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
         If `mean` or `scale` do not fit.
     """
     raw, columns, named, tolerance = _open(S)
-    matrix = _symmetric(raw, columns, tolerance)
+    _require_finite(raw, columns)
+    unit = unit_of(float(np.abs(raw).max()))
+    matrix = _symmetric(raw, columns, tolerance, unit)
     if not matrix.any():
         raise CovarianceError("All entries of the matrix are zero; there is no variance to explain.")
-    _require_semidefinite(matrix, columns, tolerance)
+    _require_semidefinite(matrix, columns, tolerance, unit)
+    matrix *= unit
+    matrix *= unit  # one after the other: the square of the unit may be no number
     matrix.flags.writeable = False
     rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
     centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
@@ -93,6 +99,7 @@ def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
         _require_square(S.shape)
         require_unique(S.columns)
         _require_labels(S)
+        require_sound_columns(S)
         require_numbers(S)
         single = any(str(dtype).lower() in ("float32", "float16") for dtype in S.dtypes)
         raw = S.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -135,31 +142,40 @@ def _require_labels(S: pd.DataFrame) -> None:
     )
 
 
-def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float) -> np.ndarray:
-    """Return the symmetric part of `raw` as a new array, after checking that little is lost."""
+def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
     if not np.isfinite(raw).all():
         i, j = np.argwhere(~np.isfinite(raw))[0]
         raise CovarianceError(
-            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row {columns[i]!r}, "
-            f"column {columns[j]!r}. All must be finite: leave out variables without variance or data."
+            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row "
+            f"{shown(columns[i])}, "
+            f"column {shown(columns[j])}. All must be finite: leave out variables without variance or data."
         )
-    gap = np.abs(raw - raw.T)
+
+
+def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> np.ndarray:
+    """Return the symmetric part of `raw` over `unit` squared, after checking that little is lost."""
+    matrix = raw / unit
+    matrix /= unit
+    gap = np.abs(matrix - matrix.T)
     worst = float(gap.max())
-    if worst > tolerance * float(np.abs(raw).max()):
+    if worst > tolerance * float(np.abs(matrix).max()):
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
-            f"The matrix is not symmetric: the entries for {columns[i]!r} and {columns[j]!r} are "
+            f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
             f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
             "triangle is filled, copy it to the other."
         )
-    return (raw + raw.T) / 2
+    return (matrix + matrix.T) / 2
 
 
-def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float) -> None:
+def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> None:
+    """Raise CovarianceError unless S, the matrix over `unit` squared, is positive semidefinite."""
     largest = float(np.abs(S).max())
     if np.diag(S).min() < -tolerance * largest:
         j = int(np.diag(S).argmin())
-        raise CovarianceError(f"The variance of {columns[j]!r} is {S[j, j]:g}; variances cannot be negative.")
+        raise CovarianceError(
+            f"The variance of {shown(columns[j])} is {S[j, j] * unit * unit:g}; variances cannot be negative."
+        )
     # The largest diagonal entry is at most the largest eigenvalue: success here settles the question.
     shifted = S.copy()
     shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= EIGEN_LIMIT else largest)
@@ -173,24 +189,26 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float) ->
         values = np.linalg.eigvalsh(S)
         if values[0] >= -tolerance * values[-1]:
             return
-        found = f": its smallest eigenvalue is {values[0]:.4g} (the largest is {values[-1]:.4g})"
+        ends = f"{values[0] * unit * unit:.4g} (the largest is {values[-1] * unit * unit:.4g})"
+        found = f": its smallest eigenvalue is {ends}"
     raise CovarianceError(
-        f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance)}. Matrices "
-        "from pairwise deletion of missing values are often like that, as are rounded ones: compute the "
-        "matrix from complete or imputed rows, or replace it by the nearest semidefinite one."
+        f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
+        "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
+        "the matrix from complete or imputed rows, or replace it by the nearest semidefinite one."
     )
 
 
-def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float) -> str:
+def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> str:
     """Name a covariance that is larger than the two variances allow, if there is one."""
     spread = np.sqrt(np.clip(np.diag(S), 0, None))
     excess = np.abs(S) - np.outer(spread, spread)
     if excess.max() <= tolerance * np.abs(S).max():
         return ""
     i, j = divmod(int(excess.argmax()), len(S))
+    covariance, first, second = (float(S[at]) * unit * unit for at in ((i, j), (i, i), (j, j)))
     return (
-        f"; the covariance {S[i, j]:.4g} of {columns[i]!r} and {columns[j]!r} exceeds what their variances "
-        f"{S[i, i]:.4g} and {S[j, j]:.4g} allow"
+        f"; the covariance {covariance:.4g} of {shown(columns[i])} and {shown(columns[j])} exceeds what "
+        f"their variances {first:.4g} and {second:.4g} allow"
     )
 
 

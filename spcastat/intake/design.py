@@ -24,9 +24,9 @@ class Spec:
         The p labels of the design's columns, the user's own where there are any.
     formula : str or None
         The formula as it was given.
-    model_spec : formulaic.ModelSpec or None
-        The state of a formula's transforms and factors, replayed on new data. None where there is no
-        formula, or one that only picks columns.
+    model_spec : spcastat.intake.terms.Model or None
+        A formula's terms with the state of its transforms and factors, replayed on new data. None where
+        there is no formula, or one that only picks columns.
     context : Mapping or None
         The names besides the columns that the formula uses.
     inputs : Mapping or None

@@ -1,14 +1,14 @@
-"""Formulas: one-sided, read by formulaic, with missing values and labels decided here.
+"""Formulas: one-sided, with missing values, weights and labels decided here.
 
-A formula is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose programs you would
-not run. Names come from the data, then from the context that is passed, then from formulaic's
-transforms; nothing is taken from the caller's frame.
+A formula of Python's is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose programs
+you would not run, unless the context is a :class:`spcastat.intake.safe.Closed` one. Names come from the data,
+then from the context that is passed, then from formulaic's transforms. formulaic codes factors and
+multiplies; it reads and runs no text.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,19 +16,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, SpcaError
-from spcastat.intake.checks import plural, raise_missing, require_finite
+from spcastat.intake.checks import raise_missing, require_finite
 from spcastat.intake.columntypes import kind_of, refuse
+from spcastat.intake.evaluation import Given, value_of
+from spcastat.intake.expressions import cut, read_expression, shortened
 from spcastat.intake.frames import frame_numbers
-from spcastat.intake.names import (
-    Names,
-    formula_names,
-    names_in,
-    require_known,
-    with_words,
-    without_words,
-)
+from spcastat.intake.names import Names, formula_names, names_in, require_known, without_words
+from spcastat.intake.safe import Closed, require_safe
+from spcastat.intake.terms import Model, Part, Piece, expand, pieces_of
+from spcastat.intake.transforms import Learning, UnknownLevels, require_levels, require_size
+
+#: Columns that a formula may make besides those of the data.
+MOST_COLUMNS = 100_000
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -41,7 +42,7 @@ class Parsed:
     ----------
     text : str
         The formula as given.
-    terms : list of formulaic terms, in the user's order, without the intercept
+    terms : list of tuples of Part, in the user's order, without the intercept
     lookups : dict
         The positions of the columns that stand in the formula as they are, by name.
     used : dict
@@ -53,10 +54,10 @@ class Parsed:
     """
 
     text: str
-    terms: list[Any]
+    terms: list[tuple[Part, ...]]
     lookups: dict[str, int]
     used: dict[str, int]
-    context: dict[str, Any]
+    context: Mapping[str, Any]
     plain: bool
 
 
@@ -72,75 +73,53 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any]) -> Parsed
         If labels look alike in a formula, or an expression is also the name of a column.
     """
     if not isinstance(formula, str):
-        raise FormulaError(f"formula={formula!r} was given; it must be text such as '~ a + b + log(c)'.")
-    from formulaic import Formula, SimpleFormula
-
+        raise FormulaError(f"formula={shown(formula)} was given; it must be text such as '~ a + b + log(c)'.")
     names = formula_names(columns)
-    worded = with_words(formula)
-    tokens = _tokens(worded, formula)
-    require_known(tokens, names, context)
-    try:
-        parsed: Any = Formula(
-            worded, _ordering="none", _context={"__formulaic_variables_available__": list(names)}
-        )
-    except Exception as error:
-        raise _unreadable(formula, error) from None
-    if not isinstance(parsed, SimpleFormula):
-        raise FormulaError(
-            f"formula={formula!r} has two sides or several parts; here a formula has one right-hand side "
-            "only, such as '~ a + b + log(c)'."
-        )
-    terms = [term for term in parsed if {factor.expr for factor in term.factors} != {"1"}]
-    if not terms:
-        raise FormulaError(f"formula={formula!r} has no term that makes a column; the intercept is not one.")
-    return _resolve(formula, terms, names, context)
+    if isinstance(context, Closed):
+        require_safe(formula, names)
+    pieces = pieces_of(formula)
+    require_known(_names_of(pieces), names, context)
+    return _resolve(formula, expand(formula, pieces, names), pieces, names, context)
 
 
-def _resolve(text: str, terms: list[Any], names: dict[str, int], context: Mapping[str, Any]) -> Parsed:
+def _names_of(pieces: list[Piece]) -> list[tuple[str, Names]]:
+    """Return the names in each piece of a formula that has any."""
+    found = []
+    for piece in pieces:
+        if piece.kind == "name":
+            found.append((piece.text, Names(frozenset([piece.text]), frozenset())))
+        elif piece.expression is not None:
+            found.append((piece.text, names_in(piece.expression)))
+    return found
+
+
+def _resolve(
+    text: str,
+    terms: list[tuple[Part, ...]],
+    pieces: list[Piece],
+    names: dict[str, int],
+    context: Mapping[str, Any],
+) -> Parsed:
     lookups: dict[str, int] = {}
     used: dict[str, int] = {}
-    kept: dict[str, Any] = {}
+    kept: dict[str, Any] = Closed() if isinstance(context, Closed) else {}
     plain = True
+    held = dict(_names_of(pieces))
     for term in terms:
-        for factor in term.factors:
-            method = factor.eval_method.value
-            plain = plain and method == "lookup" and len(term.factors) == 1 and factor.expr in names
-            if method == "literal":
+        for part in term:
+            plain = plain and part.method == "lookup" and len(term) == 1 and part.text in names
+            if part.method == "literal":
                 continue
-            if method == "lookup":
-                found = Names(frozenset([factor.expr]), frozenset())
-                if factor.expr in names:
-                    lookups[factor.expr] = names[factor.expr]
+            if part.method == "lookup":
+                found = Names(frozenset([part.text]), frozenset())
+                if part.text in names:
+                    lookups[part.text] = names[part.text]
             else:
-                found = names_in(factor.expr)
+                found = held[part.text]
             used.update({name: names[name] for name in sorted(found.values) if name in names})
             reads = [name for name in found.values if name not in names] + list(found.calls)
             kept.update({name: context[name] for name in sorted(reads) if name in context})
     return Parsed(text, terms, lookups, used, kept, plain)
-
-
-def _tokens(worded: str, formula: str) -> list[tuple[str, Names]]:
-    from formulaic.parser.algos.sanitize_tokens import sanitize_tokens
-    from formulaic.parser.algos.tokenize import tokenize
-
-    found = []
-    try:
-        for token in sanitize_tokens(tokenize(worded)):
-            kind = token.kind.value if token.kind is not None else ""
-            if kind == "name":
-                found.append((token.token, Names(frozenset([token.token]), frozenset())))
-            elif kind == "python":
-                found.append((token.token, names_in(token.token)))
-    except Exception as error:
-        raise _unreadable(formula, error) from None
-    return found
-
-
-def _unreadable(formula: str, error: Exception) -> FormulaError:
-    reason = " ".join(_ANSI.sub("", str(error)).replace("⧛", ">>").replace("⧚", "<<").split())
-    return FormulaError(
-        f"formula={formula!r} cannot be read: {reason} A formula looks like '~ a + b + log(c)' or '~ . - id'."
-    )
 
 
 def inputs(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashable, str]:
@@ -154,9 +133,15 @@ def inputs(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashab
     """
     kinds: dict[Hashable, str] = {}
     bad = []
+    dtypes, numeric = list(frame.dtypes), set()  # one look per dtype is enough for numbers
     for name, position in parsed.used.items():
+        if dtypes[position] in numeric:
+            kinds[name] = "number"
+            continue
         column = frame.iloc[:, position]
         kind = kinds[name] = kind_of(column)
+        if kind == "number":
+            numeric.add(dtypes[position])
         allowed = kind == "number" or (kind == "levels" and categorical == "dummy")
         if not allowed and not (kind == "other" and name not in parsed.lookups):
             bad.append((frame.columns[position], column, kind))
@@ -218,65 +203,168 @@ def levels_of(data: pd.DataFrame, kinds: Mapping[Any, str]) -> dict[Hashable, tu
 
 
 def evaluate(
-    spec: Any,
+    model: Model,
     data: pd.DataFrame,
     index: pd.Index,
     context: Mapping[str, Any],
     text: str,
     error: type[SpcaError] = FormulaError,
-) -> tuple[np.ndarray, list[str], Any]:
-    """Evaluate a model spec on complete data.
+    weights: np.ndarray | None = None,
+) -> tuple[np.ndarray, list[str], Model]:
+    """Evaluate the terms of a formula on complete data.
+
+    Nothing that threads share is changed: neither filters of warnings nor random states.
 
     Parameters
     ----------
-    spec : formulaic.ModelSpec
+    model : Model
     data : DataFrame
         As :func:`plain_frame` makes it, n rows.
     index : pandas.Index of length n
         Labels of the rows for messages.
     context : Mapping
+        A :class:`spcastat.intake.safe.Closed` one if nothing may be run.
     text : str
         The formula, for messages.
     error : type
         What to raise if the evaluation fails.
+    weights : ndarray of shape (n,), optional
+        For transforms that have not learnt yet: a row of weight 2 counts as two rows.
 
     Raises
     ------
     FormulaError or `error`
-        If a function of the formula fails, levels are unknown, or results are not n finite real numbers.
+        If a function of the formula fails, levels are unknown, too many columns would be made, or results are
+        not n finite real numbers.
 
     Returns
     -------
     matrix : ndarray of shape (n, p), float64
     names : list of str
-    spec : formulaic.ModelSpec
-        With the state of the transforms.
+    model : Model
+        With what the transforms have learnt.
     """
-    from formulaic.errors import DataMismatchWarning
-
+    unweighted = weights is None or bool((weights == 1).all())
+    learning = Learning(dict(model.states), None if unweighted else weights)
+    encodings = {name: (kind, dict(state)) for name, (kind, state) in model.encodings.items()}
+    given = Given(data, context, learning)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("error", DataMismatchWarning)
-            made = spec.get_model_matrix(data, context=dict(context))
-    except DataMismatchWarning as unseen:
-        levels = re.search(r"\{.*\}", str(unseen), re.DOTALL)
+        with np.errstate(all="ignore"):
+            values = _values_of(model, given, encodings)
+            _require_few_columns(model, values, data, text)
+            made = _combine(model, values, encodings, len(data))
+    except UnknownLevels as unknown:
         raise error(
-            f"formula={text!r} met levels that it does not know: {levels[0] if levels else unseen}. Allowed "
-            "are the levels that the fit has seen, or that the formula names."
+            f"formula={shortened(text)} met levels that it does not know: {unknown}. Allowed are the levels "
+            "that the fit has seen, or that the formula names."
         ) from None
+    except FormulaError as refused:
+        raise FormulaError(f"formula={shortened(text)} cannot be evaluated: {refused}") from None
     except Exception as failure:
-        raise error(f"formula={text!r} cannot be evaluated: {_ANSI.sub('', str(failure))}") from failure
-    state = made.model_spec
-    names = list(state.column_names)
-    values = np.asarray(made.__wrapped__)
-    if values.dtype.kind not in "biuf" or values.shape != (len(data), len(names)):
+        raise error(
+            f"formula={shortened(text)} cannot be evaluated: {cut(_ANSI.sub('', str(failure)), 1000)}"
+        ) from failure
+    names = list(made.model_spec.column_names)
+    array = np.asarray(made.__wrapped__)
+    if array.dtype.kind not in "biuf" or array.shape != (len(data), len(names)):
         raise FormulaError(
-            f"formula={text!r} makes values of dtype {values.dtype} and shape {values.shape}; each term must "
-            f"make real numbers, one for each of the {plural(len(data), 'row')}."
+            f"formula={shortened(text)} makes values of dtype {array.dtype} and shape {array.shape}; each "
+            f"term must make real numbers, one for each of the {plural(len(data), 'row')}."
         )
-    matrix = np.array(values, dtype=np.float64, order="F")
+    matrix = np.array(array, dtype=np.float64, order="F")
     _require_finite_terms(matrix, names, index, text)
-    return matrix, [without_words(name) for name in names], state
+    learnt = {
+        name: (kind, state)
+        for name, (kind, state) in made.model_spec.encoder_state.items()
+        if kind.value == "categorical"
+    }
+    return matrix, [without_words(name) for name in names], Model(model.terms, learning.states, learnt)
+
+
+def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of all factors that are no numbers, by their texts."""
+    values: dict[str, Any] = {}
+    for part in dict.fromkeys(part for term in model.terms for part in term):
+        if part.method == "literal":
+            continue
+        try:
+            values[part.text] = _value_of(part, given)
+        except (UnknownLevels, FormulaError):
+            raise
+        except Exception as failure:
+            reason = f"[{type(failure).__name__}: {failure}]"
+            raise ValueError(f"{cut(part.text, 120)} fails. {reason}") from failure
+        known = encodings[part.text][1].get("categories") if part.text in encodings else None
+        if known is not None:
+            require_levels(values[part.text], known)
+    return values
+
+
+def _value_of(part: Part, given: Given) -> Any:
+    if part.method == "python":
+        return value_of(read_expression(part.text), given)
+    if part.text not in given.data:
+        return given.context[part.text]
+    column = given.data[part.text]
+    # Products of whole numbers overflow without a word.
+    return column.astype(np.float64) if column.dtype.kind in "biu" else column
+
+
+def _require_few_columns(
+    model: Model, values: Mapping[str, Any], data: pd.DataFrame, text: str
+) -> None:
+    """Raise FormulaError if the terms would make too many columns, before factors are coded."""
+    widths = {name: _width(value) for name, value in values.items()}
+    total = 0
+    for term in model.terms:
+        columns = 1
+        for part in term:
+            columns *= widths.get(part.text, 1)
+        total += columns
+        if total > MOST_COLUMNS + len(model.terms):
+            raise FormulaError(
+                f"it makes more than {MOST_COLUMNS} columns, {columns} of them from "
+                f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
+            )
+    require_size(text, len(data), total, data.size)
+
+
+def _width(value: Any) -> int:
+    """Return how many columns a factor makes."""
+    bare = getattr(value, "__wrapped__", value)
+    about = getattr(value, "__formulaic_metadata__", None)
+    coded = about is not None and about.kind.value == "categorical"
+    if isinstance(bare, dict):
+        return len(bare)
+    if coded or (isinstance(bare, pd.Series) and bare.dtype.kind == "O"):
+        return int(pd.Series(bare).nunique())
+    return int(np.shape(bare)[1]) if np.ndim(bare) > 1 else 1
+
+
+def _combine(
+    model: Model, values: Mapping[str, Any], encodings: dict[str, Any], rows: int
+) -> Any:
+    """Let formulaic code the factors and multiply: full dummy coding, no intercept, no NA handling."""
+    from formulaic import ModelSpec, SimpleFormula
+    from formulaic.parser.types import Factor, Term
+
+    terms = [
+        Term(
+            [
+                Factor(part.text, eval_method="literal" if part.method == "literal" else "lookup")
+                for part in term
+            ]
+        )
+        for term in model.terms
+    ]
+    spec = ModelSpec(
+        formula=SimpleFormula(terms, _ordering="none"),
+        ensure_full_rank=False,
+        na_action="ignore",
+        output="numpy",
+        encoder_state=encodings,
+    )
+    return spec.get_model_matrix(pd.DataFrame(index=pd.RangeIndex(rows)), context=values)
 
 
 def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index, text: str) -> None:
@@ -287,15 +375,7 @@ def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index,
     first = bad[:, where[0]]
     others = f", and so do {listed([names[j] for j in where[1:]])}" if len(where) > 1 else ""
     raise FormulaError(
-        f"In formula={text!r} the term {names[where[0]]!r} makes missing or infinite values in "
+        f"In formula={shortened(text)} the term {names[where[0]]!r} makes missing or infinite values in "
         f"{plural(int(first.sum()), 'row')}, the first of them {index[int(first.argmax())]!r}{others}. "
         "Check where the function is defined (log needs positive numbers), or leave these rows out."
     )
-
-
-def build(parsed: Parsed) -> Any:
-    """Return the formulaic ModelSpec of a parsed formula: full dummy coding, no intercept, no NA handling."""
-    from formulaic import ModelSpec, SimpleFormula
-
-    formula = SimpleFormula(parsed.terms, _ordering="none")
-    return ModelSpec(formula=formula, ensure_full_rank=False, na_action="ignore", output="numpy")

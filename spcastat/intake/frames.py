@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.columntypes import require_numbers
+from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.kernels.sparsity import is_sparse
 
 #: Bytes (64 MB) up to which the numbers are copied, so that a fit does not change when the caller later
@@ -69,8 +70,11 @@ def open_table(data: Any) -> Table:
         If the data are not two-dimensional or have no columns.
     ColumnTypeError
         For an array that does not hold real numbers (the columns of frames are not looked at here).
+    SparseStructureError
+        For sparse data with indices out of range, and the like.
     """
     if isinstance(data, pd.DataFrame):
+        require_sound_columns(data)
         table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
     elif is_sparse(data):
         values = _open_sparse(data)
@@ -82,7 +86,9 @@ def open_table(data: Any) -> Table:
         frame = _open_other(data)
         table = Table(frame, frame.columns, frame.index, named=True, labelled=False)
     if not len(table.columns):
-        raise ShapeError(f"The data have {len(table.index)} rows and no columns; at least one is needed.")
+        raise ShapeError(
+            f"The data have {plural(len(table.index), 'row')} and no columns; at least one is needed."
+        )
     return table
 
 
@@ -205,6 +211,7 @@ def _open_sparse(data: Any) -> Any:
             "use data.reshape(1, -1) for one row."
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
+    data = sound(data)
     dtype = np.float32 if data.dtype == np.float32 else np.float64
     from scipy.sparse import csc_array, csr_array
 
@@ -257,7 +264,8 @@ def _column(series: Any) -> Any:
 
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
-        plain = series.null_count() == 0 and not dtype.is_decimal()
+        wide = dtype in (nw.Int128, nw.UInt128)  # which NumPy does not have
+        plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:
         return pd.Categorical(series.to_list(), categories=getattr(dtype, "categories", None))

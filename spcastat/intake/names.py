@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from spcastat.config import listed, nearest
+from spcastat.config import listed, nearest, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
+from spcastat.intake.expressions import Expression
 
-_BACKTICKS = re.compile(r"`([^`]*)`")
 _NUMERAL = re.compile(r"[0-9.]+")
 _QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
 
@@ -64,26 +64,12 @@ def formula_names(columns: pd.Index) -> dict[str, int]:
     return names
 
 
-def names_in(expression: str) -> Names:
-    """Find the names in a Python expression, in which any text in backticks is a name.
-
-    Raises
-    ------
-    SyntaxError
-        If the expression is not valid.
-    """
-    quoted: list[str] = []
-
-    def hold(match: re.Match[str]) -> str:
-        quoted.append(match[1])
-        return f" _quoted_{len(quoted) - 1}_ "
-
-    tree = ast.parse(_BACKTICKS.sub(hold, expression).strip(), mode="eval")
-    real = {f"_quoted_{i}_": name for i, name in enumerate(quoted)}
+def names_in(expression: Expression) -> Names:
+    """Find the names in a Python expression."""
     bound: set[str] = set()
     functions: list[ast.Name] = []
     values: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(expression.tree):
         if isinstance(node, ast.arg):
             bound.add(node.arg)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -94,10 +80,10 @@ def names_in(expression: str) -> Names:
             if node.func.id == "Q" and isinstance(first, ast.Constant) and isinstance(first.value, str):
                 values.add(first.value)
     called = {id(node) for node in functions}
-    for node in ast.walk(tree):
+    for node in ast.walk(expression.tree):
         if isinstance(node, ast.Name) and id(node) not in called and node.id not in bound:
-            values.add(real.get(node.id, node.id))
-    calls = {real.get(node.id, node.id) for node in functions} - bound - values
+            values.add(expression.name(node))
+    calls = {expression.name(node) for node in functions} - bound - values
     return Names(frozenset(values), frozenset(calls))
 
 
@@ -129,7 +115,7 @@ def require_known(
                 continue
             if not plain and (name in TRANSFORMS or hasattr(builtins, name)):
                 continue
-            inside = "" if plain else f" in {text!r}"
+            inside = "" if plain else f" in {shown(text)}"
             dotted = next((c for c in columns if c.startswith(name + ".") and c in text), None)
             hint = (
                 f" Write the name in backticks: `{dotted}`."
@@ -138,13 +124,13 @@ def require_known(
                 + " Names go in backticks if they hold spaces or signs."
             )
             raise FormulaError(
-                f"The formula uses {name!r}{inside}, which is not a column of the data. The columns are "
+                f"The formula uses {shown(name)}{inside}, which is not a column of the data. The columns are "
                 f"{listed(columns, 12)}.{hint}"
             )
         for name in sorted(names.calls):
             if not (name in context or name in TRANSFORMS or hasattr(builtins, name)):
                 known = [*TRANSFORMS, *context]
                 raise FormulaError(
-                    f"The formula calls {name!r}, which is not a known function.{nearest(name, known)} "
+                    f"The formula calls {shown(name)}, which is not a known function.{nearest(name, known)} "
                     f"Known are {listed(TRANSFORMS, 40)}, and what context={{...}} holds."
                 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of
+from spcastat.config import one_of, shown
 from spcastat.errors import FormulaError, OptionError
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import (
@@ -19,6 +19,8 @@ from spcastat.intake.checks import (
 )
 from spcastat.intake.design import Design, Spec
 from spcastat.intake.frames import COPY_LIMIT, Table, frame_numbers, numbers, open_table, own, require_unique
+from spcastat.intake.rowwise import require_rowwise
+from spcastat.intake.terms import Model
 
 
 def read_data(
@@ -46,7 +48,8 @@ def read_data(
     formula : str, optional
         One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
         intercept is left out and factors are coded in full. **Formulas run code**: do not take them from
-        strangers. Transforms such as ``scale`` learn from the kept rows and do not use the weights.
+        strangers. Transforms such as ``scale`` learn from the kept rows, in which a row of weight 2 counts
+        twice. Terms that depend on other rows and keep nothing of them, such as ranks, are refused.
     context : Mapping, optional
         Names besides the columns that the formula may use.
     weights : array-like of shape (n,), optional
@@ -89,7 +92,8 @@ def read_data(
         if kind != "a NumPy array":
             hint = "pd.DataFrame.sparse.from_spmatrix(data, columns=[...]), or leave the formula out"
         raise FormulaError(
-            f"formula={formula!r} was given with {kind}, whose columns have no names; give the columns names "
+            f"formula={shown(formula)} was given with {kind}, whose columns have no names; give the columns "
+            "names "
             f"with {hint}."
         )
     parsed = formulas.parse(formula, table.columns, context or {})
@@ -124,7 +128,7 @@ def _read_columns(
         spec = Spec("frame" if table.named else "array", columns)
         matrix, shared = numbers(table)
     else:
-        positions = [parsed.lookups[term.factors[0].expr] for term in parsed.terms]
+        positions = [parsed.lookups[term[0].text] for term in parsed.terms]
         columns = table.columns[positions]
         spec = Spec("formula", columns, formula=parsed.text)
         matrix, shared = frame_numbers(table.values, positions)
@@ -144,14 +148,18 @@ def _read_formula(
     index, w, dropped = _rows(table.index, w, keep)
     frame = table.values if keep is None else table.values.iloc[np.flatnonzero(keep)]
     data = formulas.plain_frame(frame, parsed.used, kinds)
-    matrix, names, model = formulas.evaluate(formulas.build(parsed), data, index, parsed.context, parsed.text)
+    model = Model(tuple(parsed.terms))
+    matrix, names, model = formulas.evaluate(
+        model, data, index, parsed.context, parsed.text, weights=w
+    )
     if not names:
-        raise FormulaError(f"formula={parsed.text!r} makes no column.")
+        raise FormulaError(f"formula={shown(parsed.text)} makes no column.")
     # A column that stands in the formula as it is keeps its own label, text or not.
     own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
     labels = [own_labels.get(name, name) for name in names]
     columns = pd.Index(labels, tupleize_cols=False)
     require_unique(columns)
+    require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text)
     levels = formulas.levels_of(data, kinds)
     inputs = {table.columns[position]: levels[name] for name, position in parsed.used.items()}
     spec = Spec("formula", columns, parsed.text, model, parsed.context, inputs)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, nearest, one_of, warn
+from spcastat.config import listed, nearest, one_of, plural, warn
 from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, SpcaError, TooFewRowsError
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import rows_to_keep
@@ -106,20 +106,23 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
     if len(table.columns) != p:
         names = f" ({listed(spec.columns, 4)})" if spec.kind == "frame" else ""
         raise NewDataError(
-            f"The new data have {len(table.columns)} columns; the fit has {p}{names}. Give the same columns "
+            f"The new data have {plural(len(table.columns), 'column')}; the fit has {p}{names}. Give the "
+            "same columns "
             "in the same order."
         )
     _require_rows(table)
     if spec.kind == "frame":
-        kind = "sparse matrix" if is_sparse(table.values) else "array"
+        kind = "a sparse matrix" if is_sparse(table.values) else "an array"
         warn(
-            f"The new data are a {kind} without names: its {p} columns are taken in the order of the fit, "
+            f"The new data are {kind} without names: its {plural(p, 'column is', 'columns are')} taken in "
+            "the order of the fit, "
             f"{listed(spec.columns, 4)}. Pass a DataFrame with these columns to be sure.",
             DataWarning,
         )
     elif framed and not table.columns.equals(spec.columns):
         warn(
-            f"The fit had no names: the {p} columns {listed(table.columns, 4)} are taken by position. Pass "
+            f"The fit had no names: the {plural(p, 'column')} {listed(table.columns, 4)} "
+            f"{'is' if p == 1 else 'are'} taken by position. Pass "
             "df.to_numpy() if that is what you mean.",
             DataWarning,
         )
@@ -156,8 +159,13 @@ def _formula(
         if levels is not None:
             data[name] = _known(data[name].astype(object), name, levels)
     matrix, _, _ = formulas.evaluate(
-        spec.model_spec, data, index, spec.context or {}, str(spec.formula), error
+        spec.model_spec, data, index, {} if spec.context is None else spec.context, str(spec.formula), error
     )
+    if matrix.shape[1] != len(spec.columns):
+        raise error(
+            f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
+            f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
+        )
     return matrix, keep
 
 
@@ -174,7 +182,8 @@ def _known(column: pd.Series, name: str, levels: tuple[Any, ...]) -> pd.Series:
 def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
     """Return the positions of the wanted labels in `columns`."""
     wanted = list(wanted)
-    needed = columns[columns.isin(wanted)]
+    asked = set(wanted)
+    needed = pd.Index([label for label in columns if label in asked], tupleize_cols=False)
     twice = needed[needed.duplicated()].unique()
     if len(twice):
         raise DuplicateNamesError(

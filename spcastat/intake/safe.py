@@ -1,52 +1,71 @@
-"""Formulas that hold nothing but names, numbers, operators and known functions.
+"""The language of formulas that come from a command line or a file, and bounds for all formulas.
 
-A formula runs as code. Where it comes from a command line or a file, only what stands here is let through:
-no attribute but of ``np`` and ``contr``, no subscript, no other call, no text.
+Python's formulas run as code. What comes from elsewhere may hold nothing but names of columns, numbers,
+operators and the functions listed here, and is never run: :mod:`spcastat.intake.evaluation` walks over the
+very tree that was checked.
 """
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Collection, Iterator
+import math
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from spcastat.config import listed, nearest
 from spcastat.errors import FormulaError
-from spcastat.intake.names import with_words
+from spcastat.intake.expressions import (
+    DEEPEST,
+    Expression,
+    ExpressionError,
+    cut,
+    depth_of,
+    read_expression,
+    shortened,
+)
+from spcastat.intake.terms import pieces_of
+from spcastat.intake.transforms import CONTRASTS, LARGEST, NUMPY, OPTIONS, PLAIN, takes
 
 #: Functions of formulaic that are allowed.
-TRANSFORMS = (
-    "log", "log2", "log10", "exp", "exp2", "exp10", "poly", "center", "scale", "standardize", "bs", "cs",
-    "cc", "cr", "lag", "C", "I",
-)  # fmt: skip
-#: Functions of NumPy that are allowed, as ``np.sqrt`` or ``sqrt``.
-NUMPY = (
-    "abs", "absolute", "arcsin", "arcsinh", "arctan", "cbrt", "ceil", "clip", "cos", "cosh", "exp", "exp2",
-    "expm1", "floor", "log", "log10", "log1p", "log2", "maximum", "minimum", "power", "round", "sign", "sin",
-    "sinh", "sqrt", "square", "tan", "tanh",
-)  # fmt: skip
-#: Codings of factors that are allowed, as ``contr.sum``.
-CONTRASTS = ("SAS", "diff", "helmert", "poly", "sum", "treatment")
-#: What a formula may be made of besides names, numbers and calls.
+TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *OPTIONS, *PLAIN)
+#: Operators that are allowed besides those of numbers.
 OPERATORS = (
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.UAdd, ast.USub, ast.Not,
-    ast.Invert, ast.And, ast.Or, ast.BitAnd, ast.BitOr, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
-    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Expression, ast.Load, ast.List, ast.Tuple,
-    ast.keyword,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.UAdd, ast.USub, ast.Invert,
+    ast.BitAnd, ast.BitOr, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
 )  # fmt: skip
-#: Larger powers of numbers take forever.
+#: Larger powers are out of the range of numbers, or take forever.
 LARGEST_POWER = 100
+#: Whole numbers up to here are exact as floating-point numbers, too.
+LARGEST_NUMBER = 2**53
+#: Characters of a text in a formula.
+LONGEST_TEXT = 1000
 
-_BACKTICKS = re.compile(r"`([^`]*)`")
-_FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})
-_ATTRIBUTES = {"np": frozenset(NUMPY), "contr": frozenset(CONTRASTS)}
+#: All names of functions that are allowed.
+FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})
+#: The number of arguments of the functions of NumPy, by all their names.
+NUMPY_CALLS = {**NUMPY, **{f"np.{name}": count for name, count in NUMPY.items()}}
+#: Why functions that formulaic has are not allowed.
+REASONS = {
+    "lag": ", which takes values from other rows",
+    "exp10": ", which is x**10 in formulaic; write np.power(10.0, x) for ten to the power of x",
+}
 
 
-def safe_context() -> dict[str, object]:
+class Closed(dict[str, Any]):
+    """The names besides the columns of a formula that comes from a command line or a file.
+
+    Where this is the context, nothing but the language of this module is evaluated.
+    """
+
+    def __bool__(self) -> bool:
+        return True  # ``context or {}`` must not open it
+
+
+def safe_context() -> Closed:
     """Return the functions that a safe formula may call beyond those that formulaic has."""
-    return {name: getattr(np, name) for name in NUMPY if name not in TRANSFORMS}
+    return Closed({name: getattr(np, name) for name in NUMPY if name not in TRANSFORMS})
 
 
 def require_safe(formula: str, columns: Collection[str]) -> None:
@@ -58,107 +77,194 @@ def require_safe(formula: str, columns: Collection[str]) -> None:
     columns : collection of str
         The names of the columns in a formula.
     """
-    from formulaic.parser.algos.sanitize_tokens import sanitize_tokens
-    from formulaic.parser.algos.tokenize import tokenize
-
-    try:
-        tokens = [
-            (token.token, token.kind.value if token.kind is not None else "")
-            for token in sanitize_tokens(tokenize(with_words(formula)))
-        ]
-    except Exception:  # what cannot be read is told when it is parsed
-        return
-    for text, kind in tokens:
-        if kind == "python":
-            problem = problem_of(text, columns)
-        elif kind == "value" and not _is_number(text) and text != ".":
-            problem = f"the text {text}"
-        elif kind == "name" and text.startswith("__") and text not in columns:
-            problem = f"the name {text}"
+    for piece in pieces_of(formula):
+        if piece.expression is not None:
+            problem = problem_of(piece.expression, columns)
+        elif piece.kind == "value" and not _is_number(piece.text):
+            problem = f"the text {piece.text}"
+        elif piece.kind == "name" and piece.text.startswith("__") and piece.text not in columns:
+            problem = f"the name {piece.text}"
         else:
             problem = None
         if problem is not None:
             raise FormulaError(
-                f"formula={formula!r} holds {problem}. A formula given here may hold only names of columns, "
-                f"numbers, operators and the functions {listed(TRANSFORMS, 40)} and those of NumPy such as "
-                "sqrt or np.log1p; names with signs or spaces go in backticks. Use Python for others."
+                f"formula={shortened(formula)} holds {problem}. A formula given here may hold only names of "
+                f"columns, numbers, operators and the functions {listed(TRANSFORMS, 40)} and those of NumPy "
+                "such as sqrt or np.log1p; names with signs or spaces go in backticks. Use Python for others."
             )
 
 
-def problem_of(expression: str, columns: Collection[str], *, strings: bool = False) -> str | None:
+def problem_of(
+    expression: str | Expression,
+    columns: Collection[str],
+    *,
+    strings: bool = False,
+    context: Mapping[str, Any] | None = None,
+) -> str | None:
     """Return what in a Python expression is not allowed, in words, or None.
 
     Parameters
     ----------
-    expression : str
-        Any text in backticks is a name.
+    expression : str or Expression
     columns : collection of str
         Names that stand for values.
     strings : bool
-        Whether text is allowed, as names of levels.
+        Whether text is allowed, as names of levels and options.
+    context : mapping, optional
+        Names that mean something else to the user: functions in it that are not those of the list are not
+        allowed.
     """
-    quoted: list[str] = []
-
-    def hold(match: re.Match[str]) -> str:
-        quoted.append(match[1])
-        return f" _quoted_{len(quoted) - 1}_ "
-
-    if "_quoted_" in expression:
-        return "the name _quoted_"
-    try:
-        tree = ast.parse(_BACKTICKS.sub(hold, expression).strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return f"{expression!r}, which cannot be read"
-    names = {*columns, *(f"_quoted_{i}_" for i in range(len(quoted)))}
-    return next(_problems(tree, names, strings), None)
+    if isinstance(expression, str):
+        text = expression
+        try:
+            expression = read_expression(text)
+        except ExpressionError as error:
+            return f"{shortened(text, 120)}, which cannot be read: {error}"
+    if expression.odd is not None:
+        return f"the character {expression.odd!r}"
+    if depth_of(expression.tree) > DEEPEST:
+        return f"brackets and operators more than {DEEPEST} levels deep"
+    return excess_of(expression) or next(_problems(expression, columns, strings, context or {}), None)
 
 
-def _problems(tree: ast.AST, names: Collection[str], strings: bool) -> Iterator[str]:
-    called: set[int] = set()
-    for node in ast.walk(tree):
+def excess_of(expression: Expression) -> str | None:
+    """Return what would take too long or too much memory in any formula, in words, or None."""
+    for node in ast.walk(expression.tree):
+        if not isinstance(node, ast.BinOp):
+            continue
+        text = _shown(expression, node) if isinstance(node.op, (ast.Pow, ast.Mult)) else ""
+        if isinstance(node.op, ast.Pow) and not _has_names(node) and not _small_power(node):
+            return f"the power {text}; {_POWERS}"
+        if isinstance(node.op, ast.Mult):
+            for many, times in ((node.left, node.right), (node.right, node.left)):
+                held = isinstance(many, ast.Constant) and isinstance(many.value, (str, bytes))
+                if held or isinstance(many, (ast.List, ast.Tuple)):
+                    few = isinstance(times, ast.Constant) and isinstance(times.value, (int, float))
+                    if not few or times.value > LARGEST:  # type: ignore[attr-defined]
+                        return f"{text}, which repeats a list or text; at most {LARGEST} times are allowed"
+    return None
+
+
+_POWERS = f"exponents are numbers up to {LARGEST_POWER}"
+_BOUND = (
+    f"whole numbers are allowed up to {LARGEST_NUMBER}, other numbers as far as they are finite, and text up "
+    f"to {LONGEST_TEXT} characters"
+)
+
+
+def _moderate(value: object) -> bool:
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_NUMBER
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, (str, bytes)) or len(value) <= LONGEST_TEXT
+
+
+def _problems(
+    expression: Expression,
+    columns: Collection[str],
+    strings: bool,
+    context: Mapping[str, Any],
+) -> Iterator[str]:
+    waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # and whether lists may stand there
+    while waiting:
+        node, listed_here = waiting.pop()
+        below: list[tuple[ast.AST, bool]] = []
         if isinstance(node, ast.Call):
-            function = node.func
-            called.add(id(function))
-            if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-                called.add(id(function.value))
-            if not _allowed_call(function):
-                text = ast.unparse(function)
-                hint = nearest(text, sorted(_FUNCTIONS)) or ", which is not a known function"
-                yield f"a call of {text!r}{hint}"
-            if any(word.arg is None for word in node.keywords):
-                yield "'**' before an argument"
+            yield from _call_problems(expression, node, context)
+            below = [(one, True) for one in (*node.args, *(word.value for word in node.keywords))]
         elif isinstance(node, ast.Attribute):
-            if not _allowed_call(node) or (id(node) not in called and not _is_contrast(node)):
-                yield f"{ast.unparse(node)!r}, which looks into an object"
-            if isinstance(node.value, ast.Name):
-                called.add(id(node.value))
+            if contrast_of(node) is None:
+                yield f"{_shown(expression, node)}, which looks into an object"
         elif isinstance(node, ast.Name):
-            if id(node) not in called and node.id not in names:
-                yield f"the name {node.id!r}, which is no column{nearest(node.id, sorted(names))}"
+            name = expression.name(node)
+            if name not in columns:
+                yield f"the name {shortened(name, 120)}, which is no column{nearest(name, sorted(columns))}"
         elif isinstance(node, ast.Constant):
             allowed = (bool, int, float, type(None), str) if strings else (bool, int, float, type(None))
-            # a backtick in text would have hidden what follows it
-            if not isinstance(node.value, allowed) or "_quoted_" in str(node.value):
-                yield f"the text or value {ast.unparse(node)}"
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            if not _small_power(node):
-                yield f"the power {ast.unparse(node)!r}; exponents are numbers up to {LARGEST_POWER}"
-        elif not isinstance(node, OPERATORS):
-            yield f"{ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__!r}"
+            if not isinstance(node.value, allowed) or (isinstance(node.value, str) and "`" in node.value):
+                yield f"the text or value {cut(ast.unparse(node))}"
+            elif not _moderate(node.value):
+                yield f"the value {cut(ast.unparse(node))}; {_BOUND}"
+        elif isinstance(node, (ast.List, ast.Tuple)) and listed_here:
+            if len(node.elts) > LARGEST:
+                yield f"a list of {len(node.elts)} values; at most {LARGEST} are allowed"
+            below = [(one, False) for one in node.elts]
+        elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and isinstance(node.op, OPERATORS):
+            sides = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _small_power(node):
+                yield f"the power {_shown(expression, node)}; {_POWERS}"
+            below = [(side, False) for side in sides]
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], OPERATORS):
+            below = [(node.left, False), (node.comparators[0], False)]
+        elif isinstance(node, (ast.Compare, ast.BoolOp)):
+            yield f"{_shown(expression, node)}; write (1 < a) & (a < 2)"
+        else:
+            yield f"{_shown(expression, node)}"
+        waiting += reversed(below)
 
 
-def _allowed_call(function: ast.expr) -> bool:
+def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str, Any]) -> Iterator[str]:
+    name = called_name(expression, node.func)
+    starred = next((arg for arg in node.args if isinstance(arg, ast.Starred)), None)
+    if name is None or _overridden(expression, node.func, context):
+        text = cut(expression.show(node.func))
+        why = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
+        yield f"a call of {text!r}{why}"
+    elif starred is not None:
+        yield f"{_shown(expression, starred)}"
+    elif any(word.arg is None for word in node.keywords):
+        yield "'**' before an argument"
+    elif name in NUMPY_CALLS and (node.keywords or not _fits(len(node.args), name)):
+        yield f"{_shown(expression, node)}; {takes(name, *NUMPY_CALLS[name])} without names"
+    elif name in {*PLAIN, *OPTIONS} and not node.args:
+        yield f"{_shown(expression, node)} without values"
+
+
+def _fits(count: int, name: str) -> bool:
+    fewest, most = NUMPY_CALLS[name]
+    return fewest <= count <= most
+
+
+def called_name(expression: Expression, function: ast.expr) -> str | None:
+    """Return the name of an allowed function, such as ``bs``, ``np.log`` or ``contr.sum``, or None."""
     if isinstance(function, ast.Name):
-        return function.id in _FUNCTIONS
-    return (
-        isinstance(function, ast.Attribute)
-        and isinstance(function.value, ast.Name)
-        and function.attr in _ATTRIBUTES.get(function.value.id, ())
-    )
+        name = expression.name(function)
+        return name if name in FUNCTIONS else None
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        owner = expression.name(function.value)
+        if owner == "np" and function.attr in NUMPY:
+            return f"np.{function.attr}"
+    return contrast_of(function)
 
 
-def _is_contrast(node: ast.Attribute) -> bool:
-    return isinstance(node.value, ast.Name) and node.value.id == "contr"
+def contrast_of(node: ast.expr) -> str | None:
+    """Return ``contr.x`` if that is what a node is, or None."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "contr":
+        return f"contr.{node.attr}" if node.attr in CONTRASTS else None
+    return None
+
+
+def _overridden(expression: Expression, function: ast.expr, context: Mapping[str, Any]) -> bool:
+    """Whether a name of the list means something else where the formula was written."""
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    name = expression.name(root)
+    if name not in context:
+        return False
+    known = np if name == "np" else getattr(np, name, None)
+    return context[name] is not known
+
+
+def _shown(expression: Expression, node: ast.AST) -> str:
+    return shortened(expression.show(node), 120)
+
+
+def _has_names(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Name) for part in ast.walk(node))
 
 
 def _small_power(node: ast.BinOp) -> bool:
@@ -172,12 +278,11 @@ def _small_power(node: ast.BinOp) -> bool:
         and abs(power.value) <= LARGEST_POWER
     )
     plain = isinstance(node.left, ast.Constant) and isinstance(node.left.value, (int, float))
-    return moderate and (plain or any(isinstance(part, ast.Name) for part in ast.walk(node.left)))
+    return moderate and (plain or _has_names(node.left))
 
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        return math.isfinite(float(text))
     except ValueError:
         return False
-    return True

@@ -11,10 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spcastat.kernels.ties import ROUNDING, first_max, tie_width
+from spcastat.kernels.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
 
 #: A pivot below this share of the diagonal makes a variable a combination of those in the model.
 SINGULAR = 1e-11
+#: What would enter below this share of the first penalty comes from rounding, or from a small ridge.
+NOTHING = 1e-6
 
 
 class Columns:
@@ -129,8 +131,8 @@ def path(
     """
     p = b.size
     w = np.zeros(p)
-    c = b.astype(float)
-    level = float(np.abs(c).max())
+    c = levelled(b[:, None].astype(float), RELATIVE)[:, 0]
+    level = largest = float(np.abs(c).max())
     if level <= penalty:
         return w, penalty
     rounding = ROUNDING * level
@@ -153,14 +155,13 @@ def path(
         if free.size:
             gap = _entry(c[free], drift[free], level, free == gone, rounding)
             first = gap.min()
-            if first < step:
+            if first < step and level - first > NOTHING * largest:
                 step = first
-                width = float(tie_width(np.array(first), np.array(level)))
-                entering = int(free[np.argmax(gap <= first + width)])
+                entering = int(free[np.argmax(gap <= first + RELATIVE * level)])
         active = model.active
         with np.errstate(divide="ignore", invalid="ignore"):
             until_zero = -w[active] / slope
-        until_zero[~(until_zero > rounding)] = np.inf
+        until_zero[~(until_zero > RELATIVE * largest)] = np.inf  # it has just entered, with one that ties
         if until_zero.min() < step:
             step, entering, leaving = float(until_zero.min()), -1, int(np.argmin(until_zero))
         if card is not None and active.size == card and entering >= 0:
@@ -249,6 +250,7 @@ def _same_support(
     outside = np.abs(c + level * drift)
     outside[active] = 0.0
     scale = float(np.abs(b).max())
-    if (w[active] * signs > 0).all() and outside.max() <= level + 1e-12 * scale:
+    least = RELATIVE * float(np.abs(both[:, 0]).max())  # a tie with one outside leaves nothing but rounding
+    if (w[active] * signs > least).all() and outside.max() <= level + 1e-12 * scale:
         return w, level
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import top
+from spcastat.kernels.ties import LEVEL, top
 
 
 def half(W: np.ndarray, card: int) -> np.ndarray:
@@ -63,5 +63,5 @@ def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     size = np.abs(W)
     largest = size.max(axis=0)
     size = size / np.where(largest > 0, largest, 1.0)
-    kept = top(size, card)
+    kept = top(size, card) & (size > LEVEL)
     return size, kept, np.where(kept, size, np.inf).min(axis=0)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.thresholds import l1_bounded, soft
-from spcastat.kernels.ties import top
+from spcastat.kernels.ties import levelled, top
 
 #: Below this share of the largest entry of g, what a threshold leaves is rounding.
 NOTHING = 1e-9
+#: What a threshold found by bisection leaves of entries that are about to vanish, as a share of the largest.
+ENTERING = 1e-6
+#: Entries of a solution closer than this share of the largest entry of g are equal.
+TIED = 1e-12
 #: How close the l1 norm must come to its bound.
 CLOSE = 1e-12
 
@@ -54,8 +58,10 @@ class OrthogonalSoft:
                 break
             nu, x, value = nu + length * step, trial, new
         self._nu = nu
-        x[np.abs(x) <= 1e-15 * size] = 0.0
-        return x if np.abs(x).max() > NOTHING * size else np.zeros_like(x)
+        largest = float(np.abs(x).max())
+        if not largest > NOTHING * size:
+            return np.zeros_like(x)
+        return levelled(x[:, None], TIED * size / largest)[:, 0]  # tied entries stay or go together
 
     def bounded(self, g: np.ndarray, bound: float) -> np.ndarray:
         """Return the unit vector of largest g'x with Q'x = 0 and |x|_1 <= bound.
@@ -112,6 +118,7 @@ class OrthogonalSoft:
                     best = x
             if high - low <= 1e-12 * high:
                 break
+        best = levelled(best[:, None], ENTERING)[:, 0]
         if np.count_nonzero(best) > card:
             J = np.flatnonzero(top(np.abs(best), card))
             part = OrthogonalSoft(self.Q[J]).threshold(g[J], 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.ties import first_max, tie_width, top
+from spcastat.kernels.ties import LEVEL, first_max, tie_width, top
 
 
 def unit(W: np.ndarray) -> np.ndarray:
@@ -20,8 +20,12 @@ def unit(W: np.ndarray) -> np.ndarray:
 
 
 def hard(W: np.ndarray, card: int) -> np.ndarray:
-    """Keep the `card` largest absolute values: Zhao et al. (2015), Theorem 2."""
-    return unit(np.where(top(np.abs(W), card), W, 0.0))
+    """Keep the `card` largest absolute values: Zhao et al. (2015), Theorem 2.
+
+    What differs from zero by rounding alone is zero, so that fewer may stay.
+    """
+    size = np.abs(W)
+    return unit(np.where(top(size, card) & (size > LEVEL * size.max(axis=0)), W, 0.0))
 
 
 def soft(W: np.ndarray, card: int) -> np.ndarray:
@@ -33,8 +37,10 @@ def soft(W: np.ndarray, card: int) -> np.ndarray:
     size = np.abs(W)
     kept = top(size, card)
     smallest = np.where(kept, size, np.inf).min(axis=0)
-    width = tie_width(smallest, size.max(axis=0))
+    largest = size.max(axis=0)
+    width = tie_width(smallest, largest)
     level = np.where(kept | (size >= smallest - width), 0.0, size).max(axis=0)
+    kept &= size > LEVEL * largest
     return unit(np.where(kept, np.sign(W) * np.maximum(size - level, 0.0), 0.0))
 
 

@@ -22,19 +22,40 @@ def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
 
 
 def first_max(values: np.ndarray) -> int:
-    """Return the lowest index of `values`, shape (p,), that ties with the largest."""
+    """Return the lowest index of `values`, shape (p,), that ties with the largest.
+
+    A value of -inf is no candidate, and says nothing of the size of the others.
+    """
     largest = values.max()
-    return int(np.argmax(values >= largest - tie_width(largest, np.abs(values).max())))
+    return int(np.argmax(values >= largest - tie_width(largest, _size(values))))
 
 
-def top(values: np.ndarray, count: int) -> np.ndarray:
+def ranked(values: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """Return the indices of `values`, shape (p,), from the largest to the smallest.
+
+    Tied values are put in the order of the first of the `others` in which they differ, and lastly by index.
+    """
+    keys = [np.arange(values.size)]
+    for one in (values, *others)[::-1]:
+        order = np.argsort(-one, kind="stable")
+        falling = one[order]
+        apart = falling[:-1] - falling[1:] > tie_width(falling[:-1], np.abs(one).max(initial=0.0))
+        group = np.empty(one.size, dtype=int)
+        group[order] = np.concatenate([np.zeros(min(one.size, 1), dtype=int), np.cumsum(apart)])
+        keys.append(group)
+    return np.lexsort(keys)
+
+
+def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
     """Mark the `count` largest values of every column.
 
     Parameters
     ----------
     values : ndarray of shape (p,) or (p, m)
     count : int
-        From 1 to p.
+        From 1 to p; no more than there are values above -inf, which is no candidate.
+    width : float
+        Values closer than this tie, too: where they are the limits of an iteration, how far it goes.
 
     Returns
     -------
@@ -45,7 +66,7 @@ def top(values: np.ndarray, count: int) -> np.ndarray:
     if count >= p:
         return np.ones(values.shape, dtype=bool)
     lowest = np.partition(values, p - count, axis=0)[p - count]
-    width = tie_width(lowest, np.abs(values).max(axis=0))
+    width = np.maximum(tie_width(lowest, _size(values)), width)
     reached = values >= lowest - width
     if (reached.sum(axis=0) == count).all():
         return reached
@@ -54,20 +75,34 @@ def top(values: np.ndarray, count: int) -> np.ndarray:
     return above | (tied & (np.cumsum(tied, axis=0) <= count - above.sum(axis=0)))
 
 
-def levelled(V: np.ndarray) -> np.ndarray:
+def _size(values: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of every column, but for -inf."""
+    smallest = values.min(axis=0, where=values > -np.inf, initial=np.inf)
+    return np.asarray(np.maximum(values.max(axis=0), -smallest))
+
+
+def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
     """Make absolute values that differ by rounding alone equal in every column of `V`, shape (p, m).
 
-    An iteration that shrinks equal entries almost to nothing would otherwise blow up their last bits.
+    Those that differ from zero by rounding alone become zero. An iteration that shrinks equal entries almost
+    to nothing would otherwise blow up their last bits. Neighbours closer than the share `level` of the
+    largest value of their column are equal.
     """
     V = np.array(V)
     for column in V.T:
         size = np.abs(column)
+        ranked = np.sort(size)
+        width = level * ranked[-1]
+        if ranked[0] > width and (ranked[1:] - ranked[:-1] > width).all():
+            continue
         order = np.argsort(size, kind="stable")
         ranked = size[order]
-        apart = np.diff(ranked) > LEVEL * ranked[-1]
+        apart = ranked[1:] - ranked[:-1] > width
         group = np.concatenate([[0], np.cumsum(apart)])
         mean = np.bincount(group, ranked) / np.bincount(group)
-        column[order] = np.copysign(mean[group], column[order])
+        if ranked[0] <= width:
+            mean[0] = 0.0
+        column[order] = np.where(column[order] < 0, -1.0, 1.0) * mean[group] + 0.0  # no -0
     return V
 
 

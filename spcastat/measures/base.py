@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
-from spcastat.errors import ColumnTypeError, ConstantColumnError, MissingValuesError, ShapeError
+from spcastat.config import flag, listed, plural
+from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
 from spcastat.intake import read_covariance, read_data
+from spcastat.intake.checks import real_array
 from spcastat.kernels.thresholds import unit
 from spcastat.measures.measure import Core
 from spcastat.operators import Gram, Operator, prepare
@@ -17,6 +18,7 @@ from spcastat.operators import Gram, Operator, prepare
 
 def answer(core: Core, V: Any, X: Any, S: Any, cumulative: bool) -> Any:
     """Return the measure `core` of loadings on rows `X` or on a covariance matrix `S`."""
+    cumulative = flag("cumulative", cumulative)
     op, labels = _operator(X, S)
     named = isinstance(S if X is None else X, pd.DataFrame)
     values = core(_loadings(V, op.p, labels, named), op)
@@ -31,18 +33,25 @@ def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
         )
     if X is None:
         covariance = read_covariance(S)
-        return Gram(covariance.matrix), covariance.columns
+        return Gram(covariance.matrix).at_unit_size(), covariance.columns
     design = read_data(X)
-    _, op = prepare(design.matrix, None, True, False, design.columns)
+    with np.errstate(invalid="ignore", over="ignore"):  # told below
+        _, op = prepare(design.matrix, None, True, False, design.columns)
+    if not np.isfinite(op.total):
+        raise DataError(
+            "The variances of X are too large for floating-point numbers (beyond 1e308). Divide the columns "
+            "by "
+            "a constant first."
+        )
     if op.total <= 0:
         raise ConstantColumnError(
             "X has no variance: every column is constant, and there is nothing to explain."
         )
-    return op, design.columns
+    return op.at_unit_size(), design.columns
 
 
 def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
-    if isinstance(V, pd.DataFrame) and named and not V.index.equals(labels):
+    if isinstance(V, pd.DataFrame | pd.Series) and named and not V.index.equals(labels):
         absent = [name for name in labels if name not in V.index]
         if absent or len(V.index) != len(labels) or V.index.has_duplicates:
             raise ShapeError(
@@ -54,7 +63,7 @@ def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2 or matrix.shape[0] != p or matrix.shape[1] == 0:
-        raise ShapeError(f"V has shape {matrix.shape}; it must have {p} rows, one a variable.")
+        raise ShapeError(f"V has shape {matrix.shape}; it must have {plural(p, 'row')}, one a variable.")
     if not np.isfinite(matrix).all():
         raise MissingValuesError("V holds missing or infinite values.")
     empty = np.flatnonzero(~matrix.any(axis=0))
@@ -66,7 +75,9 @@ def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
 
 
 def _numbers(V: Any) -> np.ndarray:
-    values = np.asarray(V)
-    if values.dtype.kind not in "biuf":
-        raise ColumnTypeError(f"V holds values of type {values.dtype}; loadings must be real numbers.")
+    values = real_array(V)
+    if values is None:
+        raise ColumnTypeError(
+            f"V of type {type(V).__name__} was given; it must hold real numbers, the loadings."
+        )
     return values.astype(float)

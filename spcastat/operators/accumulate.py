@@ -128,6 +128,11 @@ class CrossProducts:
     def merge(self, other: CrossProducts) -> None:
         self._join(other.weight, other.mean, other.products if self.weight else other.products.copy())
 
+    @property
+    def squares(self) -> np.ndarray:
+        """Weighted sums of squares about the means, shape (p,)."""
+        return np.diag(self.products)
+
     def about(self, centre: np.ndarray) -> np.ndarray:
         """Return a copy of the cross-products, about `centre`, shape (p,), instead of the means."""
         S = self.products.copy()

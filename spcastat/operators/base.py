@@ -10,6 +10,7 @@ import numpy as np
 
 from spcastat.kernels.eig import top_eigh, top_lanczos
 from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.kernels.powers import unit_of
 
 
 class Operator(ABC):
@@ -23,10 +24,14 @@ class Operator(ABC):
         Number of variables.
     rank_limit : int
         The rank that S cannot exceed.
+    unit : float
+        A power of two: the standardised data are `unit` times, their variances `unit` squared times those
+        that are told here. See :meth:`at_unit_size`.
     """
 
     p: int
     rank_limit: int
+    unit: float = 1.0
     #: Whether every product is a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
 
@@ -45,6 +50,24 @@ class Operator(ABC):
     @abstractmethod
     def take(self, J: np.ndarray) -> Operator:
         """Return the operator of the variables J alone."""
+
+    def divided(self, unit: float) -> Operator:
+        """Return the operator of the data over `unit`, a power of two. This one is used up."""
+        raise NotImplementedError
+
+    def at_unit_size(self) -> Operator:
+        """Return the operator with its largest variance in [0.5, 2), and its `unit`. This one is used up.
+
+        No digit changes. Whatever works with the operator need not fear for squares and cubes of variances,
+        and gives the same bits for the same data in other units (a power of two apart).
+        """
+        largest = float(self.diagonal().max())
+        unit = unit_of(largest) if 0.0 < largest < np.inf else 1.0
+        if unit == 1.0:
+            return self
+        op = self.divided(unit)
+        op.unit = self.unit * unit
+        return op
 
     @cached_property
     def total(self) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred
@@ -18,6 +19,7 @@ from spcastat.operators.inplace import scale_outer
 from spcastat.operators.rows import DenseRows, SparseRows
 from spcastat.operators.sparse_sums import sparse_squares
 from spcastat.operators.standardise import Standardisation, is_constant
+from spcastat.operators.units import ColumnUnits, divided, fits, largest_of
 
 #: With no fewer rows than variables the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000
@@ -44,23 +46,60 @@ def prepare(
         As for :func:`standardise`.
     keep_rows : bool
         As for :func:`build`.
+
+    Notes
+    -----
+    Where squares of the rows leave the range of floating-point numbers, the operator is that of a copy that
+    is divided by powers of two, and has a `unit`.
     """
+    found = _prepared(X, weights, center, scale, names, keep_rows, partial(largest_of, X))
+    if found is None:
+        largest = largest_of(X)
+        units = ColumnUnits.of(largest, scale)
+        if units is not None:
+            X = divided(X, units.exponents)
+            center, scale = units.centre(center), units.divisor(scale)
+        found = _prepared(X, weights, center, scale, names, keep_rows)
+        assert found is not None
+        if units is not None:
+            found[1].unit = units.unit
+            return units.restored(found[0]), found[1]
+    return found
+
+
+def _prepared(
+    X: Any,
+    weights: np.ndarray | None,
+    center: Given,
+    scale: Given,
+    names: Sequence[object] | pd.Index,
+    keep_rows: bool,
+    largest: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> tuple[Standardisation, Operator] | None:
+    """Do what :func:`prepare` does; with `largest`, None where the sums of squares do not fit."""
     positive = X.shape[0] if weights is None else int(np.count_nonzero(weights))
     if is_sparse(X):
         sums = Sums(X.shape[1])
         sums.add(X, weights)
+        if largest is not None and not fits(sums.mean, sums.squares, largest):
+            return None
         standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, names)
         squares = sums.squares + sums.weight * (sums.mean - standard.mean) ** 2
         return standard, _sparse_rows(X, weights, standard, keep_rows, squares / (sums.weight - 1.0))
     if not _forms_gram(X, keep_rows):
         weight, mean, Y = centred(X, weights)
-        standard = standard_of(mean, np.einsum("ij,ij->j", Y, Y), weight, center, scale, names)
+        squares = np.einsum("ij,ij->j", Y, Y)
+        if largest is not None and not fits(mean, squares, largest):
+            return None
+        standard = standard_of(mean, squares, weight, center, scale, names)
         if center is not True:
             return standard, build(X, weights, standard, keep_rows)
         w = np.ones(X.shape[0]) if weights is None else weights
         return standard, _dense_rows(Y, w, standard)
     products = CrossProducts(X.shape[1])
     products.add(X, weights)
+    if largest is not None and not fits(products.mean, products.squares, largest):
+        return None
     return from_products(products, positive, center, scale, names)
 
 
@@ -77,8 +116,7 @@ def from_products(
     center, scale, names
         As for :func:`standardise`.
     """
-    squares = np.diag(products.products)
-    standard = standard_of(products.mean, squares, products.weight, center, scale, names)
+    standard = standard_of(products.mean, products.squares, products.weight, center, scale, names)
     return standard, _gram(products, positive, standard)
 
 
@@ -135,7 +173,8 @@ def standard_of(
         constant = np.flatnonzero(is_constant(centre, variance))
         if constant.size:
             raise ConstantColumnError(
-                f"{constant.size} of {p} columns do not vary: "
+                f"{constant.size} of {plural(p, 'column')} {'does' if constant.size == 1 else 'do'} not "
+                "vary: "
                 f"{listed([names[int(j)] for j in constant])}; with scale=True every column is divided by "
                 "its standard deviation. Drop these columns or use scale=False."
             )

@@ -27,6 +27,7 @@ class Deflated(Operator):
         self.M = M
         self.p = base.p
         self.rank_limit = base.rank_limit
+        self.unit = base.unit
 
     def diagonal(self) -> np.ndarray:
         """Return the variances that are left; rounding below zero is cut off."""

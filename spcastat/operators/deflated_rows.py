@@ -30,6 +30,7 @@ class DeflatedRows(Rows):
         self.n, self.p = base.n, base.p
         self.root_weights = base.root_weights
         self.rank_limit = base.rank_limit
+        self.unit = base.unit
 
     @cached_property
     def _update(self) -> tuple[np.ndarray, np.ndarray]:

@@ -42,5 +42,12 @@ class Gram(Operator):
     def take(self, J: np.ndarray) -> Gram:
         return Gram(self.block(J), self.rank_limit)
 
+    def divided(self, unit: float) -> Gram:
+        factor = 1.0 / unit**2
+        if not self.S.flags.writeable:
+            return Gram(self.S * factor, self.rank_limit)
+        self.S *= factor
+        return Gram(self.S, self.rank_limit)
+
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         return top_dense(self.S, k, lanczos_start(self.p, seed))

@@ -126,6 +126,10 @@ class DenseRows(Rows):
     def take(self, J: np.ndarray) -> DenseRows:
         return DenseRows(self.Y[:, J], self.root_weights, self.rank_limit)
 
+    def divided(self, unit: float) -> DenseRows:
+        self.Y *= 1.0 / unit
+        return DenseRows(self.Y, self.root_weights, self.rank_limit)
+
     def cross_products(self) -> np.ndarray:
         return self.Y @ self.Y.T if self.n < self.p else self.Y.T @ self.Y
 
@@ -210,6 +214,16 @@ class SparseRows(Rows):
             self.root_weights,
             self.rank_limit,
             None if known is None else known[J],
+        )
+
+    def divided(self, unit: float) -> SparseRows:
+        return SparseRows(
+            self.X,
+            self.mean,
+            self.multiplier / unit,
+            self.root_weights,
+            self.rank_limit,
+            self.diagonal() / unit**2,
         )
 
     def cross_products(self) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import elements, plural, shown
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_name
 from spcastat.plots._shared import BLUE, MARKERS, PALETTE
@@ -44,13 +45,11 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
                 f"groups has labels for {int(np.sum(by_label))} of the {len(index)} rows; give a Series with "
                 "all labels of the scores, or an array in the order of the rows."
             )
-    if isinstance(groups, str):
-        raise OptionError(f"groups={groups!r} was given; give the values themselves, one for each row.")
     values = groups.array if isinstance(groups, pd.Series) else groups
     if not isinstance(values, pd.Categorical):
-        values = pd.Categorical(list(values))
+        values = _categories(groups, values, len(index))
     if len(values) != len(index):
-        raise ShapeError(f"groups has {len(values)} values; the scores have {len(index)} rows.")
+        raise ShapeError(f"groups has {plural(len(values), 'value')}; the scores have {len(index)} rows.")
     values = values.remove_unused_categories()
     if len(values.categories) > MOST:
         raise OptionError(
@@ -58,6 +57,25 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
             "some, or cut numbers into classes with pandas.cut."
         )
     return values
+
+
+def _categories(groups: Any, values: Any, n: int) -> pd.Categorical:
+    """Return the n values as they are told apart, or say what is no group."""
+    if not isinstance(values, pd.api.extensions.ExtensionArray):
+        values = elements(values, n)
+        if len(values) == 1 and values[0] is groups:
+            raise OptionError(
+                f"groups={shown(groups)} was given; give the values themselves, one for each row."
+            )
+        if len(values) > n:
+            raise ShapeError(f"groups has more than {n} values; the scores have {n} rows.")
+    try:
+        return pd.Categorical(pd.array(list(values), dtype=object))
+    except Exception as error:  # values without hash or order, such as lists
+        raise OptionError(
+            f"groups={shown(groups)} was given, whose values cannot be told apart; give one text, number or "
+            "category for each row."
+        ) from error
 
 
 def scatter_groups(

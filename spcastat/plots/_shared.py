@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import listed
-from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
+from spcastat.config import elements, is_whole, listed, shown
+from spcastat.errors import ComponentsError, DataError, OptionError
+from spcastat.intake.columntypes import frame_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,12 +51,7 @@ def settle(ax: Axes) -> None:
 
 def frame_of(loadings: pd.DataFrame, what: str = "loadings") -> NDArray[np.float64]:
     """Return the values of a frame, or say that it is none."""
-    if not isinstance(loadings, pd.DataFrame) or 0 in loadings.shape:
-        raise ShapeError(
-            f"{what} of type {type(loadings).__name__} and shape {np.shape(loadings)} were given; a data "
-            "frame with one column a component is needed."
-        )
-    values = loadings.to_numpy(dtype=float)
+    values = frame_values(loadings, what)
     if what == "loadings" and not np.isfinite(values).all():
         raise DataError(f"{int((~np.isfinite(values)).sum())} loadings are missing or infinite.")
     return values
@@ -64,21 +59,20 @@ def frame_of(loadings: pd.DataFrame, what: str = "loadings") -> NDArray[np.float
 
 def positions(components: Sequence[Any], names: Sequence[Hashable]) -> list[int]:
     """Return the places of components given by number, counted from one, or by name."""
-    if isinstance(components, str) or not np.iterable(components):
-        components = [components]
     found = []
-    for component in components:
-        if isinstance(component, numbers.Integral) and 1 <= int(component) <= len(names):
+    for component in elements(components, len(names)):
+        if is_whole(component) and 1 <= int(component) <= len(names):
             found.append(int(component) - 1)
         elif isinstance(component, str) and component in names:
             found.append(list(names).index(component))
         else:
             raise ComponentsError(
-                f"The component {component!r} was asked for; there are {len(names)}: give numbers from 1 to "
+                f"The component {shown(component)} was asked for; there are {len(names)}: give numbers from "
+                "1 to "
                 f"{len(names)} or the names {listed(names)}."
             )
     if not found or len(set(found)) < len(found):
-        raise ComponentsError(f"components={components!r} was given; name one or more, each once.")
+        raise ComponentsError(f"components={shown(components)} was given; name one or more, each once.")
     return found
 
 

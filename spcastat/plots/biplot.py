@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import one_of, real_number, whole_number
-from spcastat.errors import ComponentsError, DataError, ShapeError
+from spcastat.config import one_of, real_number, shown, whole_number
+from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
+from spcastat.intake.checks import real_array
 from spcastat.labels import short_name
 from spcastat.plots._groups import group_rows, legend_of, scatter_groups
 from spcastat.plots._labels import place_labels
@@ -73,7 +74,7 @@ def biplot_data(
         raise ComponentsError("There is one component; a biplot needs two. Fit with k=2 or more.")
     pair = positions(components, list(scores.columns))
     if len(pair) != 2:
-        raise ComponentsError(f"components={components!r} was given; a biplot shows two.")
+        raise ComponentsError(f"components={shown(components)} was given; a biplot shows two.")
     scale = real_number("scale", scale, 0.0, 1.0)
     values, weights = values[:, pair], weights[:, pair]
     names = (short_name(scores.columns[pair[0]]), short_name(scores.columns[pair[1]]))
@@ -154,6 +155,8 @@ def biplot(
     DataError
         A component with constant scores, unless ``scale=0``.
     """
+    if shares is not None:
+        shares = _checked_shares(shares, scores)
     data = biplot_data(scores, loadings, components=components, scale=scale, groups=groups, labels=labels)
     xy, tips = data.points[["x", "y"]].to_numpy(), data.arrows[["x", "y"]].to_numpy()
     low, high = _limits(xy, tips)
@@ -184,6 +187,17 @@ def biplot(
     order = order[data.arrows["labelled"].to_numpy()[order]]
     place_labels(ax, tips[order], [short_name(data.arrows.index[i]) for i in order], tips, xy)
     return ax
+
+
+def _checked_shares(shares: Any, scores: pd.DataFrame) -> pd.Series:
+    numbers = real_array(shares) if isinstance(shares, pd.Series) else None
+    names = getattr(scores, "columns", [])
+    if numbers is None or not shares.index.is_unique or not shares.index.isin(names).all():
+        raise OptionError(
+            f"shares of type {type(shares).__name__} was given; it must be a Series of "
+            "numbers, labelled by the names of the components."
+        )
+    return pd.Series(numbers, index=shares.index)
 
 
 def _spread(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -> NDArray[np.float64]:

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import whole_number
-from spcastat.errors import ShapeError
+from spcastat.errors import DataError, ShapeError
+from spcastat.intake.checks import real_array
+from spcastat.intake.columntypes import frame_values
 from spcastat.labels import short_name
 from spcastat.plots._groups import group_rows, legend_of, scatter_groups
 from spcastat.plots._labels import place_labels
@@ -45,13 +47,23 @@ def plot_diagnostics_data(
     diagnostics: pd.DataFrame, limits: pd.Series, *, groups: Any = None, labels: int = 10
 ) -> DiagnosticsData:
     """Return what :func:`plot_diagnostics` draws; parameters and errors are described there."""
+    if not isinstance(limits, pd.Series):
+        raise ShapeError(
+            f"limits of type {type(limits).__name__} was given; it must be a Series with 'T2' and 'Q', such "
+            "as "
+            "limits() of a fit."
+        )
     for name in ("T2", "Q"):
-        if name not in getattr(diagnostics, "columns", ()) or name not in getattr(limits, "index", ()):
+        if name not in getattr(diagnostics, "columns", ()) or name not in limits.index:
             raise ShapeError(f"diagnostics and limits need {name!r}; give those of a fit.")
-    if diagnostics.empty:
-        raise ShapeError("There are no rows to draw.")
-    values = diagnostics[["T2", "Q"]].to_numpy(dtype=float)
-    bounds = limits[["T2", "Q"]].to_numpy(dtype=float)
+    values = frame_values(diagnostics[["T2", "Q"]], "diagnostics")
+    if np.isinf(values).any():
+        raise DataError(
+            "T2 or Q of some rows are infinite: these rows are too far from the others to be drawn."
+        )
+    bounds = real_array(limits[["T2", "Q"]])
+    if bounds is None or bounds.shape != (2,):
+        raise ShapeError("limits must hold one number each for 'T2' and 'Q'.")
     out = values > bounds
     names = np.array(["", "T2", "Q", "both"], dtype=object)
     points = diagnostics[["T2", "Q"]].copy()

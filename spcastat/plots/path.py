@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, one_of
+from spcastat.config import elements, listed, one_of
 from spcastat.errors import OptionError, ShapeError
 from spcastat.measures import measures_of
 from spcastat.plots._shared import INK, MARKERS, PALETTE, axes_for
@@ -27,7 +27,7 @@ def plot_path_data(table: pd.DataFrame, *, measures: str | Sequence[str] = "adju
     The parameters and errors are described there. A column "PCA" has what dense PCA explains, unless
     shares of that are drawn.
     """
-    chosen = [measures] if isinstance(measures, str) else list(measures)
+    chosen = elements(measures, len(DRAWN))
     for name in chosen:
         one_of("measures", name, DRAWN)
     if not chosen:

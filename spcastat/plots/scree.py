@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import flag, listed
 from spcastat.errors import ShapeError
 from spcastat.labels import short_name
 from spcastat.plots._shared import BLUE, INK, axes_for, frame_of
@@ -51,13 +51,15 @@ def screeplot_data(variance: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"sparse": sparse, "dense": dense}, index=variance.index)
 
 
-def screeplot(variance: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def screeplot(variance: pd.DataFrame, *, sparse: bool = True, ax: Axes | None = None) -> Axes:
     """Draw the adjusted variance of the sparse components as bars and that of dense PCA as a line.
 
     Parameters
     ----------
     variance : DataFrame
         As for :func:`screeplot_data`.
+    sparse : bool
+        Whether the components are sparse ones. Those of PCA itself have no second PCA beside them.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -70,15 +72,17 @@ def screeplot(variance: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ShapeError
         As for :func:`screeplot_data`.
     OptionError
-        `ax` is no Axes.
+        `sparse` is no bool, `ax` no Axes.
     """
+    sparse = flag("sparse", sparse)
     data = screeplot_data(variance)
     k = len(data)
     ax = axes_for(ax, float(np.clip(2.6 + 0.5 * k, 4.2, 9.0)), 3.6)
     place = np.arange(1, k + 1)
-    ax.bar(place, data["sparse"], width=0.6, color=BLUE, alpha=0.55, label="sparse PCA (adjusted)", zorder=2)
+    label = "sparse PCA (adjusted)" if sparse else "PCA"
+    ax.bar(place, data["sparse"], width=0.6, color=BLUE, alpha=0.55, label=label, zorder=2)
     dense = data["dense"].to_numpy()
-    if np.isfinite(dense).any():
+    if sparse and np.isfinite(dense).any():
         style = {"marker": "o", "markersize": 5, "markerfacecolor": "white", "linewidth": 1.2}
         ax.plot(place, dense, color=INK, label="dense PCA", zorder=3, **style)  # type: ignore[arg-type]
     names = [short_name(name, 12) for name in data.index]

@@ -11,7 +11,7 @@ from typing import Any, cast
 from spcastat.solvers import Solver
 
 #: Options by which a user says how sparse a fit shall be.
-CONTROLS = ("card", "t", "penalty", "threshold", "variance")
+CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
 
 #: Options by which the best of several starts is chosen, by which a joint search goes on from there, and by
 #: which the search runs on some of many variables.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from spcastat.config import whole_number
+from spcastat.config import flag, whole_number
 from spcastat.labels import name_text
 from spcastat.operators import Standardisation
 from spcastat.state import FitState
@@ -54,7 +54,7 @@ def equations(
     width = whole_number("width", width, 40)
     if max_terms is not None:
         whole_number("max_terms", max_terms, 1)
-    standard = state.need_centre("equations(raw=True)") if raw else None
+    standard = state.need_centre("equations(raw=True)") if flag("raw", raw) else None
     columns, components = state.spec.columns, state.components
     indent = max(len(str(name)) for name in components)
     lines = []

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
+from spcastat.config import text
 from spcastat.engine.source import Source
 from spcastat.kernels.leading import leading
-from spcastat.labels import short_names
+from spcastat.labels import name_text, short_names
 from spcastat.report.equations import equations
 from spcastat.report.summary import summarise
 from spcastat.state import FitState, frames, rows
@@ -140,6 +141,8 @@ def report_page(
 ) -> str:
     """Return the page as text."""
     record = state.record
+    title = name_text(text("title", title)) if title else None
+    call = None if call is None else text("call", call)
     heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"
     return PAGE.format(
         title=escape(heading),
@@ -203,6 +206,11 @@ def _loadings_plot(state: FitState) -> str:
 
 
 def _scree(state: FitState) -> str:
+    if not state.record.sparse:
+        what = "Variance of the principal components"
+        return _picture(
+            lambda ax: plots.screeplot(variance(state), sparse=False, ax=ax), 4.9, 3.0, what, f"{what}."
+        )
     return _picture(
         lambda ax: plots.screeplot(variance(state), ax=ax),
         4.9,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.state import FitState, frames
-from spcastat.state.record import Record
+from spcastat.state.handed import own
+from spcastat.state.record import CENTRING, SCALING, Record
 from spcastat.state.variance import variance as variance_of
 
 if TYPE_CHECKING:
@@ -21,9 +23,6 @@ CORRELATED = 0.1
 VERY_DIFFERENT = 10.0
 #: Variables that a summary shows, at most.
 ROWS = 30
-
-CENTRING = {"mean": "centred", "given": "centred at given values", "none": "not centred"}
-SCALING = {"sd": "scaled to unit variance", "given": "scaled by given values", "none": "not scaled"}
 
 
 class Summary:
@@ -37,7 +36,12 @@ class Summary:
 
     def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
         self._document = document
-        self.frames = frames
+        self._frames = frames
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables as numbers, under their names."""
+        return own(self._frames)
 
     def as_text(self, width: int = 80) -> str:
         """Return plain text in lines of at most `width` characters."""
@@ -102,13 +106,13 @@ def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
 
 
 def _title(record: Record, card: pd.Series) -> str:
-    components = "1 component" if record.k == 1 else f"{record.k} components"
+    components = plural(record.k, "component")
     if not record.sparse:
-        return f"PCA: {components} of {record.p} variables"
+        return f"PCA: {components} of {plural(record.p, 'variable')}"
     nonzeros = int(card.sum())
+    loadings = plural(record.p * record.k, "loading")
     return (
-        f"Sparse PCA: {components} of {record.p} variables, {nonzeros} of {record.p * record.k} loadings "
-        "not zero"
+        f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
     )
 
 
@@ -133,13 +137,12 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
 def describe_data(record: Record) -> str:
     """Return what was fitted, in a line."""
     if not record.from_rows:
-        rows = f", from {record.n} rows" if record.n is not None else ""
-        return f"covariance matrix of {record.p} variables{rows}"
+        rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
+        return f"covariance matrix of {plural(record.p, 'variable')}{rows}"
     where = "" if record.title_of_data is None else f" ({record.title_of_data})"
-    parts = [f"{record.n} rows x {record.p} variables{where}"]
+    parts = [f"{plural(record.n or 0, 'row')} x {plural(record.p, 'variable')}{where}"]
     if record.dropped:
-        rows = "row" if record.dropped == 1 else "rows"
-        parts.append(f"{record.dropped} {rows} with missing values dropped")
+        parts.append(f"{plural(record.dropped, 'row')} with missing values dropped")
     if record.formula is not None:
         parts.append(f"formula {record.formula}")
     parts += [CENTRING[record.centring or "none"], SCALING[record.scaling or "none"]]
@@ -164,7 +167,7 @@ def _screened(screening: dict[str, int], k: int) -> str:
 def _status(record: Record) -> str:
     text = record.advice
     if record.status != "exact":
-        text += f" ({record.n_iter} sweeps)"
+        text += f" ({plural(record.n_iter, 'sweep')})"
     if record.n_init > 1:
         text += f"; best of {record.n_init} starts, reached by {record.reached}"
     return text
@@ -197,4 +200,5 @@ def _missed(record: Record, card: pd.Series) -> Iterator[str]:
         return
     for name, wanted, count in zip(card.index, asked, card.tolist(), strict=True):
         if count != wanted:
-            yield f"{name} has {count} nonzeros, {wanted} were asked for"
+            verb = "was" if wanted == 1 else "were"
+            yield f"{name} has {plural(count, 'nonzero')}, {wanted} {verb} asked for"

@@ -12,6 +12,7 @@ import pandas as pd
 
 from spcastat.engine import choose_method
 from spcastat.registry import CONTROLS, SOLVERS
+from spcastat.results.carried import packed_names, unpacked_names
 
 #: More values than this are not written out.
 LONGEST = 30
@@ -40,6 +41,19 @@ class Call:
     def text(self) -> str:
         """``spca(data, k=3, card=[7, 4, 4])``; what changes no result, and defaults, are left out."""
         return call_text(self.function, self.arguments)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what shows progress: a terminal's, or a function of the user's."""
+        arguments = {**self.arguments, "progress": False}
+        if "context" in arguments:
+            arguments["context"] = packed_names(arguments["context"])
+        return {**self.__dict__, "arguments": arguments}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        arguments = kept["arguments"]
+        if "context" in arguments:
+            arguments = {**arguments, "context": unpacked_names(arguments["context"])}
+        self.__dict__.update({**kept, "arguments": arguments})
 
     def repeat(self) -> Any:
         """Make the call again."""

@@ -11,13 +11,14 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
-from spcastat.config import listed
+from spcastat.config import listed, shown
 from spcastat.errors import OptionError, ShapeError
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.labels import name_text, short_names
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary
 from spcastat.results.result import SpcaResult
+from spcastat.state.frames import measure_if_known
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
@@ -96,7 +97,7 @@ def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
         )
     for name, fit in fits.items():
         if not isinstance(fit, SpcaResult):
-            raise OptionError(f"{name!r} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
+            raise OptionError(f"{shown(name)} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
     loadings = _aligned(fits)
     names = list(fits)
     matches = pd.DataFrame(
@@ -126,7 +127,8 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
         if len(own) != len(columns) or not own.isin(columns).all():
             lacking, further = columns[~columns.isin(own)], own[~own.isin(columns)]
             raise ShapeError(
-                f"The fits {first_name!r} and {name!r} are of different variables, {len(columns)} and "
+                f"The fits {shown(first_name)} and {shown(name)} are of different variables, {len(columns)} "
+                "and "
                 f"{len(own)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
                 f"{listed(further, 4) or 'none'}. Compare fits of the same variables."
             )
@@ -139,7 +141,7 @@ def _measures(fit: SpcaResult) -> dict[str, Any]:
     facts = {name: glance[name] for name in ("method", "k", "nonzeros", "variables")}
     return {
         **facts,
-        **{name: fit.measure(name) for name in MEASURES},
+        **{name: measure_if_known(fit._state, name) for name in MEASURES},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         "score_correlation": float(glance["score_correlation"]),
         "total_variance": fit.total_variance,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 
 from spcastat.results.result import SpcaResult
-from spcastat.storage.archive import read_state
+from spcastat.storage.fits import read_state
 
 
 def load(path: str | PathLike[str]) -> SpcaResult:
@@ -27,6 +27,9 @@ def load(path: str | PathLike[str]) -> SpcaResult:
     Raises
     ------
     FileError
-        Where there is no such file, or it is not one of these, damaged, cut off, or of a newer version.
+        Where there is no such file, or it is not one of these, damaged, cut off, of a newer layout, or
+        contradicts itself.
+    OptionError
+        For what is no path.
     """
     return SpcaResult(read_state(path))

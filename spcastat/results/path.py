@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import listed, nearest
+from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.result import SpcaResult
-from spcastat.state.frames import largest_correlation
+from spcastat.state.frames import largest_correlation, measure_if_known
+from spcastat.state.handed import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
@@ -40,24 +41,34 @@ class SpcaPath(Summary):
     """
 
     def __init__(self, fits: dict[Any, SpcaResult]):
-        self.fits = fits
-        self.table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
-        super().__init__(_document(self.table, next(iter(fits.values()))), {"path": self.table})
+        self._fits = dict(fits)
+        table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
+        super().__init__(_document(table, next(iter(fits.values()))), {"path": table})
+
+    @property
+    def fits(self) -> dict[Any, SpcaResult]:
+        """The fits by their cardinality."""
+        return dict(self._fits)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a fit."""
+        return own(self._frames["path"])
 
     def __getitem__(self, card: Any) -> SpcaResult:
-        key = tuple(card) if isinstance(card, Sequence) and not isinstance(card, str) else card
-        if key not in self.fits:
+        key = tuple(elements(card, len(self))) if isinstance(card, (list, tuple)) else card
+        if not all(map(is_whole, key if isinstance(key, tuple) else [key])) or key not in self._fits:
             raise CardinalityError(
-                f"The path has no fit with card={card!r}; it has {listed(self.fits, 20)}."
-                f"{nearest(key, self.fits)}"
+                f"The path has no fit with card={shown(card)}; it has {listed(self._fits, 20)}."
+                f"{nearest(shown(key), self._fits)}"
             )
-        return self.fits[key]
+        return self._fits[key]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.fits)
+        return iter(self._fits)
 
     def __len__(self) -> int:
-        return len(self.fits)
+        return len(self._fits)
 
     def plot(self, *, measures: str | Sequence[str] = "adjusted", ax: Axes | None = None) -> Axes:
         """Draw variance against cardinality; see :func:`spcastat.plots.plot_path`."""
@@ -72,7 +83,7 @@ def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:
     return {
         "card": card,
         "nonzeros": int(fit.card.sum()),
-        **{name: fit.measure(name) for name in MEASURES},
+        **{name: measure_if_known(fit._state, name) for name in MEASURES},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         "objective": fit.objective_value,
         "score_correlation": largest_correlation(fit._state),
@@ -89,14 +100,14 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
         label = ", ".join(map(str, card)) if isinstance(card, tuple) else str(card)
         cells = [str(line["nonzeros"]), *(percent(line[one.name]) for one in SHOWN), percent(line["pca"])]
         rows.append(Row(label, tuple(cells + [fixed(line["score_correlation"], 2)] * several)))
-    components = "1 component" if record.k == 1 else f"{record.k} components"
+    components = plural(record.k, "component")
     headings = ["Nonzeros", *(one.short for one in SHOWN), "PCA", *["|r|"] * several]
     notes = [_key(several)]
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
     return Document(
-        f"Path of {len(table)} fits with {components}",
+        f"Path of {plural(len(table), 'fit')} with {components}",
         (
             ("Method", f"{record.method}: {record.title}; {record.paper}"),
             ("Data", describe_data(record)),

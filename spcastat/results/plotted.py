@@ -10,6 +10,7 @@ import pandas as pd
 from spcastat import plots
 from spcastat.results.documented import documented
 from spcastat.state import FitState, frames, rows
+from spcastat.state.handed import own
 from spcastat.state.variance import variance
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Plotted:
 
     @documented(plots.screeplot, "variance")
     def screeplot(self, *, ax: Axes | None = None) -> Axes:
-        return plots.screeplot(variance(self._state), ax=ax)
+        return plots.screeplot(variance(self._state), sparse=self._state.record.sparse, ax=ax)
 
     @documented(plots.screeplot_data, "variance")
     def screeplot_data(self) -> pd.DataFrame:
@@ -150,4 +151,4 @@ class Plotted:
     def _scores_for(self, what: str) -> pd.DataFrame:
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)
-        return self._scores
+        return own(self._scores)

@@ -18,23 +18,29 @@ from spcastat.progress import listening
 from spcastat.report.equations import Text, equations
 from spcastat.report.page import write_report
 from spcastat.report.summary import ROWS, Summary, summarise
+from spcastat.results.carried import Carried
 from spcastat.results.documented import documented
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, rows
+from spcastat.state.handed import own
 from spcastat.state.variance import variance
-from spcastat.storage.archive import save
+from spcastat.storage.fits import save
 from spcastat.storage.scores import transform_to
 
 if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Plotted):
+class SpcaResult(Carried, Plotted):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
     hand. Everything is labelled with the user's own names; components are PC1, ..., PCk. Variances have the
-    divisor n - 1 (the sum of the weights less one). Frames are copies: changing one changes nothing here.
+    divisor n - 1 (the sum of the weights less one).
+
+    What a result gives can be changed without changing the result. Results can be pickled and copied: pickles
+    carry data in memory, so that `refit` works where they are opened, and leave rows in chunks behind.
+    `save` writes a file without data that later versions read, too.
 
     Parameters
     ----------
@@ -54,6 +60,11 @@ class SpcaResult(Plotted):
     def of(cls, source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
         """Return the result of `call`, which led to `fit` by `plan` on the data in `source`."""
         return cls(FitState.of(source, plan, fit, call.text), source, call)
+
+    def _without_data(self) -> SpcaResult:
+        """Return the fit as a file with scores gives it."""
+        has_scores = self._state.scores is not None or self._source is not None
+        return SpcaResult(self._state.without_data(self._scores if has_scores else None))
 
     # --- the components -------------------------------------------------------------------------
 
@@ -75,8 +86,7 @@ class SpcaResult(Plotted):
     @property
     @documented(rows.scores)
     def scores(self) -> Any:
-        found = self._scores
-        return found.copy() if isinstance(found, pd.DataFrame) else found
+        return own(self._scores)
 
     @cached_property
     def _scores(self) -> Any:
@@ -124,7 +134,7 @@ class SpcaResult(Plotted):
     @property
     def options(self) -> dict[str, Any]:
         """The options of the method, those left at their defaults too."""
-        return dict(self._state.record.options)
+        return own(self._state.record.options)
 
     @property
     def call(self) -> str:
@@ -206,7 +216,7 @@ class SpcaResult(Plotted):
         The distance from the mean within the components, their correlation taken into account. Where
         scores are dependent, C has a generalised inverse.
         """
-        return self._distances["T2"].copy()
+        return own(self._distances["T2"])
 
     @property
     def q_statistic(self) -> pd.Series:
@@ -215,7 +225,7 @@ class SpcaResult(Plotted):
         In squared units of the (scaled) data. Summed (with the weights) and divided by n - 1, it is
         ``(1 - measure("pev")) * total_variance``.
         """
-        return self._distances["Q"].copy()
+        return own(self._distances["Q"])
 
     def diagnostics(self, new: Any = None, na: str = "raise") -> pd.DataFrame:
         """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
@@ -227,7 +237,7 @@ class SpcaResult(Plotted):
         na : {"raise", "drop"}
         """
         one_of("na", na, ("raise", "drop"))
-        return self._distances.copy() if new is None else rows.diagnostics_of(self._state, new, na)
+        return own(self._distances) if new is None else rows.diagnostics_of(self._state, new, na)
 
     @cached_property
     def _distances(self) -> pd.DataFrame:
@@ -361,6 +371,7 @@ class SpcaResult(Plotted):
         with listening(progress):
             found = certify(self._source.op, self._state.V, time_limit=limit, max_nodes=nodes)
         table = pd.DataFrame([dataclasses.asdict(one) for one in found], index=self.components)
+        table[["value", "upper_bound", "best_known"]] *= self._source.op.unit**2
         table["support"] = [list(self._state.spec.columns[one.support]) for one in found]
         return table
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.engine.source import Source
-from spcastat.errors import ShapeError
 from spcastat.intake import replay
+from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.summary import Summary
+from spcastat.results.carried import Carried
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
+from spcastat.state.handed import handed, own
 from spcastat.tables import Document, Row, Table, loadings_table
 
 
-class SpcoResult:
+class SpcoResult(Carried):
     """Sparse principal coordinates, made by :func:`spcastat.spco`.
 
     Coordinates are the scores of the rows on orthonormal, dense loadings, soft-thresholded: small ones
@@ -39,16 +41,16 @@ class SpcoResult:
         """The labels PC1, ..., PCk."""
         return pd.Index([f"PC{i + 1}" for i in range(self._A.shape[1])])
 
-    @cached_property
+    @handed
     def loadings(self) -> pd.DataFrame:
         """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
-        return pd.DataFrame(self._A.copy(), index=self._source.spec.columns, columns=self.components)
+        return pd.DataFrame(self._A.copy(), index=own(self._source.spec.columns), columns=self.components)
 
-    @cached_property
+    @handed
     def coordinates(self) -> pd.DataFrame:
         """The sparse coordinates Z, n x k, in the order and with the labels of the rows that were kept."""
         return pd.DataFrame(
-            self._project(self._source.matrix), index=self._source.index, columns=self.components
+            self._project(self._source.matrix), index=own(self._source.index), columns=self.components
         )
 
     @property
@@ -56,7 +58,7 @@ class SpcoResult:
         """The l1 penalty, in the units of the (scaled) data."""
         return float(self._found.penalty[0])
 
-    @cached_property
+    @handed
     def variance(self) -> pd.DataFrame:
         """One row a component: nonzero coordinates, share of zeros, adjusted variance, cumulative shares.
 
@@ -68,7 +70,7 @@ class SpcoResult:
         assert isinstance(op, Rows)
         Z = self.coordinates.to_numpy()
         k = Z.shape[1]
-        weighted = op.root_weights[:, None] * Z
+        weighted = op.root_weights[:, None] * (Z / op.unit)
         dense = op.forward(self._A)
         kept = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
         adjusted = adjusted_variances(self._A, op)
@@ -76,7 +78,7 @@ class SpcoResult:
             {
                 "nonzero coordinates": np.count_nonzero(Z, axis=0),
                 "share of zeros": (Z == 0).mean(axis=0),
-                "adjusted variance": adjusted,
+                "adjusted variance": adjusted * op.unit**2,
                 "cumulative CPEV": np.cumsum(adjusted) / op.total,
                 "cumulative fit": np.cumsum(kept) / op.total,
                 "cumulative PCA": np.cumsum(op.leading(k)[0].clip(min=0.0)) / op.total,
@@ -98,7 +100,7 @@ class SpcoResult:
     @property
     def total_variance(self) -> float:
         """The sum of the variances of all variables."""
-        return self._source.op.total
+        return self._source.op.total * self._source.op.unit**2
 
     @property
     def status(self) -> str:
@@ -133,18 +135,15 @@ class SpcoResult:
         DataFrame of shape (n_new, k)
         """
         matrix, index = replay(self._source.spec, new, na=na)
-        return pd.DataFrame(self._project(matrix), index=index, columns=self.components)
+        return pd.DataFrame(self._project(matrix), index=own(index), columns=self.components)
 
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
         """Return the rows Z A', in the units of the data, that coordinates of shape (n, k) stand for."""
-        Z = np.array(coordinates, dtype=float)
-        k = self._A.shape[1]
-        if Z.ndim != 2 or Z.shape[1] != k:
-            raise ShapeError(f"coordinates has shape {Z.shape}; it must have {k} columns, one a component.")
+        Z = rows_of(coordinates, "coordinates", self._A.shape[1])
         assert self._source.standard is not None
-        index = coordinates.index if isinstance(coordinates, pd.DataFrame) else None
+        index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(
-            self._source.standard.restore(Z @ self._A.T), index=index, columns=self._source.spec.columns
+            self._source.standard.restore(Z @ self._A.T), index=index, columns=own(self._source.spec.columns)
         )
 
     def _project(self, matrix: Any) -> np.ndarray:
@@ -160,10 +159,10 @@ class SpcoResult:
             title="Sparse principal coordinates",
             facts=(
                 ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
-                ("Data", f"{n} rows x {p} variables"),
+                ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}"),
                 ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
                 ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
-                ("Status", f"{ADVICE[self.status]} ({self.n_iter} sweeps)"),
+                ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
             ),
             tables=(loadings_table(self.loadings, digits=digits), _shares_table(self.variance)),
             notes=("Coordinates are scores on these loadings, soft-thresholded; the loadings are dense.",),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.descent import minimise
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
-from spcastat.search.descent import minimise
 from spcastat.search.objectives import Objective
 from spcastat.search.quotient import best_values, exchanges, promising, whitened
 

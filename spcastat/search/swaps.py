@@ -83,7 +83,7 @@ def _filled(S: np.ndarray, v: np.ndarray, card: int) -> np.ndarray:
     if own.size >= card:
         return own
     pull = (S[:, own] @ v[own]) ** 2 / np.maximum(np.diag(S), np.finfo(float).tiny)
-    pull[own] = -1.0
+    pull[own] = -np.inf
     return np.sort(np.append(own, np.flatnonzero(top(pull, card - own.size))))
 
 

@@ -6,12 +6,12 @@ He, Monteiro and Park (2010), Figure 1, draw the variance of such a path against
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from spcastat.config import whole_number
+from spcastat.config import elements, is_single, whole_number
 from spcastat.engine import Fit, Plan, run
 from spcastat.engine.options import cardinalities
 from spcastat.engine.order import settle
@@ -25,10 +25,10 @@ from spcastat.solvers.growth import Growth
 
 Cards = tuple[int, ...]
 
-#: Fits of a path, at most.
-MOST = 100_000
 #: Cardinalities of the default grid beyond the tenth, at most.
 GRID = 20
+#: Fits of one path, at most.
+MOST_FITS = 100_000
 
 
 def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
@@ -37,7 +37,7 @@ def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
     Parameters
     ----------
     cards : None, int, or sequence of ints or of sequences of k ints
-        At most MOST of them. None is a grid from 1 to p, an int all numbers up to it.
+        At most MOST_FITS of them. None is a grid from 1 to p, an int all numbers up to it.
     k, p : int
 
     Raises
@@ -48,14 +48,14 @@ def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
     if cards is None:
         further = np.geomspace(10, max(p, 10), GRID).round().astype(int).tolist()
         cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p)})
-    elif isinstance(cards, str) or not isinstance(cards, Iterable):
+    elif is_single(cards):
         cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
+    elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
+        raise CardinalityError(f"cards holds more than {MOST_FITS:,} cardinalities, the most; give fewer.")
     found: dict[Any, Cards] = {}
-    for number, card in enumerate(cards, start=1):  # it may be endless
-        if number > MOST:
-            raise CardinalityError(f"cards holds more than {MOST:,} cardinalities, the most; give fewer.")
+    for card in cards:
         wanted = cardinalities(card, k, p)
-        found[int(card) if np.ndim(card) == 0 else wanted] = wanted
+        found[wanted[0] if is_single(card) and not isinstance(card, Mapping) else wanted] = wanted
     if not found:
         raise CardinalityError("cards is empty; give one cardinality or more.")
     if len({isinstance(key, tuple) for key in found}) > 1:
@@ -120,7 +120,7 @@ def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
             for _ in range(steps):
                 growth.add(1)
             V, order = settle(op, growth.leading()[1][:, None], sort=False)
-            value = float(adjusted_variances(V, op).sum())
+            value = float(adjusted_variances(V, op).sum()) * op.unit**2
             fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
             advance(1)
     return fits

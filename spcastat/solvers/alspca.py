@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import first_max, top
+from spcastat.kernels.thresholds import hard, unit
+from spcastat.kernels.ties import RELATIVE, first_max, levelled, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 
@@ -21,6 +21,9 @@ INNER = 100
 MEMORY = 5
 #: Halvings of the bracket of the penalty, at most, while the cardinality is sought.
 HALVINGS = 25
+#: Rounds over the penalties of all components, at most, while the cardinality of each is sought, and halvings
+#: for each of them in one round.
+ROUNDS, HALVINGS_EACH = 1, 7
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,11 @@ class ALSPCA(JointSolver):
     Attributes
     ----------
     card : tuple of int or None
-        Only the total counts: the smallest penalty that gives it is found by bisection; where none does,
-        the smallest loadings of the fit just above it are dropped.
+        Nonzeros of each component: the penalties that give them are found by bisection, one component after
+        another; where that leaves a component too many, its smallest loadings are dropped.
+    total : int or None
+        Nonzeros of all components together: the smallest common penalty that gives it is found by
+        bisection; where none does, the smallest loadings of the fit just above it are dropped.
     penalty : tuple of float or None
         The penalty of each component, in units of a variance.
     orthogonal : float
@@ -52,6 +58,7 @@ class ALSPCA(JointSolver):
     """
 
     card: tuple[int, ...] | None = None
+    total: int | None = None
     penalty: tuple[float, ...] | None = None
     orthogonal: float = 0.2
     uncorrelated: float = 1.0
@@ -60,6 +67,7 @@ class ALSPCA(JointSolver):
 
     criterion = "penalised variance tr(V'SV) - penalty |V|_1"
     in_variance_units = False
+    units = (("penalty", 2), ("objective", 2))
 
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
         problem = _Problem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)
@@ -67,8 +75,37 @@ class ALSPCA(JointSolver):
         if self.penalty is not None:
             V, n, converged = problem.solve(start, np.array(self.penalty), self.max_iter)
             return self._solution(op, V, n, converged, np.array(self.penalty), {})
-        assert self.card is not None
-        return self._at_total(op, problem, start, sum(self.card))
+        if self.card is not None:
+            return self._at_cards(op, problem, start, np.array(self.card))
+        assert self.total is not None
+        return self._at_total(op, problem, start, self.total)
+
+    def _at_cards(self, op: Operator, problem: _Problem, start: np.ndarray, cards: np.ndarray) -> Solution:
+        """Adjust one penalty after another until every component has its nonzeros, or no round helps."""
+        highest = float(np.abs(op.dot(start)).max())
+        penalty = np.zeros(len(cards))
+        found = problem.solve(start, penalty, self.max_iter)
+        best, least = (penalty.copy(), found), _missed(found[0], cards)
+        for _ in range(ROUNDS):
+            for j in range(len(cards)):
+                low, high = 0.0, highest
+                for _ in range(HALVINGS_EACH):
+                    nonzeros = int(np.count_nonzero(found[0][:, j]))
+                    if nonzeros == cards[j]:
+                        break
+                    low, high = (penalty[j], high) if nonzeros > cards[j] else (low, penalty[j])
+                    if high == 0.0:  # without a penalty there are too few
+                        break
+                    penalty[j] = 0.5 * (low + high)
+                    found = problem.solve(start, penalty, self.max_iter)
+                if _missed(found[0], cards) < least:
+                    best, least = (penalty.copy(), found), _missed(found[0], cards)
+            if least == 0 or best[1] is not found:
+                break
+        penalty, (V, n, converged) = best
+        V = np.column_stack([hard(V[:, [j]], int(card))[:, 0] for j, card in enumerate(cards)])
+        extra = {"by penalty": [least == 0] * len(cards)}
+        return self._solution(op, V, n, converged, penalty, extra)
 
     def _at_total(self, op: Operator, problem: _Problem, start: np.ndarray, total: int) -> Solution:
         k = start.shape[1]
@@ -191,11 +228,18 @@ def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
 
 def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Return max w'v - penalty |v|_1 over unit vectors v, a column a problem."""
+    W = levelled(W, RELATIVE)
     V = np.sign(W) * np.maximum(np.abs(W) - penalty, 0.0)
     for j in np.flatnonzero(~V.any(axis=0)):
         i = first_max(np.abs(W[:, j]))
         V[i, j] = 1.0 if W[i, j] >= 0 else -1.0
     return unit(V)
+
+
+def _missed(V: np.ndarray, cards: np.ndarray) -> int:
+    """Return how many nonzeros all components miss or exceed; one too few is worse than any excess."""
+    away = np.count_nonzero(V, axis=0) - cards
+    return int(np.where(away < 0, -away * V.size, away).sum())
 
 
 def _truncated(V: np.ndarray, total: int) -> np.ndarray:

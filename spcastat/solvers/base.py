@@ -121,6 +121,9 @@ class Solver(ABC):
     uses_starts: ClassVar[bool] = False
     #: In words, the quantity that ``Solution.objective`` holds.
     criterion: ClassVar[str]
+    #: The unit of that quantity, and of options and details that have one, as a power of that of the data: 1
+    #: for a standard deviation, 2 for a variance. What is not named here has none.
+    units: ClassVar[tuple[tuple[str, int], ...]] = (("objective", 2),)
     #: Whether that quantity is a variance, so that its share of the total variance says something.
     in_variance_units: ClassVar[bool] = True
 

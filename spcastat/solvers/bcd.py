@@ -17,6 +17,7 @@ from spcastat.kernels.thresholds import hard, l1_bounded, positive_part, soft
 from spcastat.operators import Operator
 from spcastat.progress import Advance, stage
 from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.supports import explained, fitted
 
 Update = Callable[[np.ndarray], np.ndarray]
 
@@ -49,7 +50,8 @@ class BCD(JointSolver):
         Converged when each of three sweeps running changes the criterion by at most this share of the
         total variance. (One quiet sweep may be a turning point where the criterion is not monotone.)
     max_iter : int
-        Sweeps over all components, at most.
+        Sweeps over all components, at most. Under "l0" a fit that has converged is then taken to the optimum
+        on its supports.
     """
 
     norm: Literal["l0", "l1"] = "l0"
@@ -115,13 +117,23 @@ class BCD(JointSolver):
             if running.size == 0:
                 break
         for start in range(n_starts):  # leaders come before those that met them
-            if leader[start] != start:
+            if leader[start] == start:
+                if self.norm == "l0" and quiet[start] >= QUIET_SWEEPS:
+                    found[start], value[start] = self._finished(op, found[start], value[start])
+            else:
                 first = leader[start] = leader[leader[start]]
                 found[start], value[start] = found[first], value[first]
                 sweeps[start], quiet[start] = sweeps[first], quiet[first]
         best = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
         status = "converged" if quiet[best] >= QUIET_SWEEPS else "max_iter"
         return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value, candidates=found)
+
+    def _finished(self, op: Operator, V: np.ndarray, value: float) -> tuple[np.ndarray, float]:
+        """Return settled loadings V, shape (k, p), at the optimum on their supports, and the criterion."""
+        better = fitted(op, V.T, self.nonneg)
+        if better is None:
+            return V, value
+        return better.T, min(value, op.total - explained(op, better)[0])
 
 
 class _State:

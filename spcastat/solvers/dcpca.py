@@ -40,6 +40,8 @@ class DCPCA(Penalised):
     renormalise: bool = True
     deflation: str = "projection"
 
+    units = (("penalty", 2), ("objective", 2))
+
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         rate = 0.5 * penalty / np.log1p(1.0 / self.epsilon)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
-from spcastat.kernels.thresholds import hard
-from spcastat.kernels.ties import first_max
+from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import first_max, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Progress
 
@@ -21,6 +21,8 @@ from spcastat.solvers.base import Component, ComponentSolver, Progress
 LARGEST_ORDER = 1000
 #: Loadings below this share of the largest are rounding.
 SMALL = 1e-3
+#: Loadings closer than this tie: the relaxation is not solved further.
+TIED = 1e-4
 #: The bracket of the penalty is halved so often, at most.
 HALVINGS = 20
 
@@ -67,6 +69,7 @@ class DSPCA(ComponentSolver):
     max_iter: int = 2000
 
     criterion = "adjusted variance"
+    units = (("penalty", 2), ("dual bound", 2), ("gap", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         p = view.p
@@ -81,9 +84,10 @@ class DSPCA(ComponentSolver):
         if self.penalty is not None:
             penalty = self.penalty[progress.done]
             if penalty > largest:
+                size = view.unit**2
                 raise OptionError(
-                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must "
-                    f"be in [0, {largest:g}], the largest variance that is left."
+                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there "
+                    f"it must be in [0, {largest * size:g}], the largest variance that is left."
                 )
             found = self.relaxed(S, penalty, None)
             return _component(found, leading(found.Z), penalty, {})
@@ -106,15 +110,16 @@ class DSPCA(ComponentSolver):
                 high = penalty
                 if nonzeros == card:
                     best = found, v, penalty
-            if high - low <= 0.01 * high and (best is not None or halving == HALVINGS):
+            close = high - low <= 0.01 * high
+            if close and (best is not None or (above is not None and _tied(above[1], card))):
                 break
         chosen = best or above
         if chosen is None:
             assert found is not None
             chosen = found, leading(found.Z), 0.0
         solution, v, penalty = chosen
-        v = hard(v[:, None], card)[:, 0]
-        extra = {"by penalty": best is not None, "card hit": int(np.count_nonzero(v)) == card}
+        v = unit(np.where(top(np.abs(v), card, TIED), v, 0.0)[:, None])[:, 0]
+        extra = {"by penalty": best is not None}
         return _component(solution, v, penalty, extra)
 
     def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
@@ -147,6 +152,12 @@ def leading(Z: np.ndarray) -> np.ndarray:
     v = top_eigh(Z, 1)[1][:, 0]
     v[np.abs(v) < SMALL * np.abs(v).max()] = 0.0
     return np.asarray(v / np.linalg.norm(v))
+
+
+def _tied(v: np.ndarray, card: int) -> bool:
+    """Return whether the `card`-th largest absolute loading ties with the next: no penalty parts them."""
+    ordered = -np.sort(-np.abs(v))
+    return bool(ordered[card - 1] - ordered[card] <= TIED)
 
 
 def _component(found: _Relaxed, v: np.ndarray, penalty: float, extra: dict[str, bool]) -> Component:

@@ -72,9 +72,8 @@ class EMPCA(ComponentSolver):
             v, n_iter, converged = more.v, n_iter + more.n_iter, converged and more.converged
         elif self.renormalise:
             v = renormalised(view, v)[0]
-        hit = int(np.count_nonzero(v)) == card
         status = "converged" if converged else "max_iter"
-        return Component(v, status, n_iter, with_length(view, v), {"card hit": hit})
+        return Component(v, status, n_iter, with_length(view, v))
 
 
 def _better_sign(v: np.ndarray) -> np.ndarray:

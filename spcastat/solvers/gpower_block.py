@@ -6,6 +6,7 @@ analysis", Journal of Machine Learning Research: Algorithms 4 and 5, and the pos
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,22 +14,28 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import tie_width, top
+from spcastat.kernels.ties import RELATIVE, levelled, tie_width, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 from spcastat.solvers.gpower import longest_column
 from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND
+from spcastat.solvers.rsvd import level_for
 
 #: Directions whose share of the largest is below this are not orthonormalised but left out.
-DEPENDENT = 1e-13
+DEPENDENT = 1e-10
+#: A penalty that a cardinality implies is raised by this share, so that rounding keeps nothing below it.
+BEYOND = 1e-9
+
+#: Sizes of A'X, shape (p, k) -> which entries stay, and the level of each column, shape (k,).
+Rule = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One run: the thresholded A'X, shape (p, k), the common relative penalty, and how it ended."""
+    """One run: the thresholded A'X, shape (p, k), the relative penalties, shape (k,), and how it ended."""
 
     Z: np.ndarray
-    penalty: float
+    penalty: np.ndarray
     n_iter: int
     converged: bool
     objective: float
@@ -57,8 +64,12 @@ class GPowerBlock(JointSolver):
     ----------
     norm : {"l0", "l1"}
     card : tuple of int or None
-        Their sum is the number of nonzeros of all components together, which one penalty common to all
-        meets: a block method shares the nonzeros out by itself.
+        Nonzeros of each component: every step thresholds each of them at its own (card + 1)-th largest value.
+        The penalties that this implies are reported; where the method gives the same supports with them as
+        given penalties, "by penalty" says so, and the fit is that one.
+    total : int or None
+        Nonzeros of all components together, which one penalty common to all meets: the method shares them
+        out by itself.
     penalty : tuple of float or None
         gamma_j of each component relative to its theoretical upper bound: in units of mu_j max_i |a_i| ("l1")
         or of mu_j^2 max_i |a_i|^2 ("l0"), from 0 up to below 1.
@@ -72,6 +83,7 @@ class GPowerBlock(JointSolver):
 
     norm: Literal["l0", "l1"] = "l1"
     card: tuple[int, ...] | None = None
+    total: int | None = None
     penalty: tuple[float, ...] | None = None
     mu: tuple[float, ...] | None = None
     tol: float = 1e-8
@@ -82,36 +94,47 @@ class GPowerBlock(JointSolver):
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
         V = starts[0].T
         mu = np.ones(k) if self.mu is None else np.array(self.mu)
+        searched = False
         if self.penalty is not None:
-            run, searched = self._given(op, V, mu, np.array(self.penalty)), None
-            penalties = list(self.penalty)
+            run = self._given(op, V, mu, np.array(self.penalty))
+        elif self.card is not None:
+            run = self._run(op, V, mu, _each(self.card))
+            found = self._run(op, V, mu, _above(run.penalty * (1.0 + BEYOND), self._power, op))
+            searched = found.converged and bool(((found.Z != 0) == (run.Z != 0)).all())
+            run = found if searched else run
         else:
-            assert self.card is not None
-            total = sum(self.card)
-            found = self._searched(op, V, mu, total)
-            run = self._run(op, V, mu, None, total) if found is None else found
-            searched, penalties = found is not None, [run.penalty] * k
+            assert self.total is not None
+            common = self._searched(op, V, mu, self.total)
+            searched = common is not None
+            run = self._run(op, V, mu, _together(self.total)) if common is None else common
         W, steps, settled = unit(run.Z), 0, True
         if self.norm == "l1":
             W, steps, settled = self._filled(op, W, mu)
         status = "converged" if run.converged and settled else "max_iter"
         value = float(op.score_basis(W)[0].sum())
-        details: dict[str, Any] = {"penalty": penalties}
-        if searched is not None:
+        details: dict[str, Any] = {"penalty": [float(one) for one in run.penalty]}
+        if self.penalty is None:
             details["by penalty"] = [searched] * k
-            details["card hit"] = [int(np.count_nonzero(W)) == total] * k
+        if self.total is not None:
+            details["total hit"] = [int(np.count_nonzero(W)) == self.total] * k
         return Solution(W, status, run.n_iter + steps, value, np.array([value]), details)
 
+    @property
+    def _power(self) -> int:
+        """A penalty in the paper's units is the relative threshold to this power."""
+        return 2 if self.norm == "l0" else 1
+
     def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _Run:
-        run = self._run(op, V, mu, penalty, None)
+        def at(share: float) -> _Run:
+            return self._run(op, V, mu, _above(share * penalty, self._power, op))
+
+        run = at(1.0)
         if run.whole:
             return run
         low, high = 0.0, 1.0  # the largest share of the given penalties that leaves no component empty
         while high - low > 1e-6:
             middle = 0.5 * (low + high)
-            low, high = (
-                (middle, high) if self._run(op, V, mu, middle * penalty, None).whole else (low, middle)
-            )
+            low, high = (middle, high) if at(middle).whole else (low, middle)
         empty = np.flatnonzero(~run.Z.any(axis=0))
         raise OptionError(
             f"penalty={tuple(float(x) for x in penalty)} leaves no loading in component "
@@ -122,14 +145,18 @@ class GPowerBlock(JointSolver):
     def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _Run | None:
         """Return the run at the smallest common penalty with `total` nonzeros, or None."""
         k = V.shape[1]
+
+        def at(penalty: float) -> _Run:
+            return self._run(op, V, mu, _above(np.full(k, penalty), self._power, op))
+
         best: _Run | None = None
         low, high = 0.0, 1.0
-        run = self._run(op, V, mu, np.zeros(k), None)
+        run = at(0.0)
         if run.nonzeros <= total:
             return run if run.nonzeros == total and run.whole else None
         while high - low > (BRACKET if best is None else BRACKET_FOUND):
             middle = 0.5 * (low + high)
-            run = self._run(op, V, mu, np.full(k, middle), None)
+            run = at(middle)
             if run.whole and run.nonzeros > total:
                 low = middle
             else:
@@ -138,27 +165,18 @@ class GPowerBlock(JointSolver):
                     best = run
         return best
 
-    def _run(
-        self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray | None, total: int | None
-    ) -> _Run:
-        """Iterate from the scores of `V`, with given penalties or with `total` nonzeros in every step."""
+    def _run(self, op: Operator, V: np.ndarray, mu: np.ndarray, rule: Rule) -> _Run:
+        """Iterate from the scores of `V`; `rule` says in every step what stays and above which levels."""
         longest = longest_column(op)
-        power = 2 if self.norm == "l0" else 1
         W = V
         for step in range(1, self.max_iter + 1):
-            Q = polar_products(op, W)
+            Q = levelled(polar_products(op, W), RELATIVE)
             size = np.abs(Q)
-            if total is None:
-                assert penalty is not None
-                level = penalty ** (1.0 / power) * longest
-                kept = size > level
-            else:
-                kept, cut = largest_entries(size, total)
-                level = np.full(len(mu), cut)
+            kept, level = rule(size)
             Z = np.where(kept, Q if self.norm == "l0" else np.sign(Q) * (size - level), 0.0)
             gain = Q**2 - level**2 if self.norm == "l0" else Z**2
             objective = float((mu**2 * np.where(kept, gain, 0.0)).sum())
-            implied = float(level.max() / longest) ** power
+            implied = (level / longest) ** self._power
             if not Z.any(axis=0).all():
                 return _Run(Z, implied, step, True, objective)
             new = mu**2 * Z / np.linalg.norm(mu**2 * Z)
@@ -194,6 +212,32 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
     return np.asarray(SW @ ((vectors * root) @ vectors.T))
 
 
+def _above(penalty: np.ndarray, power: int, op: Operator) -> Rule:
+    """Return the rule that keeps what exceeds the level of given relative penalties, shape (k,)."""
+    level = penalty ** (1.0 / power) * longest_column(op)
+    return lambda size: (size > level, level)
+
+
+def _each(card: tuple[int, ...]) -> Rule:
+    """Return the rule that keeps so many of the largest entries of every column."""
+
+    def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        kept, levels = zip(*(level_for(q, one) for q, one in zip(size.T, card, strict=True)), strict=True)
+        return np.column_stack(kept) & (size > 0), np.array(levels)
+
+    return rule
+
+
+def _together(total: int) -> Rule:
+    """Return the rule that keeps so many entries of all columns, but at least one of each."""
+
+    def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        kept, level = largest_entries(size, total)
+        return kept, np.full(size.shape[1], level)
+
+    return rule
+
+
 def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
     """Mark the largest entry of every column and the largest others, `total` in all.
 
@@ -202,7 +246,7 @@ def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
     p, k = size.shape
     kept = top(size, 1)
     if total > k:
-        rest = np.where(kept, -1.0, size).T.ravel()  # one component after another: ties go to the first
+        rest = np.where(kept, -np.inf, size).T.ravel()  # one component after another: ties go to the first
         kept |= top(rest, total - k).reshape(k, p).T
     smallest = size[kept].min()
     below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]

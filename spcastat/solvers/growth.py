@@ -38,7 +38,7 @@ class Growth:
     def add(self, count: int) -> None:
         """Add the `count` best indices at once, or as many as are left."""
         gains = self._gains()
-        gains = np.where(self._free, gains, -gains.max())
+        gains = np.where(self._free, gains, -np.inf)
         count = min(count, self.view.p - self.support.size)
         chosen = np.array([first_max(gains)]) if count == 1 else np.flatnonzero(top(gains, count))
         if self.exact:

@@ -43,6 +43,7 @@ class GSPCA(ComponentSolver):
     deflation: str = "projection"
 
     criterion = "adjusted variance"
+    units = (("variance", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         card = self.card[progress.done]

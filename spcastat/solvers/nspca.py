@@ -13,8 +13,8 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.elastic_net import Columns
-from spcastat.kernels.thresholds import hard, unit
-from spcastat.kernels.ties import first_max
+from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import LEVEL, first_max, ranked, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 
@@ -25,7 +25,11 @@ FULL_SWEEP = 10
 #: Up to this many variables the columns of S are kept from sweep to sweep.
 KEPT_ORDER = 4000
 #: The fit that is only there to be cut to a cardinality need not settle further than this.
-ROUGH = 1e-4
+ROUGH = 1e-6
+#: Slopes and curvatures below this share of variance and alpha are rounding.
+ROUNDED = 1e-13
+#: How often components with too few nonzeros may take up what others gave up.
+ROUNDS = 10
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,9 @@ class NSPCA(JointSolver):
     ----------
     card : tuple of int or None
         Nonzeros of each component, at most: the fit without a penalty is cut to the largest loadings of
-        each component and continued on these supports. A component that has fewer keeps them.
+        each component and continued on these supports. A component that has fewer may take up variables
+        that the others gave up; where nonnegative loadings of the remaining ones would lower the
+        criterion it keeps fewer, and "card hit" says so.
     penalty : tuple of float or None
         The paper's beta, for each component, in units of the variance; 0 leaves sparsity to alpha.
     alpha : float
@@ -59,6 +65,7 @@ class NSPCA(JointSolver):
 
     criterion = "tr(V'SV) / 2 - alpha |I - V'V|^2 / 4 - penalty 1'V1"
     in_variance_units = False
+    units = (("penalty", 2), ("objective", 2))
     uses_starts = True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
@@ -73,26 +80,43 @@ class NSPCA(JointSolver):
         empty = np.flatnonzero(~V.any(axis=0))
         if empty.size:
             raise OptionError(
-                f"penalty={beta[empty[0]]:g} leaves no loading in component {empty[0] + 1}; with this alpha "
-                f"it must be below {size:g} there, the largest eigenvalue, and mostly far below."
+                f"penalty={beta[empty[0]] * op.unit**2:g} leaves no loading in component {empty[0] + 1}; "
+                f"with this alpha it must be below {size * op.unit**2:g} there, the largest eigenvalue, and "
+                "mostly far below."
             )
         details: dict[str, list[object]] = {"penalty": [float(one) for one in beta]}
-        if self.card is not None:
-            details["card hit"] = [np.count_nonzero(V[:, j]) == self.card[j] for j in range(k)]
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
 
     def _run(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
+        # The path of the ascent depends on the order of the variables: it is theirs, not that of the columns.
+        order = ranked(np.linalg.norm(start, axis=1))
+        runs = []
+        for one in (order, order[::-1]):
+            ascent.order = one
+            runs.append(self._climbed(ascent, start))
+            if self.card is None or (np.count_nonzero(runs[-1][0], axis=0) >= self.card).all():
+                break
+        nonzeros = np.array([np.count_nonzero(run[0]) for run in runs])
+        best = [run for run, most in zip(runs, nonzeros == nonzeros.max(), strict=True) if most]
+        return best[first_max(np.array([run[3] for run in best]))]
+
+    def _climbed(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
         rough = 0.0 if self.card is None or min(self.card) >= len(start) else ROUGH
         V, n, converged = ascent.climb(_positive(start), np.ones(start.shape, dtype=bool), rough)
-        if self.card is not None:
-            size = V / np.maximum(V.max(axis=0), np.finfo(float).tiny)
-            if rough:  # what is closer than it has settled ties
-                size = 10.0 * rough * np.round(size / (10.0 * rough))
-            kept = [min(card, max(int(np.count_nonzero(size[:, j])), 1)) for j, card in enumerate(self.card)]
-            allowed = np.column_stack([hard(size[:, [j]], card)[:, 0] > 0 for j, card in enumerate(kept)])
-            V, more, converged = ascent.climb(np.where(allowed, V, 0.0), allowed, 0.0)
+        if self.card is None:
+            return V, n, converged, ascent.value(V)
+        cards, short = np.array(self.card), np.zeros(len(self.card), dtype=bool)
+        for _ in range(ROUNDS):
+            allowed = _largest(V, self.card)
+            before, short = short, np.count_nonzero(allowed, axis=0) < cards
+            if not short.any() or (before & ~short).sum() == 0 < before.sum():
+                break
+            # what the others gave up is free for components with too few
+            V, more, _ = ascent.climb(np.where(allowed, V, 0.0), allowed | short, rough)
             n += more
-        return V, n, converged, ascent.value(V)
+        allowed = _largest(V, self.card)
+        V, more, converged = ascent.climb(np.where(allowed, V, 0.0), allowed, 0.0)
+        return V, n + more, converged, ascent.value(V)
 
 
 class _Ascent:
@@ -102,6 +126,7 @@ class _Ascent:
         self.op, self.alpha, self.beta, self.tol, self.max_iter = op, alpha, beta, tol, max_iter
         self.columns = Columns(op.columns, op.p)
         self.variances = op.diagonal()
+        self.order = np.arange(op.p)  # in which a sweep goes through the variables
 
     def value(self, V: np.ndarray) -> float:
         """Return the criterion."""
@@ -115,7 +140,7 @@ class _Ascent:
         """Sweep over the `allowed` coordinates until none changes by more than `rough` or the tolerance."""
         V = V.copy()
         tol = max(rough, self.tol)
-        reach = np.flatnonzero(allowed.any(axis=1))
+        reach = self.order[allowed[self.order].any(axis=1)]
         places = {r: np.flatnonzero(allowed[r]).tolist() for r in reach.tolist()}
         for sweep in range(1, self.max_iter + 1):
             full = sweep % FULL_SWEEP == 1
@@ -147,7 +172,8 @@ class _Ascent:
             c2 = variance + alpha * (1.0 - (diagonal - old * old) - others)
             cross = float(C[s] @ v) - diagonal * old - old * others
             c1 = float(G[s, r]) - variance * old - alpha * cross - float(self.beta[s])
-            new = best_root(alpha, c2, c1)
+            least = ROUNDED * (variance + alpha)  # of which the cube root would make a loading
+            new = best_root(alpha, c2 if abs(c2) > least else 0.0, c1 if abs(c1) > least else 0.0)
             if new != old:
                 step = new - old
                 C[s] += step * v
@@ -157,6 +183,16 @@ class _Ascent:
                 G[s] += step * column
                 largest = max(largest, abs(step))
         return largest
+
+
+def _largest(V: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
+    """Mark the largest positive loadings of every column, at most `card`; of tied ones those that come first.
+
+    What an ascent that is not quite settled leaves apart ties.
+    """
+    size = V / np.maximum(V.max(axis=0), np.finfo(float).tiny)
+    marks = [top(column, one, 10.0 * ROUGH) for column, one in zip(size.T, card, strict=True)]
+    return np.column_stack(marks) & (size > LEVEL)
 
 
 def best_root(alpha: float, c2: float, c1: float) -> float:

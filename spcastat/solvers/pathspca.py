@@ -47,6 +47,7 @@ class PathSPCA(ComponentSolver):
     deflation: str = "projection"
 
     criterion = "adjusted variance"
+    units = (("variance", 2), ("variance bound", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         card = self.card[progress.done]
@@ -56,7 +57,7 @@ class PathSPCA(ComponentSolver):
             block = columns[support]
             vector = top_eigh(0.5 * (block + block.T), 1)[1][:, 0]
             scores = (columns @ vector) ** 2  # (a_i'x)^2 up to the factor 1 / eigenvalue
-            scores[support] = -1.0
+            scores[support] = -np.inf
             support = np.append(support, first_max(scores))
             columns = np.column_stack([columns, view.columns(support[-1:])])
         chosen = np.zeros(view.p)

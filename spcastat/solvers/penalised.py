@@ -10,6 +10,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.thresholds import hard
+from spcastat.kernels.ties import RELATIVE
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Progress
 
@@ -96,9 +97,10 @@ class Penalised(ComponentSolver):
             penalty = self.penalty[progress.done]
             run = self.at_penalty(view, start, penalty)
             if not run.v.any():
+                size = view.unit ** dict(self.units).get("penalty", 0)
                 raise OptionError(
-                    f"penalty={penalty:g} leaves no loading in component {progress.done + 1}; there it must "
-                    f"be in [0, {self.largest_penalty(view, start):g})."
+                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there "
+                    f"it must be in [0, {self.largest_penalty(view, start) * size:g})."
                 )
             return self._component(view, run, {"penalty": run.penalty})
         assert self.card is not None
@@ -108,24 +110,30 @@ class Penalised(ComponentSolver):
         run = inside if found is None or self.prefers(inside, found) else found
         if not run.v.any():  # nothing is left of the data: any direction does
             run = replace(run, v=hard(start[:, None], card)[:, 0])
-        hit = int(np.count_nonzero(run.v)) == card
-        details = {"penalty": run.penalty, "by penalty": run is found, "card hit": hit}
+        details = {"penalty": run.penalty, "by penalty": run is found}
         return self._component(view, run, details)
 
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
-        """Return the run at the smallest penalty with `card` nonzeros, or None where there is none."""
+        """Return the run at the smallest penalty with `card` nonzeros, or None where there is none.
+
+        No penalty parts variables that tie: where the last to stay ties with the first to go the search ends.
+        """
         best: Run | None = None
         low, high = 0.0, self.largest_penalty(view, start)
         largest = high
         run = self.at_penalty(view, start, 0.0)
         if np.count_nonzero(run.v) <= card:
             return run if np.count_nonzero(run.v) == card else None
+        if _tied(run.v, card):
+            return None
         while high - low > (BRACKET if best is None else BRACKET_FOUND) * largest:
             middle = 0.5 * (low + high)
             run = self.at_penalty(view, start, middle)
             nonzeros = int(np.count_nonzero(run.v))
             if nonzeros > card or (nonzeros == card and not run.converged):
                 low = middle  # a run that does not settle lies at a turning point of the path
+                if nonzeros > card and _tied(run.v, card):
+                    break
             else:
                 high = middle
                 if nonzeros == card:
@@ -135,3 +143,9 @@ class Penalised(ComponentSolver):
     def _component(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
         run = self.finished(view, run)
         return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)
+
+
+def _tied(v: np.ndarray, card: int) -> bool:
+    """Return whether the `card`-th largest absolute loading ties with the next."""
+    ordered = -np.partition(-np.abs(v), (0, card - 1, card))
+    return bool(ordered[card - 1] - ordered[card] <= RELATIVE * ordered[0])

@@ -77,6 +77,5 @@ class PMD(Penalised):
         details = {
             "t": float(np.sqrt(view.p)) - part.details["penalty"],
             "by t": part.details["by penalty"],
-            "card hit": part.details["card hit"],
         }
         return replace(part, details=details)

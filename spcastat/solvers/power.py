@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.kernels.ties import RELATIVE, levelled
 from spcastat.operators import Operator
 
 #: (correlations X'u with the unit score u = Xv / |Xv|, present loadings v) -> new loadings of any length.
@@ -38,6 +39,8 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
     """Iterate v <- rule(X'u) at unit length, u being the unit score of v.
 
     Alternating minimisation of |X - u v'|^2 plus a penalty on v, with u eliminated: X'u = Sv / sqrt(v'Sv).
+    Entries of X'u that tie are made equal before the rule sees them: no penalty parts them then, and a
+    rule that counts takes the lowest indices.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
     """
     v, raw = start, start
     for step in range(1, max_iter + 1):
-        raw = rule(correlations(view, v), v)
+        raw = rule(levelled(correlations(view, v)[:, None], RELATIVE)[:, 0], v)
         length = float(np.linalg.norm(raw))
         if length == 0:
             return Limit(raw, raw, step, True)

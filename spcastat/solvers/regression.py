@@ -20,9 +20,12 @@ from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import tie_width, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.spco import procrustes
 
 #: The ridge, in mean variances, where there is nothing for it to do but to keep systems regular.
 SMALL_RIDGE = 1e-6
+#: Scores whose (squared) share of the largest direction is below this depend on one another.
+DEPENDENT = 1e-10
 #: Up to this many variables it is tested whether S has full rank.
 RANK_ORDER = 3000
 
@@ -63,8 +66,13 @@ class Regression(JointSolver):
         """Return X'Y, shape (p, k), at PCA's loadings `V`, shape (p, k)."""
 
     @abstractmethod
-    def targets(self, op: Operator, W: np.ndarray, SW: np.ndarray) -> np.ndarray:
-        """Return X'Y, shape (p, k), for the targets Y that are best at loadings W, by Procrustes."""
+    def targets(
+        self, op: Operator, W: np.ndarray, SW: np.ndarray, A: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return X'Y, shape (p, k), for the targets Y that are best at loadings W, by Procrustes; and A.
+
+        Where the loadings leave the rotation open it stays as near to the last A as it can.
+        """
 
     @abstractmethod
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
@@ -74,7 +82,8 @@ class Regression(JointSolver):
         share = (SMALL_RIDGE if _full_rank(op) else np.inf) if self.ridge is None else self.ridge
         ridge = share * op.total / op.p
         columns = Columns(op.columns, op.p)
-        B = self.first_targets(op, starts[0].T)
+        A = starts[0].T
+        B = self.first_targets(op, A)
         W = np.zeros((op.p, k))
         levels = np.zeros(k)
         V, converged, sweep = unit(starts[0].T), False, 0
@@ -82,16 +91,16 @@ class Regression(JointSolver):
             sweep += 1
             for j in range(k):
                 W[:, j], levels[j] = self._loadings(columns, B[:, j], ridge, W[:, j], j)
+                if not W[:, j].any():
+                    raise self._empty(j, float(levels[j]), float(np.abs(B[:, j]).max()), op.unit)
             last, V = V, unit(W)
             SW = op.dot(W)
             converged = bool(np.abs(V - last).max() <= self.tol)
             if not converged:
-                B = self.targets(op, W, SW)
+                B, A = self.targets(op, W, SW, A)
         penalties = self.factor * levels
         value = self.value(op.total, W, SW, B, ridge) + float(penalties @ np.abs(W).sum(axis=0))
         details = {"penalty": [float(penalty) for penalty in penalties]}
-        if self.card is not None:
-            details["card hit"] = [np.count_nonzero(V[:, j]) == self.card[j] for j in range(k)]
         return Solution(V, "converged" if converged else "max_iter", sweep, value, np.array([value]), details)
 
     def _loadings(
@@ -107,12 +116,14 @@ class Regression(JointSolver):
             w = np.sign(b) * np.maximum(np.abs(b) - level, 0.0)
             if card is not None:
                 w[~top(np.abs(b), card)] = 0.0
-        if not w.any():
-            raise OptionError(
-                f"penalty={self.factor * level:g} leaves no loading in component {j + 1}; there it must be "
-                f"in [0, {self.factor * float(np.abs(b).max()):g})."
-            )
         return w, level
+
+    def _empty(self, j: int, level: float, largest: float, unit: float) -> OptionError:
+        size = self.factor * unit ** dict(self.units)["penalty"]
+        return OptionError(
+            f"penalty={size * level:g} leaves no loading in component {j + 1}; there it must be in "
+            f"[0, {size * largest:g})."
+        )
 
 
 @dataclass(frozen=True)
@@ -124,13 +135,16 @@ class Zou(Regression):
 
     factor = 2.0
     criterion = "penalised residual variance |X - XWA'|^2 / (n - 1)"
+    units = (("penalty", 2), ("objective", 2))
 
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
         return op.dot(V)
 
-    def targets(self, op: Operator, W: np.ndarray, SW: np.ndarray) -> np.ndarray:
-        left, _, right = np.linalg.svd(SW, full_matrices=False)
-        return op.dot(left @ right)
+    def targets(
+        self, op: Operator, W: np.ndarray, SW: np.ndarray, A: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        A = procrustes(SW, A)
+        return op.dot(A), A
 
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
         if np.isfinite(ridge):
@@ -157,16 +171,19 @@ class OptimalScoring(Regression):
     factor = 1.0
     criterion = "penalised residual |Y - XW|^2 / 2 of the scoring"
     in_variance_units = False
+    units = (("penalty", 1),)
 
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
         SV = op.dot(V)
         return np.asarray(SV / np.sqrt(np.einsum("ij,ij->j", V, SV)))
 
-    def targets(self, op: Operator, W: np.ndarray, SW: np.ndarray) -> np.ndarray:
+    def targets(
+        self, op: Operator, W: np.ndarray, SW: np.ndarray, A: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         C = W.T @ SW
         values, vectors = top_eigh(0.5 * (C + C.T), C.shape[0])
-        kept = values > 1e-14 * values[0]
-        return np.asarray(SW @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T)
+        kept = values > DEPENDENT * values[0]
+        return np.asarray(SW @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T), A
 
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
         quadratic = SW + ridge * W if np.isfinite(ridge) else W

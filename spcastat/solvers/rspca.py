@@ -57,6 +57,7 @@ class LargestL1(ComponentSolver):
     own_starts = True
     criterion = "l1 variance: the mean absolute scores on the deflated rows, summed over the components"
     in_variance_units = False
+    units = (("l1 variance", 1), ("objective", 1))
 
     @abstractmethod
     def rule(self, done: int) -> Sparse:

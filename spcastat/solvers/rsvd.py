@@ -40,6 +40,8 @@ class RSVD(Penalised):
     norm: Literal["l0", "l1", "scad"] = "l1"
     deflation: str = "residual"
 
+    units = (("penalty", 1), ("objective", 2))
+
     def shrink(self, q: np.ndarray, level: float) -> np.ndarray:
         """Return `q` thresholded at `level`."""
         return {"l0": hard_at, "l1": soft_at, "scad": scad_at}[self.norm](q, level)

@@ -14,6 +14,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.orthogonal_soft import OrthogonalSoft
+from spcastat.kernels.ties import RELATIVE, levelled
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Progress
 
@@ -84,11 +85,7 @@ class ScotLASS(ComponentSolver):
         if not found[1]:
             found = self._searched(view, start, soft, card) or found
         v, converged, steps = found
-        details = {
-            "t": float(np.abs(v).sum()),
-            "card hit": int(np.count_nonzero(v)) == card,
-        }
-        return Component(v, _status(converged), steps, details=details)
+        return Component(v, _status(converged), steps, details={"t": float(np.abs(v).sum())})
 
     def _run(
         self,
@@ -101,7 +98,7 @@ class ScotLASS(ComponentSolver):
         v, n, beyond, returns, last = start, 0, 0, 0, start
         while n < min(most, self.max_iter) and beyond < PATIENCE and returns < PATIENCE:
             n += 1
-            earlier, last, v = last, v, step(view.dot(v))
+            earlier, last, v = last, v, step(levelled(view.dot(v)[:, None], RELATIVE)[:, 0])
             beyond = beyond + 1 if _exceeds(v, bound) else 0
             returned = np.abs(v - earlier).max() < RETURN * np.abs(v - last).max()
             returns = returns + 1 if returned else 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.scales import SCALES
-from spcastat.kernels.ties import top
+from spcastat.kernels.ties import ranked, top
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.base import Component, ComponentSolver, Progress
 
@@ -66,6 +66,7 @@ class SPCAGrid(ComponentSolver):
     needs = "rows"
     criterion = "squared scales of the scores on the deflated rows, summed over the components"
     in_variance_units = False
+    units = (("penalty", 2), ("robust variance", 2), ("objective", 2))
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
@@ -75,7 +76,7 @@ class SPCAGrid(ComponentSolver):
         assert self.card is not None
         card = self.card[progress.done]
         found, hit = _by_card(search, card)
-        return self._finish(view, search, found, {"by penalty": hit, "card hit": found.card == card})
+        return self._finish(view, search, found, {"by penalty": hit})
 
     def _finish(self, view: Rows, search: _Search, found: _Found, details: dict[str, object]) -> Component:
         details = {"penalty": found.penalty, **details, "robust variance": found.variance}
@@ -146,8 +147,7 @@ class _Search:
             self.held = self.scores(np.eye(view.p)).T
         scales = np.concatenate([self.variances(self.columns(J)) for J in self._chunks(np.arange(view.p), 1)])
         self.single = scales
-        rounded = np.round(scales / max(float(scales.max()), np.finfo(float).tiny), 10)
-        self.order = np.argsort(-rounded, kind="stable")
+        self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # scaled variables all tie
         if not scales.max() > 0:
             raise OptionError(
                 f"spread={spread!r} is zero for every variable (of what deflation left): too many of their "

@@ -5,11 +5,12 @@ Dou, Dai, Xu and Zhang, "Sparse unsupervised dimensionality reduction algorithms
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import ranked
 from spcastat.operators import Rows
 
 
@@ -37,6 +38,13 @@ class Coordinates:
     objectives: list[float]
     n_iter: int
     converged: bool
+
+    def times(self, unit: float) -> Coordinates:
+        """Return what was found in the units of the data, from data over `unit`."""
+        values = [value * unit**2 for value in self.objectives]
+        return replace(
+            self, penalty=self.penalty * unit, objective=self.objective * unit**2, objectives=values
+        )
 
 
 @dataclass(frozen=True)
@@ -120,5 +128,4 @@ def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
 
 
 def _by_variance(op: Rows, A: np.ndarray) -> np.ndarray:
-    spread = np.diag(op.products(unit(A)))
-    return np.argsort(-np.round(spread / spread.max(), 10), kind="stable")
+    return ranked(np.diag(op.products(unit(A))))

@@ -13,7 +13,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.thresholds import hard, unit
-from spcastat.kernels.ties import tie_width
+from spcastat.kernels.ties import ranked, tie_width
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 
@@ -94,17 +94,6 @@ class Rotate(Threshold):
         if V.shape[1] > 1:
             from statsmodels.multivariate.factor_rotation import rotate_factors
 
-            V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
-        return V[:, _by_variance(np.diag(op.products(V)))]
-
-
-def _by_variance(variances: np.ndarray) -> list[int]:
-    """Return the order from the largest variance to the smallest; ties keep their place."""
-    remaining = variances.astype(float)
-    order: list[int] = []
-    for _ in variances:
-        best = remaining.max()
-        j = int(np.argmax(remaining >= best - tie_width(best, variances.max())))
-        order.append(j)
-        remaining[j] = -np.inf
-    return order
+            with np.errstate(divide="ignore"):  # it takes the logarithm of a gradient, which may be zero
+                V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
+        return V[:, ranked(np.diag(op.products(V)))]

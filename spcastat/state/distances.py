@@ -52,11 +52,13 @@ def distances(
     held = matrix.tocsr() if is_sparse(matrix) else matrix
     for rows in row_blocks(n, p):
         block = held[rows].toarray() if is_sparse(held) else held[rows]
-        block = (block - standard.mean) / standard.scale
-        t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
-        length = (block**2).sum(axis=1)
-        left = length - ((block @ basis) ** 2).sum(axis=1)
-        q[rows] = np.where(left > ROUNDING * length, left, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = (block - standard.mean) / standard.scale
+            t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
+            length = (block**2).sum(axis=1)
+            left = length - ((block @ basis) ** 2).sum(axis=1)
+            left = np.where(np.isfinite(length), left, np.inf)  # squares beyond 1e308
+            q[rows] = np.where((left > ROUNDING * length) | (left == np.inf), left, 0.0)
     return t2, q
 
 
@@ -104,8 +106,9 @@ def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
     if traces is None:
         q = float("nan")
     else:
-        nothing = traces[0] <= ROUNDING * moments.total
-        q = 0.0 if nothing else q_limit(traces, level)
+        size = moments.unit**2
+        nothing = traces[0] <= ROUNDING * moments.total / size
+        q = 0.0 if nothing else q_limit(traces, level) * size
     return {"T2": t2_limit(n, whitener(moments.scores).shape[1], level), "Q": q}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from spcastat.engine.source import Source
 from spcastat.errors import NoRowsError
 from spcastat.intake import Spec
 from spcastat.operators import Standardisation
+from spcastat.state.handed import own
 from spcastat.state.moments import Moments
 from spcastat.state.record import Record, make_record
 
@@ -51,6 +52,10 @@ class FitState:
         record = make_record(source, plan, fit, call)
         return cls(V, record, Moments(V, source.op, fit.pca), source.spec, source.standard)
 
+    def without_data(self, scores: pd.DataFrame | None) -> FitState:
+        """Return the state as a file with these scores gives it."""
+        return replace(self, moments=self.moments.settled(), scores=scores)
+
     @property
     def components(self) -> pd.Index:
         """The labels PC1, ..., PCk."""
@@ -58,7 +63,7 @@ class FitState:
 
     def by_variable(self, values: Any) -> pd.DataFrame:
         """Label numbers of shape (p, k); they are copied."""
-        return pd.DataFrame(np.array(values), index=self.spec.columns, columns=self.components)
+        return pd.DataFrame(np.array(values), index=own(self.spec.columns), columns=self.components)
 
     def by_component(self, values: Any) -> pd.DataFrame:
         """Label numbers of shape (k, k); they are copied."""

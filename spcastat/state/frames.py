@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import flag
 from spcastat.measures import MEASURES
 from spcastat.state import distances
 from spcastat.state.fitstate import FitState
+from spcastat.state.handed import own
 
 
 def loadings(state: FitState) -> pd.DataFrame:
@@ -39,6 +41,12 @@ def largest_correlation(state: FitState) -> float:
     return float(np.nanmax(off)) if np.isfinite(off).any() else 0.0
 
 
+def measure_if_known(state: FitState, name: str) -> float:
+    """Return a measure of all components; NaN where the file of the fit does not have it."""
+    known = name in state.moments.known_measures()
+    return float(state.moments.measure(name)[-1]) if known else float("nan")
+
+
 def loading_products(state: FitState) -> pd.DataFrame:
     """Inner products V'V of the loadings, k x k: zero off the diagonal where they are orthogonal."""
     return state.by_component(state.V.T @ state.V)
@@ -47,9 +55,9 @@ def loading_products(state: FitState) -> pd.DataFrame:
 def correlations(state: FitState) -> pd.DataFrame:
     """Correlations of the variables with the scores, p x k; NaN where one of them does not vary."""
     moments = state.moments
-    sizes = np.outer(moments.variances, np.diag(moments.scores)).clip(min=0.0)
+    sizes = np.sqrt(np.diag(moments.scores).clip(min=0.0)) * np.sqrt(moments.variances)[:, None]
     values = np.full(sizes.shape, np.nan)
-    np.divide(moments.coupling, np.sqrt(sizes), out=values, where=sizes > 0)
+    np.divide(moments.coupling, sizes, out=values, where=sizes > 0)
     return state.by_variable(values.clip(-1.0, 1.0))
 
 
@@ -62,7 +70,7 @@ def communalities(state: FitState) -> pd.Series:
     variances, explained = state.moments.variances, state.moments.explained
     values = np.full(len(variances), np.nan)
     np.divide(explained, variances, out=values, where=variances > 0)
-    return pd.Series(values.clip(0.0, 1.0), index=state.spec.columns, name="communality")
+    return pd.Series(values.clip(0.0, 1.0), index=own(state.spec.columns), name="communality")
 
 
 def component_shares(state: FitState) -> pd.DataFrame:
@@ -81,10 +89,11 @@ def component_shares(state: FitState) -> pd.DataFrame:
 
     For uncorrelated scores the three are equal.
     """
-    coupling = state.moments.coupling
-    parts = distances.shares(state.moments.scores, coupling.T @ coupling)
+    total = state.moments.total
+    coupling = state.moments.coupling / total
+    parts = distances.shares(state.moments.scores / total, coupling.T @ coupling)
     columns = dict(zip(("alone", "average", "last"), parts, strict=True))
-    return pd.DataFrame(columns, index=state.components) / state.moments.total
+    return pd.DataFrame(columns, index=state.components)
 
 
 def limits(state: FitState, level: float = 0.95) -> pd.Series:
@@ -123,7 +132,7 @@ def optima(state: FitState) -> pd.DataFrame:
 
 def details(state: FitState) -> pd.DataFrame:
     """What the method reports of each component, such as its penalty; no columns where it is nothing."""
-    return pd.DataFrame(state.record.details, index=state.components)
+    return pd.DataFrame(own(state.record.details), index=state.components)
 
 
 # --- the tidy frames of R's broom ----------------------------------------------------------------
@@ -139,7 +148,7 @@ def tidy(state: FitState, zeros: bool = False) -> pd.DataFrame:
     """
     p, k = state.V.shape
     values = state.V.T.ravel()
-    rows = np.arange(p * k) if zeros else np.flatnonzero(values)
+    rows = np.arange(p * k) if flag("zeros", zeros) else np.flatnonzero(values)
     terms = state.spec.columns.to_flat_index()[rows % p]
     return pd.DataFrame(
         {"term": terms, "component": state.components[rows // p], "loading": values[rows]}
@@ -157,7 +166,7 @@ def glance(state: FitState) -> pd.DataFrame:
         "nonzeros": int(np.count_nonzero(state.V)),
         "variables": int(state.V.any(axis=1).sum()),
         "total_variance": state.moments.total,
-        **{name: float(state.moments.measure(name)[-1]) for name in MEASURES},
+        **{name: measure_if_known(state, name) for name in MEASURES},
         "score_correlation": largest_correlation(state),
         "objective": record.objective,
         "converged": record.converged,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.errors import NoRowsError
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, Operator, Rows
@@ -24,27 +25,48 @@ class Moments:
     V : ndarray of shape (p, k)
         Unit loadings.
     op : Operator
-        The covariance matrix S.
+        The covariance matrix S, and the unit in which it has it: here its variances become those of the data.
     pca : ndarray of shape (k,)
-        The k leading eigenvalues of S.
+        The k leading eigenvalues of S in that unit.
     """
 
     #: What a file keeps of it.
-    ARRAYS = ("total", "variances", "coupling", "scores", "adjusted", "explained", "pca", "residual_traces")
+    ARRAYS = (
+        "total",
+        "variances",
+        "coupling",
+        "scores",
+        "adjusted",
+        "explained",
+        "pca",
+        "residual_traces",
+        "unit",
+    )
+
+    #: The unit of the residual traces, whose cubes may be no floating-point numbers in that of the data.
+    unit: float = 1.0
 
     def __init__(self, V: np.ndarray, op: Operator | None, pca: np.ndarray):
         self.V = V
         self._op = op
-        self.pca = pca
+        self.unit = 1.0 if op is None else op.unit
+        self.pca = pca * self.unit**2
         self._measures: dict[str, np.ndarray] = {}
 
     @classmethod
     def stored(cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Moments:
-        """Return moments that were computed before: the values of ARRAYS, and every measure."""
+        """Return moments that were computed before: the values of ARRAYS, and the measures known then."""
         moments = cls(V, None, arrays["pca"])
-        moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS})
+        moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS if name in arrays})
         moments._measures = dict(measures)
         return moments
+
+    def settled(self) -> Moments:
+        """Return the same without the data, everything that a file keeps having been computed."""
+        if self._op is None:
+            return self
+        arrays = {name: getattr(self, name) for name in self.ARRAYS}
+        return self.stored(self.V, arrays, {name: self.measure(name) for name in MEASURES})
 
     @property
     def op(self) -> Operator:
@@ -55,17 +77,17 @@ class Moments:
     @cached_property
     def total(self) -> float:
         """Trace of S."""
-        return float(self.op.total)
+        return float(self.op.total) * self.unit**2
 
     @cached_property
     def variances(self) -> np.ndarray:
         """Variances of the variables, shape (p,)."""
-        return np.array(self.op.diagonal(), dtype=float)
+        return np.array(self.op.diagonal(), dtype=float) * self.unit**2
 
     @cached_property
     def coupling(self) -> np.ndarray:
         """Covariances S V of variables and scores, shape (p, k)."""
-        return self.op.dot(self.V)
+        return self.op.dot(self.V) * self.unit**2
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -76,12 +98,12 @@ class Moments:
     @cached_property
     def adjusted(self) -> np.ndarray:
         """Adjusted variances, shape (k,)."""
-        return self._basis[0]
+        return self._basis[0] * self.unit**2
 
     @cached_property
     def explained(self) -> np.ndarray:
         """Variance of each variable that regression on all scores explains, shape (p,)."""
-        return np.einsum("ij,ij->i", self._basis[1], self._basis[1])
+        return np.einsum("ij,ij->i", self._basis[1], self._basis[1]) * self.unit**2
 
     @cached_property
     def _basis(self) -> tuple[np.ndarray, np.ndarray]:
@@ -89,7 +111,8 @@ class Moments:
 
     @cached_property
     def residual_traces(self) -> np.ndarray | None:
-        """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows less their projection on V.
+        """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows over `unit` less their
+        projection on V.
 
         None where the smaller side of the data is larger than LARGEST_ORDER.
         """
@@ -107,14 +130,29 @@ class Moments:
         half = cross - Q @ (Q.T @ cross)
         return _traces(half - (half @ Q) @ Q.T)
 
+    def known_measures(self) -> list[str]:
+        """Return the names of the measures that can be had: all, or those that a file has."""
+        return [name for name in MEASURES if self._op is not None or name in self._measures]
+
     def measure(self, name: str) -> np.ndarray:
-        """Return a measure of the first 1, ..., k components, shape (k,)."""
+        """Return a measure of the first 1, ..., k components, shape (k,).
+
+        Raises
+        ------
+        NoRowsError
+            For a measure that the file did not have from which the moments are.
+        """
         if name not in self._measures:
+            if self._op is None:
+                raise NoRowsError(
+                    f"measure {name!r} is not in the file of this fit, which an earlier version wrote, and "
+                    "it needs the data: fit again."
+                )
             # what is known already is not worked out again: the eigenvalues of wide data take seconds
             known = {
                 "adjusted": lambda: np.cumsum(self.adjusted) / self.total,
                 "relative_adjusted": lambda: np.cumsum(self.adjusted) / np.cumsum(self.pca),
-                "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.total,
+                "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.op.total,
                 "rre": lambda: np.sqrt((1.0 - self.measure("pev")).clip(min=0.0)),
             }
             compute = known.get(name, lambda: MEASURES[name](self.V, self.op))

@@ -17,6 +17,10 @@ from spcastat.solvers import ADVICE
 #: The packages whose versions a record names, where they took part.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
+#: What is told of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
+CENTRING = {"mean": "centred", "given": "centred at given values", "none": "not centred"}
+SCALING = {"sd": "scaled to unit variance", "given": "scaled by given values", "none": "not scaled"}
+
 #: Starts whose objective lies within this share of the best have reached it.
 SAME = 1e-6
 
@@ -132,7 +136,11 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         advice=ADVICE[solution.status],
         n_iter=solution.n_iter,
         objective=solution.objective,
-        objective_share=solution.objective / source.op.total if plan.solver.in_variance_units else None,
+        objective_share=(
+            solution.objective / (source.op.total * source.op.unit**2)
+            if plan.solver.in_variance_units
+            else None
+        ),
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
         reached=_reached(solution.objectives, solution.objective),

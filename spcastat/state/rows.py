@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of
+from spcastat.config import one_of, shown
 from spcastat.engine.source import Source
 from spcastat.errors import DataError, DuplicateNamesError, NoRowsError, ShapeError
 from spcastat.intake import replay
+from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.state import distances
 from spcastat.state.fitstate import FitState
+from spcastat.state.handed import own
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ def scores(state: FitState, source: Source | None) -> Any:
         return source.stream.scores(state.need_centre("scores"), state.V, state.components)
     source = need_rows(state, source, "scores")
     values = state.need_centre("scores").project(source.matrix, state.V)
-    return pd.DataFrame(values, index=source.index, columns=state.components)
+    return pd.DataFrame(values, index=own(source.index), columns=state.components)
 
 
 def transform(state: FitState, new: Any, na: str = "raise") -> Any:
@@ -106,7 +108,7 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
     if stream is not None:
         return stream.scores(standard, state.V, state.components)
     matrix, index = replay(state.spec, new, na=na)
-    return pd.DataFrame(standard.project(matrix, state.V), index=index, columns=state.components)
+    return pd.DataFrame(standard.project(matrix, state.V), index=own(index), columns=state.components)
 
 
 def inverse_transform(state: FitState, scores: Any) -> pd.DataFrame:
@@ -119,24 +121,15 @@ def inverse_transform(state: FitState, scores: Any) -> pd.DataFrame:
     scores : array-like of shape (n, k)
     """
     standard = state.need_centre("inverse_transform()")
-    T = np.asarray(scores)
-    if T.dtype.kind not in "biuf" or not np.isfinite(T).all():
-        raise ShapeError(
-            f"scores holds values of type {T.dtype}, or missing or infinite ones; scores are finite real "
-            "numbers."
-        )
-    T = T.astype(float)
-    k = state.V.shape[1]
-    if T.ndim != 2 or T.shape[1] != k:
-        raise ShapeError(f"scores has shape {T.shape}; it must have {k} columns, one a component.")
+    T = rows_of(scores, "scores", state.V.shape[1])
     if isinstance(scores, pd.DataFrame) and list(scores.columns) != list(state.components):
         raise ShapeError(
             f"scores has the columns {list(scores.columns)}; they must be {list(state.components)} in "
             "this order (or give an array)."
         )
     fitted = np.linalg.lstsq(state.V.T, T.T, rcond=None)[0].T
-    index = scores.index if isinstance(scores, pd.DataFrame) else None
-    return pd.DataFrame(standard.restore(fitted), index=index, columns=state.spec.columns)
+    index = own(scores.index) if isinstance(scores, pd.DataFrame) else None
+    return pd.DataFrame(standard.restore(fitted), index=index, columns=own(state.spec.columns))
 
 
 def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
@@ -162,7 +155,7 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
             )
         matrix = matrix.toarray()
     fitted = inverse_transform(state, scores(state, source)).to_numpy()
-    return pd.DataFrame(matrix - fitted, index=source.index, columns=state.spec.columns)
+    return pd.DataFrame(matrix - fitted, index=own(source.index), columns=own(state.spec.columns))
 
 
 # --- distances ------------------------------------------------------------------------------------
@@ -194,7 +187,7 @@ def _distances_in(state: FitState, stream: Stream) -> pd.DataFrame:
 def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
     standard = state.need_centre("diagnostics()")
     t2, q = distances.distances(matrix, standard, state.V, state.moments.scores)
-    return pd.DataFrame({"T2": t2, "Q": q}, index=index)
+    return pd.DataFrame({"T2": t2, "Q": q}, index=own(index))
 
 
 # --- the data with their scores -------------------------------------------------------------------
@@ -239,15 +232,15 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
     taken = [name for name in names if name in frame.columns]
     if taken:
         raise DuplicateNamesError(
-            f"The data have a column called {taken[0]!r} already; rename it, or take transform(data)."
+            f"The data have a column called {shown(taken[0])} already; rename it, or take transform(data)."
         )
     return pd.concat([frame, pd.DataFrame(found, index=frame.index, columns=names)], axis=1)
 
 
 def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:
     if isinstance(values, pd.DataFrame):
-        return values.copy()
+        return own(values)
     if is_sparse(values):
         sparse: Any = pd.DataFrame.sparse
-        return sparse.from_spmatrix(values, index=index, columns=columns)
-    return pd.DataFrame(np.array(values), index=index, columns=columns)
+        return sparse.from_spmatrix(values.copy(), index=own(index), columns=own(columns))
+    return pd.DataFrame(np.array(values), index=own(index), columns=own(columns))

@@ -1,168 +1,102 @@
-"""Fits in files: one zip with JSON and arrays, without pickle, checked when it is read.
+"""One zip of JSON and arrays: what it holds is measured before it is read, and checked when it is.
 
 Members: ``manifest.json`` (everything but the arrays, and for each array its type, shape and SHA-256),
-``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``.
+``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``. Nothing else, and
+nothing that is pickled.
+
+A file is data from anywhere, so no size in it is believed: members are read in pieces up to the size they
+declare, and all of them together may not be much larger than the file. What compresses better is written as
+it is, so that every file that is written can be read.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import io
 import json
+import math
 import os
+import re
+import stat
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import pandas as pd
 
-from spcastat.engine.source import Source
-from spcastat.errors import FileError, OptionError
-from spcastat.measures import MEASURES
-from spcastat.operators import Standardisation
-from spcastat.state import FitState, rows
-from spcastat.state.moments import Moments
-from spcastat.state.record import Record
-from spcastat.storage.atomic import file_path, write_file
-from spcastat.storage.spec import pack_spec, unpack_spec
-from spcastat.storage.values import Packer, Unpacker
+from spcastat.errors import FileError
 
-FORMAT = "spcastat fit"
-#: Of the layout; a file with a larger one is refused.
-VERSION = 1
+#: All members together have at most `EXPANSION` times the bytes of the file, and `SMALL` more. Numbers
+#: compress to about their size, and a fit holds as many of them that are not zero as others.
+EXPANSION = 50
+SMALL = 16 << 20
+#: A manifest has at most so many values, and one more for each byte of the file: a value takes some 80 bytes.
+FEW_VALUES = 500_000
+#: Arrays in a file.
+MOST_ARRAYS = 10_000
+#: Bytes that are read at once.
+PIECE = 1 << 20
+#: The types of arrays in a file.
+DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
+#: Dimensions of an array.
+MOST_DIMENSIONS = 4
 
 _MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
 #: Every member has this time, so that equal fits make equal files.
 _TIME = (1980, 1, 1, 0, 0, 0)
+_NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def save(
-    state: FitState, source: Source | None, path: str | os.PathLike[str], scores: bool | None = None
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What was read.
+
+    Attributes
+    ----------
+    version : int
+        Of the layout.
+    writer : str
+        The version of the package that wrote it; "" where the file does not say.
+    content : dict
+    arrays : dict of str to ndarray
+    """
+
+    version: int
+    writer: str
+    content: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def write_archive(
+    file: IO[bytes],
+    form: str,
+    version: int,
+    writer: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
 ) -> None:
-    """Write the fit to one file, which :func:`spcastat.load` reads: no pickle, nothing that runs.
+    """Write content and arrays as one zip.
 
     Parameters
     ----------
-    path : str or path
-        What was there before is replaced once all is written.
-    scores : bool, optional
-        Keep the scores, and with them the labels of the rows. By default they are kept where they are in
-        memory (`transform_to` writes others). The data themselves are never kept.
-
-    Raises
-    ------
-    FileError
-        Where the file cannot be written, or something has no form in it: a function of the user's in
-        a formula, or labels of unusual types.
-    OptionError
-        For ``scores=True`` where the scores are not in memory, and for the file that the rows of the fit
-        are read from.
+    file : binary file
+    form : str
+        What kind of file it is.
+    version : int
+        Of the layout.
+    writer : str
+        The version of the package.
+    content : mapping
+        Values of JSON.
+    arrays : mapping of str to ndarray
+        Of numbers, truth values or times.
     """
-    stream = None if source is None or state.scores is not None else source.stream
-    if scores and stream is not None:
-        write = "fit.transform_to(path)" if stream.local else "fit.scores.to_parquet(folder)"
-        raise OptionError(
-            f"scores={scores!r} was given, and the scores of {state.record.title_of_data} are never all in "
-            f"memory: write them with {write}, and save the fit without them."
-        )
-    if scores is None:
-        scores = stream is None
-    target = file_path(path)
-    if source is not None:
-        source.spare(target)
-    packer = Packer()
-    moments = state.moments
-    held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}
-    measures = {name: packer.array(moments.measure(name)) for name in MEASURES}
-    content: dict[str, Any] = {
-        "record": packer.value(dataclasses.asdict(state.record), "the record of the fit"),
-        "loadings": packer.array(state.V),
-        "spec": pack_spec(state.spec, packer),
-        "standard": _pack_standard(state.standard, packer),
-        "moments": {name: packer.value(value, name) for name, value in held.items()},
-        "measures": measures,
-        "scores": None,
-    }
-    if scores and state.record.from_rows and (source is not None or state.scores is not None):
-        frame = rows.scores(state, source)
-        content["scores"] = {
-            "values": packer.array(frame.to_numpy()),
-            "index": packer.index(frame.index, "the label of a row"),
-        }
-    _write(target, content, packer.arrays)
-
-
-def read_state(path: str | os.PathLike[str]) -> FitState:
-    """Read the state of a fit from a file that `save` wrote; see :func:`spcastat.load`."""
-    where = Path(path)
-    content, arrays = _read(where)
-    reader = Unpacker(arrays)
-    try:
-        return _restore(content, reader)
-    except FileError as error:
-        raise FileError(f"{where} cannot be used: {error}") from None
-    except Exception as error:  # the digest was right: the file was made by something else
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise FileError(
-            f"{where} is not a fit that this version can use: {reason}. Save the fit again."
-        ) from error
-
-
-def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
-    V = reader.array(content["loadings"])
-    record = Record(**reader.value(content["record"]))
-    spec = unpack_spec(content["spec"], reader)
-    p, k = record.p, record.k
-    held = {name: reader.value(value) for name, value in content["moments"].items()}
-    measures = {name: reader.array(content["measures"][name]) for name in MEASURES}
-    shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "loadings": (V, (p, k)),
-        "column names": (spec.columns, (p,)),
-        "variances": (held["variances"], (p,)),
-        "coupling": (held["coupling"], (p, k)),
-        "covariance of scores": (held["scores"], (k, k)),
-        "adjusted variances": (held["adjusted"], (k,)),
-        "explained variances": (held["explained"], (p,)),
-        "variances of PCA": (held["pca"], (k,)),
-        **{name: (values, (k,)) for name, values in measures.items()},
-    }
-    standard = None
-    if content["standard"] is not None:
-        mean, scale = (reader.array(content["standard"][name]) for name in ("mean", "scale"))
-        shapes |= {"means": (mean, (p,)), "scales": (scale, (p,))}
-        standard = Standardisation(
-            mean, scale, content["standard"]["centring"], content["standard"]["scaling"]
-        )
-    scores = None
-    if content["scores"] is not None:
-        values = reader.array(content["scores"]["values"])
-        index = reader.index(content["scores"]["index"])
-        shapes["scores"] = (values, (len(index), k))
-        scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
-    for name, (values, shape) in shapes.items():
-        if np.shape(values) != shape:
-            raise FileError(f"its {name} have shape {np.shape(values)}, not {shape}.")
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores)
-
-
-def _pack_standard(standard: Standardisation | None, packer: Packer) -> dict[str, Any] | None:
-    if standard is None:
-        return None
-    return {
-        "mean": packer.array(standard.mean),
-        "scale": packer.array(standard.scale),
-        "centring": standard.centring,
-        "scaling": standard.scaling,
-    }
-
-
-# --- the file itself ------------------------------------------------------------------------------
-
-
-def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     parts = {name: _bytes_of(values) for name, values in arrays.items()}
     described = {
         name: {
@@ -172,70 +106,251 @@ def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, np.ndarr
         }
         for name, values in arrays.items()
     }
-    manifest = {"format": FORMAT, "version": VERSION, "arrays": described, "content": content}
+    manifest = {
+        "format": form,
+        "version": version,
+        "writer": writer,
+        "arrays": described,
+        "content": content,
+    }
     text = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1).encode(
         "utf-8", "surrogatepass"
     )
     members = {_MANIFEST: text, _DIGEST: hashlib.sha256(text).hexdigest().encode()}
     members |= {f"{_ARRAYS}{name}.npy": part for name, part in parts.items()}
-
-    def write(file: IO[bytes]) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    total = sum(map(len, members.values()))
+    for way in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        file.seek(0)
+        file.truncate()
+        with zipfile.ZipFile(file, "w", way) as archive:
             for name, part in members.items():
-                archive.writestr(zipfile.ZipInfo(name, _TIME), part, zipfile.ZIP_DEFLATED)
+                archive.writestr(zipfile.ZipInfo(name, _TIME), part, way)
+        if _plausible(file.tell(), total, _values_in(text)):
+            break
 
-    write_file(path, write)
+
+def _plausible(size: int, total: int, values: int) -> bool:
+    """Whether a file of `size` bytes may hold members of `total` bytes and so many values."""
+    return total <= SMALL + EXPANSION * size and values <= FEW_VALUES + size
 
 
 def _bytes_of(values: np.ndarray) -> bytes:
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, values, allow_pickle=False)
+    np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)
     return buffer.getvalue()
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read_archive(path: Path, form: str, version: int) -> Archive:
+    """Read a zip that `write_archive` wrote.
+
+    Parameters
+    ----------
+    path : Path
+    form : str
+        The kind of file that is expected.
+    version : int
+        The newest layout that can be read.
+
+    Raises
+    ------
+    FileError
+        Where there is no such file, or it is none of these, damaged, of a newer layout, or would take more
+        memory than its size allows.
+    """
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FileError(f"{path} cannot be read: it is a folder, a device or a pipe, not a file.")
         with open(path, "rb") as file:
-            start = file.read(4)
-            if not start.startswith(b"PK"):
-                raise FileError(f"{path} is not a fit that spcastat has saved.")
+            if file.read(2) != b"PK":
+                raise _foreign(path)
             with zipfile.ZipFile(file) as archive:
-                return _members(path, archive)
+                return _Reader(path, archive, os.fstat(file.fileno()).st_size).read(form, version)
     except FileError:
         raise
+    except MemoryError:
+        raise FileError(f"{path} cannot be read: it takes more memory than there is.") from None
     except FileNotFoundError:
         raise FileError(f"There is no file {str(path)!r}.") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
     except Exception as error:  # zipfile, zlib and the reader of arrays raise anything at damaged data
-        raise FileError(f"{path} is damaged or cut off: {error}. Save the fit again.") from error
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise _damaged(path, reason) from error
 
 
-def _members(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    names = set(archive.namelist())
-    if _MANIFEST not in names:
-        raise FileError(f"{path} is not a fit that spcastat has saved: there is no {_MANIFEST} in it.")
-    text = archive.read(_MANIFEST)
-    manifest = json.loads(text.decode("utf-8", "surrogatepass"))
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise FileError(f"{path} is not a fit that spcastat has saved.")
-    version = manifest.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise FileError(
-            f"{path} was written by a newer spcastat (layout {version}; this one reads up to {VERSION}): "
-            "upgrade spcastat, or save the fit again with this one."
+def _foreign(path: Path, why: str = "") -> FileError:
+    return FileError(f"{path} is not a fit that spcastat has saved{why}.")
+
+
+def _damaged(path: Path, reason: str) -> FileError:
+    return FileError(
+        f"{path} is damaged or cut off: {reason}. Take a copy of the file from before, or fit again and save."
+    )
+
+
+class _Reader:
+    """Reads the members of one zip."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile, size: int):
+        self.path = path
+        self.archive = archive
+        self.size = size
+        self.members = self._measured()
+
+    def read(self, form: str, version: int) -> Archive:
+        text, sealed = self._text(), _DIGEST in self.members
+        manifest = self._json(text)
+        if not isinstance(manifest, dict) or manifest.get("format") != form:
+            raise _foreign(self.path)
+        found, writer = manifest.get("version"), manifest.get("writer", "")
+        if not isinstance(writer, str) or not re.fullmatch(r"[\w.+!-]{0,40}", writer):
+            writer = ""
+        if type(found) is not int or found < 1:
+            raise _foreign(self.path, ": it does not say the version of its layout")
+        if found > version:
+            raise FileError(
+                f"{self.path} was written by a newer spcastat{f' ({writer})' if writer else ''}, in layout "
+                f"{found}; this one reads up to {version}: upgrade spcastat to read it."
+            )
+        if not sealed or self._part(_DIGEST, 64) != hashlib.sha256(text).hexdigest().encode():
+            raise _damaged(self.path, "its contents do not agree with their digest")
+        content, described = manifest.get("content"), manifest.get("arrays")
+        if not isinstance(content, dict) or not isinstance(described, dict):
+            raise _damaged(self.path, "there is no content in it")
+        wanted = {_MANIFEST, _DIGEST, *(f"{_ARRAYS}{name}.npy" for name in described)}
+        if wanted != set(self.members):
+            odd = sorted(wanted ^ set(self.members))[0]
+            raise _damaged(self.path, f"its contents and its members disagree about {odd[:60]!r}")
+        arrays = {name: self._array(name, about) for name, about in described.items()}
+        return Archive(found, writer, content, arrays)
+
+    def _measured(self) -> dict[str, zipfile.ZipInfo]:
+        """Return the members by name, once their sizes are known to be possible."""
+        every = self.archive.infolist()
+        if len(every) > MOST_ARRAYS + 2:
+            raise _damaged(self.path, f"it has {len(every)} members")
+        members = {one.filename: one for one in every}
+        if len(members) != len(every):
+            raise _damaged(self.path, "a member stands in it twice")
+        if _MANIFEST not in members:
+            raise _foreign(self.path, f": there is no {_MANIFEST} in it")
+        end = 0
+        for one in sorted(every, key=lambda one: one.header_offset):
+            if one.header_offset < end:
+                raise _damaged(self.path, "its members overlap")
+            end = one.header_offset + one.compress_size
+            if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or one.flag_bits & 1:
+                raise _damaged(self.path, "a member is encrypted, or compressed in another way")
+        if end > self.size:
+            raise _damaged(self.path, "it ends before its members do")
+        total = sum(one.file_size for one in every)
+        if not _plausible(self.size, total, 0):
+            raise self._too_large(f"{total} bytes")
+        return members
+
+    def _too_large(self, what: str) -> FileError:
+        return FileError(
+            f"{self.path} cannot be read: it holds {what} in a file of {self.size} bytes, more than any fit "
+            "that spcastat saves."
         )
-    if _DIGEST not in names or archive.read(_DIGEST).decode() != hashlib.sha256(text).hexdigest():
-        raise FileError(
-            f"{path} is damaged: its contents do not agree with their digest. Save the fit again."
-        )
-    arrays = {}
-    for name, about in manifest["arrays"].items():
-        part = archive.read(f"{_ARRAYS}{name}.npy")
-        if hashlib.sha256(part).hexdigest() != about["sha256"]:
-            raise FileError(f"{path} is damaged: array {name} does not agree with its digest.")
-        values = np.lib.format.read_array(io.BytesIO(part), allow_pickle=False)
-        if values.dtype.str != about["dtype"] or list(values.shape) != about["shape"]:
-            raise FileError(f"{path} is damaged: array {name} is not of its type and shape.")
-        arrays[name] = values
-    return manifest["content"], arrays
+
+    def _text(self) -> bytes:
+        text = self._part(_MANIFEST, self.members[_MANIFEST].file_size)
+        if not _plausible(self.size, 0, _values_in(text)):
+            raise self._too_large(f"a manifest of {_values_in(text)} values")
+        return text
+
+    def _json(self, text: bytes) -> Any:
+        try:
+            return json.loads(
+                text.decode("utf-8", "surrogatepass"), parse_constant=_refuse, object_pairs_hook=_once
+            )
+        except RecursionError:
+            raise _damaged(self.path, "its values are nested too deep") from None
+
+    def _part(self, name: str, size: int) -> bytes:
+        """Return the bytes of a member, which has to have just `size` of them."""
+        with self.archive.open(self.members[name]) as member:
+            part = bytearray()
+            while piece := member.read(min(PIECE, size + 1 - len(part))):
+                part += piece
+                if len(part) > size:
+                    break
+        if len(part) != size:
+            raise _damaged(self.path, f"{name} has not the size that it should have")
+        return bytes(part)
+
+    def _array(self, name: str, about: Any) -> np.ndarray:
+        """Return an array whose type, shape, size and digest are what the manifest says."""
+        dtype, shape, digest = self._described(name, about)
+        member = self.members[f"{_ARRAYS}{name}.npy"]
+        seen = hashlib.sha256()
+        with self.archive.open(member) as stream:
+            file: Any = _Hashed(stream, seen)
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise _damaged(self.path, f"array {name} has a header of another version")
+            found = np.lib.format.read_array_header_1_0(file)
+            if found != (shape, False, dtype) and found != (shape, True, dtype):
+                raise _damaged(self.path, f"array {name} is not of its type and shape")
+            size = math.prod(shape) * dtype.itemsize
+            if file.count + size != member.file_size:
+                raise _damaged(self.path, f"array {name} has not the size of its shape")
+            values = np.empty(shape, dtype, order="F" if found[1] else "C")
+            view = values.reshape(-1, order="A").view(np.uint8)
+            for begin in range(0, size, PIECE):
+                piece = file.read(min(PIECE, size - begin))
+                view[begin : begin + len(piece)] = np.frombuffer(piece, np.uint8)
+                if len(piece) < min(PIECE, size - begin):
+                    raise _damaged(self.path, f"array {name} is cut off")
+            stream.read(1)  # the end, where the checksum of the member is looked at
+        if seen.hexdigest() != digest:
+            raise _damaged(self.path, f"array {name} does not agree with its digest")
+        return values
+
+    def _described(self, name: str, about: Any) -> tuple[np.dtype[Any], tuple[int, ...], str]:
+        if not _NAME.fullmatch(name) or not isinstance(about, dict):
+            raise _damaged(self.path, f"it has an array {name[:40]!r}")
+        dtype, shape, digest = (about.get(part) for part in ("dtype", "shape", "sha256"))
+        if (
+            not (isinstance(dtype, str) and DTYPES.fullmatch(dtype))
+            or not (isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS)
+            or not all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
+            or not (isinstance(digest, str) and _SHA256.fullmatch(digest))
+        ):
+            raise _damaged(self.path, f"what it says of array {name} is no type, shape and digest")
+        return np.dtype(dtype), tuple(shape), digest
+
+
+class _Hashed:
+    """A stream that counts and hashes what is read from it."""
+
+    def __init__(self, stream: IO[bytes], digest: Any):
+        self.stream = stream
+        self.digest = digest
+        self.count = 0
+
+    def read(self, size: int) -> bytes:
+        """Return `size` bytes, fewer at the end."""
+        piece = self.stream.read(size)
+        self.count += len(piece)
+        self.digest.update(piece)
+        return piece
+
+
+def _values_in(text: bytes) -> int:
+    """Return a number that the values in a text of JSON do not exceed."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{") + 1
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"it holds {constant}")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) != len(pairs):
+        raise ValueError("a name stands twice in its manifest")
+    return held

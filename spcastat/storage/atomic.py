@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from spcastat.config import shown
 from spcastat.errors import FileError, OptionError
+
+#: Bytes of the name that the part of a file takes over: with its own it stays below the 255 that names have.
+PART_OF_NAME = 100
+#: Bytes of a path, at most.
+LONGEST = 4096
 
 
 def file_path(path: Any) -> Path:
@@ -19,18 +27,36 @@ def file_path(path: Any) -> Path:
     OptionError
         For what is no path, or names no file.
     """
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise OptionError(f"path={path!r} was given; it must be the path of a file, as text or a Path.")
-    target = Path(path)
-    if not target.name or "\0" in str(target):
-        raise OptionError(f"path={str(path)!r} was given, which names no file.")
+    target = as_path(path)
+    if not target.name:
+        raise OptionError(f"path={shown(str(path))} was given, which names no file.")
     return target
+
+
+def as_path(path: Any) -> Path:
+    """Return what a user gave as a path; raise OptionError for what is none, or cannot be one."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise OptionError(f"path={shown(path)} was given; it must be the path of a file, as text or a Path.")
+    if not os.fspath(path) or not _speakable(os.fspath(path)):
+        raise OptionError(f"path={shown(os.fspath(path))} was given, which no file can be called.")
+    return Path(path)
+
+
+def _speakable(name: str) -> bool:
+    """Whether a file can have this name: no NUL, and characters that the file system can hold."""
+    try:
+        encoded = os.fsencode(name)
+        return b"\0" not in encoded and len(encoded) <= LONGEST
+    except UnicodeEncodeError:
+        return False
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
     """Let `write` fill a new file beside `path`, then rename it.
 
-    A link stays a link to the file, and a file that was there keeps its permissions.
+    A link stays a link to the file, and a file that was there keeps its permissions. The new file has a name
+    of its own until it is whole, so that any number of threads and processes can write to one path: the last
+    to end is the one that stays.
 
     Raises
     ------
@@ -41,8 +67,8 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     """
     target = file_path(path)
     mode = _mode_of(target)
-    target = Path(os.path.realpath(target)) if target.is_symlink() else target
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    target = Path(os.path.realpath(target)) if os.path.islink(target) else target
+    beside = _part_of(target)
     try:
         try:
             with open(beside, "xb") as file:
@@ -53,11 +79,18 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
                 os.fsync(file.fileno())
             os.replace(beside, target)
         finally:
-            beside.unlink(missing_ok=True)
+            with suppress(OSError):  # nothing was begun
+                beside.unlink()
     except FileError:  # of a file that was being read
         raise
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error
+
+
+def _part_of(target: Path) -> Path:
+    """Return a name beside the file that nobody else has: of 64 random bits."""
+    known = os.fsencode(target.name)[:PART_OF_NAME].decode(errors="ignore")
+    return target.with_name(f".{known}.{secrets.token_hex(8)}.part")
 
 
 def _mode_of(target: Path) -> int | None:

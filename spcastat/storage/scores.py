@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import pandas as pd
 
+from spcastat.config import one_of
 from spcastat.engine.source import Source
 from spcastat.errors import FileError, OptionError
 from spcastat.progress import listening
@@ -51,6 +52,7 @@ def transform_to(
         installed.
     """
     path = file_path(path)
+    one_of("na", na, ("raise", "drop"))
     if source is not None:
         source.spare(path)
     stream = None if source is None else source.stream

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.errors import NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
-from spcastat.intake.checks import plural
 from spcastat.operators import Accumulator, Standardisation
+from spcastat.operators.units import Divided
+from spcastat.streams.prints import Print
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -32,12 +35,15 @@ class Tally:
         Rows kept whose weight is not zero.
     weight : float
         The sum of the weights; the number of rows where there are none.
+    prints : dict of int to Print
+        What is kept of each partition of a distributed stream, by its number.
     """
 
     rows: int = 0
     dropped: int = 0
     positive: int = 0
     weight: float = 0.0
+    prints: dict[int, Print] = field(default_factory=dict, compare=False)
 
     def count(self, block: Block) -> None:
         """Count a block."""
@@ -53,6 +59,7 @@ class Tally:
         self.dropped += other.dropped
         self.positive += other.positive
         self.weight += other.weight
+        self.prints |= other.prints
 
     def require_enough(self, title: str) -> None:
         """Raise TooFewRowsError or WeightsError if the rows of the stream `title` have no variance."""
@@ -175,3 +182,27 @@ class Stream(ABC):
         V : ndarray of shape (p, k)
         names : pandas.Index of length k
         """
+
+
+class DividedStream(Stream):
+    """The rows of a stream for sums alone, their columns divided by powers of two.
+
+    Parameters
+    ----------
+    stream : Stream
+    exponents : ndarray of int, shape (p,)
+        Column j is divided by 2**exponents[j].
+    """
+
+    def __init__(self, stream: Stream, exponents: np.ndarray):
+        self.stream = stream
+        self.exponents = exponents
+        self.spec, self.title = stream.spec, stream.title
+        self.weighted, self.local = stream.weighted, stream.local
+
+    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+        found = self.stream.reduce(partial(Divided, begin, self.exponents), what)
+        return Pass(found.result.inner, found.tally)
+
+    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
+        return self.stream.scores(standard, V, names)

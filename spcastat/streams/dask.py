@@ -31,6 +31,7 @@ from spcastat.streams.dask_tasks import (
     sum_partition,
 )
 from spcastat.streams.dask_weights import array_weights, frame_weights
+from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block, spec_of
 
 #: Rows by which a formula is tried.
@@ -67,6 +68,7 @@ class DaskStream(Stream):
         self._reading = reading
         self._framed = isinstance(data._meta, pd.DataFrame)
         self._rows: int | None = None
+        self._prints: dict[int, Print] | None = None  # of the first pass, which all others are compared with
 
     @classmethod
     def open(
@@ -196,6 +198,11 @@ class DaskStream(Stream):
                 "first."
             )
         self._rows = rows
+        if self._prints is None:
+            self._prints = found.tally.prints
+        for number, one in found.tally.prints.items():
+            if not self._prints[number].agrees(one):
+                raise self._reading.changed(number)
         return found
 
     def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
@@ -213,7 +220,7 @@ class DaskStream(Stream):
             As the data are. A data frame has the columns `names`, and the labels and divisions of the data's
             rows; an array has shape (n, k), with unknown numbers of rows if rows may be dropped.
         """
-        scoring = Scoring(self._reading, standard, V, names)
+        scoring = Scoring(self._reading, standard, V, names, prints=self._prints or {})
         work = carried(scoring)
         if self._framed:
             index = self._data._meta.index

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,8 @@ from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 FAN_IN = 8
 #: What goes along with the task of every partition has at most so many bytes (1 MB).
 LIGHT = 1024 * 1024
+#: What a pass shares goes to the workers by itself, not in the graph of tasks, above so many bytes (4 MB).
+HEAVY = 4 * LIGHT
 
 
 def tree(parts: list[Any], work: Work) -> Any:
@@ -46,8 +47,13 @@ def carried(work: Work) -> Any:
 
 
 def _shared(work: Work) -> Any:
+    import cloudpickle
     from dask.delayed import delayed
 
+    client = current_client()
+    if client is not None and len(cloudpickle.dumps(work)) > HEAVY and client.ncores():
+        # In a graph, dask would warn of its size and of advice that does not apply.
+        return client.scatter(work, hash=False, broadcast=True)
     return delayed(work, name=f"spcastat-work-{work.token}", traverse=False)
 
 
@@ -130,10 +136,7 @@ def _on_cluster(
 ) -> Pass[A]:
     from distributed import as_completed
 
-    with warnings.catch_warnings():
-        # Loadings or weights may be large; the advice that comes with it does not apply to them.
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        *waiting, last = client.compute([*parts, root])
+    *waiting, last = client.compute([*parts, root])
     place = {future.key: number for number, future in enumerate(waiting)}
     try:
         for future in as_completed(waiting):

@@ -6,26 +6,23 @@ another worker. dask itself is not needed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any, Generic
 from uuid import uuid4
 
 import numpy as np
 import pandas as pd
 
+from spcastat.errors import DataError
 from spcastat.intake import Spec
 from spcastat.intake.checks import read_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Block, Pass, Tally
 from spcastat.streams.naming import named
+from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block
-
-#: Formulas are evaluated one at a time in a process: that switches filters of warnings, which threads share.
-_FORMULA = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +57,13 @@ class Reading:
             return name
         return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
 
+    def changed(self, number: int) -> DataError:
+        """Return the error for a partition that has other rows than in the first pass."""
+        return DataError(
+            f"{self.name(number)} has other rows than when it was first computed. A {self.title} is computed "
+            "anew in each pass, and must give the same rows; persist() it, or write it to a file first."
+        )
+
     def block(self, chunk: Any, weights: Any, number: int) -> Block:
         """Check a partition and its weights; see :func:`spcastat.streams.read.read_block`."""
         name = self.name(number)
@@ -67,10 +71,9 @@ class Reading:
         if weights is not None and self.labelled:
             with named(name):
                 weights = read_weights(weights, chunk.index, labelled=True)
-        with nullcontext() if self.spec.model_spec is None else _FORMULA:
-            return read_block(
-                self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
-            )
+        return read_block(
+            self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,7 @@ class Summing(Work, Generic[A]):
         if block.values.shape[0]:
             found.result.add(_compact(block.values), block.weights)
         found.tally.count(block)
+        found.tally.prints[number] = Print.of(block.values)
         return found
 
     def merged(self, parts: Sequence[Pass[A]]) -> Pass[A]:
@@ -117,15 +121,21 @@ class Summing(Work, Generic[A]):
 
 @dataclass(frozen=True, eq=False)
 class Scoring(Work):
-    """How the scores of a partition are computed: k columns called `names`."""
+    """How the scores of a partition are computed: k columns called `names`.
+
+    With `prints`, of the pass that the fit was made with, a partition that has changed since is refused.
+    """
 
     standard: Standardisation
     V: np.ndarray
     names: pd.Index
+    prints: Mapping[int, Print] = field(default_factory=dict)
 
     def part(self, chunk: Any, number: int) -> tuple[np.ndarray, pd.Index]:
         """Return the scores of one partition, shape (m, k), and the labels of its rows."""
         block = self.reading.block(chunk, None, number)
+        if number in self.prints and not self.prints[number].agrees(Print.of(block.values)):
+            raise self.reading.changed(number)
         if not block.values.shape[0]:
             return np.empty((0, self.V.shape[1])), block.index
         return np.asarray(self.standard.project(block.values, self.V), dtype=float), block.index

@@ -8,12 +8,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural
 from spcastat.errors import DataError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
 from spcastat.intake.checks import read_weights, require_weight
 from spcastat.operators import Accumulator, Standardisation
 from spcastat.progress import stage
 from spcastat.streams.base import Block, Pass, Stream, Tally
+from spcastat.streams.prints import Trail
 from spcastat.streams.read import read_block, spec_of
 
 A = TypeVar("A", bound=Accumulator)
@@ -82,6 +84,7 @@ class LocalStream(Stream):
         self._weights = None if weights is None else _by_position(weights, chunks)
         self.weighted = weights is not None
         self._tally: Tally | None = None
+        self._trail: Trail | None = None  # of the first pass, which all others are compared with
         self.spec = spec or self._learn(formula, context, categorical)
 
     def _learn(self, formula: str | None, context: Mapping[str, Any] | None, categorical: str) -> Spec:
@@ -105,14 +108,19 @@ class LocalStream(Stream):
         return None if self._tally is None else self._tally.rows
 
     def blocks(self, what: str) -> Iterator[Block]:
-        tally, first, number = Tally(), 0, 0
+        tally, trail, first, agreed = Tally(), Trail(), 0, 0
         with stage(what, self.chunks.total, "rows") as advance:
             for name, chunk in self.chunks.walk(self._needed()):
-                number += 1
                 block = self._read(chunk, name, first)
                 rows = block.values.shape[0] + block.dropped
                 first += rows
                 tally.count(block)
+                trail.add(block.values, first)
+                if self._trail is not None:
+                    if not trail.agrees(self._trail, first):
+                        raise self._changed(name, agreed, first)
+                    if first in self._trail.marks:
+                        agreed = first
                 yield block
                 advance(rows)
         if self._weights is not None and len(self._weights) != first:
@@ -126,6 +134,17 @@ class LocalStream(Stream):
                 "every time: a function must open its source anew, e.g. "
                 "lambda: pd.read_csv(path, chunksize=100_000)."
             )
+        if self._trail is None:
+            self._trail = trail
+
+    def _changed(self, name: str, start: int, stop: int) -> DataError:
+        rows = f"rows {start} to {stop - 1}" if stop > start else "no rows"
+        return DataError(
+            f"{name} ({rows}) has other numbers than when it was first read. {self._start()} must give the "
+            "same rows in the same order every time, as long as the fit is in use: leave files and arrays "
+            "unchanged, let functions open their source anew, and draw random numbers from a fixed seed. Fit "
+            "again for the new numbers."
+        )
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         result, tally = begin(), Tally()
@@ -214,4 +233,6 @@ def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
 
 
 def _other_length(given: int, rows: int, title: str) -> WeightsError:
-    return WeightsError(f"weights has {given} values for {rows} rows of {title}; one each is needed.")
+    return WeightsError(
+        f"weights has {plural(given, 'value')} for {rows} rows of {title}; one each is needed."
+    )

@@ -116,6 +116,11 @@ class StreamRows(Operator):
         selector[J, np.arange(len(J))] = 1.0
         return self._pass(selector, "columns of the covariance matrix")
 
+    def divided(self, unit: float) -> StreamRows:
+        self._multiplier = self._multiplier / unit
+        self._variances = self._variances / unit**2
+        return self
+
     def block(self, J: np.ndarray) -> np.ndarray:
         J = np.asarray(J)
         begin = partial(CrossProducts, len(J), J)

@@ -168,7 +168,10 @@ def _files_below(folder: Path) -> list[Path]:
     def hidden(path: Path) -> bool:
         return any(part[0] in "._" for part in path.relative_to(folder).parts)
 
-    every = [path for path in folder.rglob("*") if path.is_file() and not hidden(path)]
+    try:
+        every = [path for path in folder.rglob("*") if path.is_file() and not hidden(path)]
+    except OSError as error:
+        raise FileError(f"The folder {str(folder)!r} cannot be read: {error.strerror or error}.") from error
     files = sorted(path for path in every if path.suffix.lower() in SUFFIXES)
     if not files:
         there = f"It holds {listed([path.name for path in sorted(every)], 3)}." if every else "It is empty."

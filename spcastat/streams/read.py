@@ -17,12 +17,12 @@ from spcastat.intake.columntypes import kind_of, refuse, without_numbers
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
 from spcastat.intake.read import check_options
 from spcastat.intake.replay import replay_table
+from spcastat.intake.rowwise import TRIED, require_rowwise
+from spcastat.intake.sparse import sound
+from spcastat.intake.terms import Model
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.streams.base import Block
 from spcastat.streams.naming import named
-
-#: Rows of the first chunk on which the terms of a formula are tried.
-TRIED = 1000
 
 
 def spec_of(
@@ -144,7 +144,7 @@ def _open(chunk: Any) -> Table:
     ):
         from scipy.sparse import csr_array
 
-        matrix = csr_array(chunk)
+        matrix = csr_array(sound(chunk))
         n, p = matrix.shape
         if p and matrix.has_canonical_format:
             return Table(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
@@ -234,7 +234,7 @@ def _formula_spec(table: Table, formula: str, context: Mapping[str, Any]) -> Spe
         ]
     )
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
-        positions = [parsed.lookups[term.factors[0].expr] for term in parsed.terms]
+        positions = [parsed.lookups[term[0].text] for term in parsed.terms]
         columns = table.columns[positions]
         require_unique(columns)
         return Spec("formula", columns, formula=parsed.text)
@@ -253,10 +253,9 @@ def _tried(table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]) -> t
     rows = np.arange(len(frame)) if keep is None else np.flatnonzero(keep)
     data = formulas.plain_frame(frame.iloc[rows], parsed.used, kinds)
     index = table.index[rows]
-    model = formulas.build(parsed)
+    model = Model(tuple(parsed.terms))
     matrix, names, model = formulas.evaluate(model, data, index, parsed.context, parsed.text)
-    learnt = [str(term) for term in model.transform_state]
-    learnt += [str(term) for term, (kind, _) in model.encoder_state.items() if "CATEGORICAL" in str(kind)]
+    learnt = [str(call) for call, state in model.states.items() if state] + list(model.encodings)
     if learnt:
         raise FormulaError(
             f"formula={parsed.text!r} was given for a stream of chunks; {listed(learnt)} learns from rows, "
@@ -265,17 +264,6 @@ def _tried(table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]) -> t
         )
     if not names:
         raise FormulaError(f"formula={parsed.text!r} makes no column.")
-    half = len(data) // 2
-    # Neither half alone tells all: the largest value of a rising column lies in the later one.
-    pieces = (slice(half), slice(half, None), slice(1), slice(half, half + 1)) if half else ()
-    for piece in pieces:
-        rows_alone = data.iloc[piece].reset_index(drop=True)
-        alone, _, _ = formulas.evaluate(model, rows_alone, index[piece], parsed.context, parsed.text)
-        differ = ~np.isclose(alone, matrix[piece], rtol=1e-9, atol=0).all(axis=0)
-        if differ.any():
-            raise FormulaError(
-                f"formula={parsed.text!r} was given for a stream of chunks; the values of "
-                f"{listed([names[j] for j in np.flatnonzero(differ)])} depend on the other rows of their "
-                "chunk. Use terms that take each row for itself, such as log(a)."
-            )
+    where = " for a stream of chunks"
+    require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text, where=where)
     return model, names

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import one_of
+from spcastat.config import one_of, shown
 from spcastat.errors import DataError
 from spcastat.intake import Spec
 from spcastat.streams.base import Stream
@@ -90,7 +90,8 @@ def _chunks_of(data: Any) -> Chunks | None:
             return None
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
         return IterableChunks(lambda: data, f"the {type(data).__name__} of {chunks}")
-    if hasattr(data, "__array__") or isinstance(data, Mapping | set | frozenset | bytes):
+    buffers = bytes | bytearray | memoryview
+    if hasattr(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
         return None
     if isinstance(data, Iterable):
         return _from_iterable(data)
@@ -101,16 +102,17 @@ def _chunks_of(data: Any) -> Chunks | None:
 
 def _from_path(data: str | os.PathLike[str]) -> Chunks:
     path = Path(data)
-    there = bool(str(data)) and path.exists()
+    there = bool(str(data)) and os.path.exists(path)
     if "://" in str(data) and not there:
         raise DataError(
-            f"Data of type str were given, {str(data)!r}, which is an address, and files are read from disk "
-            f"only. Copy it to a disk first, or give dask.dataframe.read_parquet({str(data)!r})."
+            f"Data of type str were given, {shown(str(data))}, which is an address, and files are read from "
+            "disk "
+            f"only. Copy it to a disk first, or give dask.dataframe.read_parquet({shown(str(data))})."
         )
     if (there or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return ParquetChunks(path)
     raise DataError(
-        f"Data of type {type(data).__name__} were given, {str(data)!r}"
+        f"Data of type {type(data).__name__} were given, {shown(str(data))}"
         f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, or to "
         "a folder with Parquet files. Read another file first, e.g. with pd.read_csv(path), or, where it is "
         "larger than memory, give lambda: pd.read_csv(path, chunksize=100_000)."

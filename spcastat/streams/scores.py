@@ -39,7 +39,11 @@ class ScoreChunks:
     def __iter__(self) -> Iterator[pd.DataFrame]:
         for block in self._stream.blocks("scores"):
             values = self._standard.project(block.values, self._V)
-            yield pd.DataFrame(values, index=block.index, columns=self.columns)
+            yield pd.DataFrame(values, index=block.index, columns=self.columns.copy(deep=True))
+
+    def copy(self) -> ScoreChunks:
+        """Return the same scores with labels of their own."""
+        return ScoreChunks(self._stream, self._standard, self._V, self.columns.copy(deep=True))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spcastat.config import one_of, whole_number
+from spcastat.errors import OptionError
 from spcastat.tables import html, latex, markdown, text
 from spcastat.tables.loadings import loadings_table
 from spcastat.tables.table import Document, Row, Table
@@ -50,4 +51,8 @@ def render(document: Document, kind: str = "text", width: int = 80) -> str:
         A format that does not exist, or a width below 40.
     """
     kind = one_of("kind", kind, RENDERERS)
+    if not isinstance(document, Document):
+        raise OptionError(
+            f"document of type {type(document).__name__} was given; it must be a Document of tables."
+        )
     return RENDERERS[kind](document, whole_number("width", width, 40))

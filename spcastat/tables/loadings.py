@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import real_number, whole_number
-from spcastat.errors import ShapeError
+from spcastat.config import flag, real_number, whole_number
+from spcastat.intake.columntypes import frame_values
 from spcastat.kernels.leading import leading
 from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.tables.cells import fixed
@@ -54,20 +54,16 @@ def loadings_table(
 
     Raises
     ------
-    ShapeError
-        `loadings` is not a data frame with a column.
+    ShapeError, ColumnTypeError
+        `loadings` is not a data frame of numbers with a row and a column.
     OptionError
         An option out of its range.
     """
-    if not isinstance(loadings, pd.DataFrame) or loadings.shape[1] == 0:
-        raise ShapeError(
-            f"loadings of type {type(loadings).__name__} and shape {np.shape(loadings)} were given; "
-            "a data frame of variables by components is needed."
-        )
+    values = frame_values(loadings, "loadings")
     digits = whole_number("digits", digits, 1, 10)
     cutoff = real_number("cutoff", cutoff, 0.0, np.inf)
     max_rows = whole_number("max_rows", max_rows, 1)
-    values = loadings.to_numpy(dtype=float)
+    sort, contributions = flag("sort", sort), flag("contributions", contributions)
     n_loaded = int((values != 0).any(axis=1).sum())
     kept = leading(values, max_rows)
     if sort:

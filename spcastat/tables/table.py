@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from spcastat.config import shown
 from spcastat.errors import ShapeError
 
 
@@ -71,14 +72,15 @@ class Table:
         for row in self.rows:
             if len(row.cells) != width:
                 raise ShapeError(
-                    f"The row {row.label!r} of the table {self.title!r} has {len(row.cells)} cells; "
+                    f"The row {shown(row.label)} of the table {shown(self.title)} has {len(row.cells)} "
+                    "cells; "
                     f"it must have {width}, one for each heading."
                 )
         if not self.align:
             object.__setattr__(self, "align", "r" * width)
         if len(self.align) != width or set(self.align) - set("lcr"):
             raise ShapeError(
-                f"align={self.align!r} was given; it must have {width} letters, each of 'l', 'c', 'r'."
+                f"align={shown(self.align)} was given; it must have {width} letters, each of 'l', 'c', 'r'."
             )
 
     def columns(self, start: int, stop: int) -> Table:

@@ -7,8 +7,10 @@ from itertools import chain
 
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, plural
 from spcastat.errors import ShapeError
+from spcastat.intake.checks import real_array
+from spcastat.intake.columntypes import frame_values
 from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.state.variance import VARIANCE, Column
 from spcastat.tables.cells import alike, fixed, percent
@@ -51,10 +53,17 @@ def variance_table(
             f"{listed(missing)}; it needs a row for each component and the columns "
             f"{listed([column.name for column in columns])}."
         )
+    largest = None if correlation is None else real_array(correlation)
+    if correlation is not None and (largest is None or largest.shape != (len(variance),)):
+        raise ShapeError(
+            f"correlation of type {type(correlation).__name__} was given; it must be a Series of "
+            f"{plural(len(variance), 'number')}, one for each component."
+        )
+    frame_values(variance[[column.name for column in columns]], "variances")
     cells = _cells(variance, columns)
     rows = [Row(column.label, cells[column.name], column.group) for column in columns]
-    if correlation is not None:
-        rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in correlation.tolist())))
+    if largest is not None:
+        rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in largest.tolist())))
     names = short_names(list(variance.index), HEADING_WIDTH)
     if len(names) < MANY:
         return Table("Variance", tuple(names), tuple(rows))

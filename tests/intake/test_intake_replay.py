@@ -134,7 +134,7 @@ def test_arrays():
     np.testing.assert_array_equal(matrix, X[:1])
     pd.testing.assert_index_equal(index, pd.RangeIndex(1))
     assert sps.issparse(replay(spec, sps.csr_array(X))[0])
-    with pytest.raises(NewDataError, match="1 columns; the fit has 2"):
+    with pytest.raises(NewDataError, match="1 column; the fit has 2"):
         replay(spec, X[:, :1])
     with pytest.raises(ShapeError, match="two-dimensional"):
         replay(spec, X[0])

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.kernels.eig import DENSE_ORDER, bordered_top, top_dense, top_eigh, top_lanczos
+from spcastat.kernels.eig import (
+    DENSE_ORDER,
+    bordered_top,
+    largest_pairs,
+    largest_value,
+    top_dense,
+    top_eigh,
+    top_lanczos,
+)
 from spcastat.kernels.orthonormal import orthonormalise
 
 
@@ -171,3 +179,24 @@ def test_pairs_that_lapack_does_not_find_are_had_from_all(lost, monkeypatch):
         values, vectors = top_eigh(0.5 * (S + S.T), k)
         np.testing.assert_allclose(values, exact[:k], atol=1e-12)
         np.testing.assert_allclose(S @ vectors, vectors * values, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_where_lapack_gives_up_or_loses_pairs_the_full_decomposition_steps_in(monkeypatch, m):
+    # As LAPACK's routine for some pairs may do in large groups of equal values.
+    A = np.random.default_rng(8).standard_normal((12, 6))
+    S = A.T @ A
+    wanted = np.linalg.eigvalsh(S)[-m:]
+
+    def gives_up(*args, **options):
+        raise np.linalg.LinAlgError("did not converge")
+
+    def loses_pairs(*args, eigvals_only=False, **options):
+        return np.empty(0) if eigvals_only else (np.empty(0), np.empty((6, 0)))
+
+    for failing in (gives_up, loses_pairs):
+        monkeypatch.setattr("scipy.linalg.eigh", failing)
+        values, vectors = largest_pairs(S, m)
+        np.testing.assert_allclose(values, wanted, rtol=1e-12)
+        np.testing.assert_allclose(S @ vectors, vectors * values, atol=1e-12 * wanted[-1])
+        assert largest_value(S) == pytest.approx(wanted[-1], rel=1e-12)

@@ -110,18 +110,19 @@ def test_soft_works_column_by_column():
 def by_bisection(w: np.ndarray, bound: float) -> float:
     """Return max w'v with |v|_2 = 1, |v|_1 <= bound, where the largest |w| is unique: Theorem 3."""
     size = np.abs(w)
+    drop = (size.max() - size) / size.max()
 
-    def at(level):
-        v = np.maximum(size - level, 0.0)
+    def at(depth):  # below the largest: a level close to it would lose the digits of their difference
+        v = np.maximum(depth - drop, 0.0)
         return v / np.linalg.norm(v)
 
-    if at(0.0).sum() <= bound:
-        return float(size @ at(0.0))
-    second = np.sort(size)[-2]
+    if at(1.0).sum() <= bound:
+        return float(size @ at(1.0))
+    second = np.sort(drop)[1]
     if at(second).sum() > bound:  # 1 = |v|_1 with the largest alone: bound is 1
         return float(size.max())
-    level = brentq(lambda x: at(x).sum() - bound, 0.0, second, xtol=1e-15)
-    return float(size @ at(level))
+    depth = brentq(lambda x: at(x).sum() - bound, second, 1.0, xtol=1e-20)
+    return float(size @ at(depth))
 
 
 @quick

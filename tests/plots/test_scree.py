@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+import spcastat as sp
 from spcastat.errors import ShapeError
 from spcastat.plots import screeplot, screeplot_data
 
@@ -62,3 +63,21 @@ def test_given_axes_are_used_without_pyplot(variance):
 def test_missing_column_is_named(variance):
     with pytest.raises(ShapeError, match="lacks the columns 'cumulative PCA'"):
         screeplot(variance.drop(columns="cumulative PCA"))
+
+
+def test_the_legend_names_what_was_fitted():
+    """A fit of PCA is no sparse one, and has no second PCA beside it."""
+    R = sp.datasets.load_pitprops()
+    texts = {}
+    for name, options in {"pca": {"method": "pca"}, "sparse": {"card": 5}}.items():
+        ax = sp.spca_cov(R, 3, **options).screeplot()
+        texts[name] = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts["pca"] == ["PCA"]
+    assert sorted(texts["sparse"]) == ["dense PCA", "sparse PCA (adjusted)"]
+
+
+def test_the_biplot_of_vignette_1_has_no_note():
+    """The vignette says that there is none, as the scores hardly correlate, and that others have one."""
+    df = sp.datasets.pitprops_sample()
+    assert sp.spca(df, 2, [7, 4]).biplot().get_title() == ""
+    assert "Correlated scores" in sp.spca(df, 3, [7, 4, 4]).biplot(components=(1, 3)).get_title()

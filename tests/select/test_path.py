@@ -137,7 +137,7 @@ def test_formulas_and_other_options_of_the_data():
 
 
 def test_options_that_make_no_path(R):
-    with pytest.raises(OptionError, match="card and variance"):
+    with pytest.raises(OptionError, match=r"variance= was given to spca_path\(\)"):
         sp.spca_path(R, cards=2, variance=0.9)
     with pytest.raises(UnknownOptionError, match="'card'"):
         sp.spca_path(R, cards=2, method="pca")
@@ -162,7 +162,7 @@ def test_a_path_that_was_stopped_says_where(R):
 def test_cardinalities_without_end_are_refused_at_once(R):
     with pytest.raises(CardinalityError, match="from 1 to 13"):
         sp.spca_path(R, cards=10**9)
-    with pytest.raises(CardinalityError, match=r"card=14 was given.* from 1 to 13"):
+    with pytest.raises(CardinalityError, match="more than 100,000 cardinalities"):
         sp.spca_path(R, cards=range(1, 10**9))
     with pytest.raises(CardinalityError, match="more than 100,000 cardinalities"):
         sp.spca_path(R, cards=itertools.cycle([1, 2]))

@@ -16,12 +16,18 @@ R = sp.datasets.load_pitprops()
 def test_pitprops_as_in_table_3(total: int, printed: float) -> None:
     # Zhao et al. (2015), Table 3, row ALSPCA, where only the totals are matched; its tolerances are not
     # printed, hence 0.8.
-    card = {26: [8, 5, 6, 2, 3, 2], 18: [7, 4, 4, 1, 1, 1], 15: [7, 2, 3, 1, 1, 1]}[total]
-    fit = sp.spca_cov(R, 6, card, method="alspca")
+    fit = sp.spca_cov(R, 6, total=total, method="alspca")
     assert fit.converged
     assert fit.card.sum() == total
     assert fit.details["total hit"].all()
     assert 100 * fit.measure("pev") > printed - 0.8
+
+
+@pytest.mark.parametrize("card", [4, [7, 3]])
+def test_a_cardinality_is_that_of_each_component(card: int | list[int]) -> None:
+    fit = sp.spca_cov(R, 2, card, method="alspca", order="given")
+    assert fit.card.tolist() == (card if isinstance(card, list) else [card] * 2)
+    assert fit.details["card hit"].all()
 
 
 @pytest.mark.parametrize(("orthogonal", "uncorrelated"), [(0.0, np.inf), (0.1, 0.3), (0.3, 0.0)])

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
-from spcastat.errors import ConvergenceWarning, OptionError
+from spcastat.errors import CardinalityError, ConvergenceWarning, OptionError
 from spcastat.operators import Gram
 from spcastat.solvers.gpower_block import largest_entries, polar_products
 
@@ -37,11 +37,27 @@ def rows() -> np.ndarray:
 @pytest.mark.parametrize("pattern", range(3))
 def test_pitprops_is_at_least_as_published(pitprops, method, pattern):
     """Print is surpassed: its totals are shared out better from PCA's start than from random ones."""
-    card = PATTERNS[pattern]
-    fit = sp.spca_cov(pitprops, 6, card, method=method)
-    assert fit.card.sum() == sum(card)
-    assert fit.details["card hit"].all()
+    total = sum(PATTERNS[pattern])
+    fit = sp.spca_cov(pitprops, 6, total=total, method=method)
+    assert fit.card.sum() == total
+    assert fit.details["total hit"].all()
     assert 100 * fit.measure("pev") >= PRINTED[method][pattern]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("card", [6, [7, 4, 4], [1, 13, 2]])
+def test_a_cardinality_is_that_of_each_component(pitprops, method, card):
+    fit = sp.spca_cov(pitprops, 3, card, method=method, order="given")
+    assert fit.converged
+    assert fit.card.tolist() == (card if isinstance(card, list) else [card] * 3)
+    assert fit.details["card hit"].all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_component_has_the_maximum_at_its_cardinality(rows, method):
+    """One component: the best support that power steps find explains at least what greedy selection does."""
+    fit = sp.spca(rows, 1, 5, method=method)
+    assert fit.measure("pev") >= sp.spca(rows, 1, 5, method="greedy").measure("pev") * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -114,6 +130,10 @@ def test_largest_entries_keep_one_in_every_column_and_break_ties_in_order():
 def test_refusals(pitprops, method):
     with pytest.raises(OptionError, match=r"leaves no loading in component .*at most 0\."):
         sp.spca_cov(pitprops, 3, method=method, penalty=0.99)
+    with pytest.raises(CardinalityError, match=r"total=2 .* from 3 to 39"):
+        sp.spca_cov(pitprops, 3, method=method, total=2)
+    with pytest.raises(OptionError, match="card and total were both given"):
+        sp.spca_cov(pitprops, 3, 4, method=method, total=12)
     with pytest.raises(OptionError, match="mu has 2 values"):
         sp.spca_cov(pitprops, 3, 4, method=method, mu=[1, 2])
     with pytest.raises(OptionError, match="mu="):
@@ -124,7 +144,7 @@ def test_refusals(pitprops, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_reported_penalty_gives_the_same_fit(rows, method):
-    fit = sp.spca(rows, 2, [5, 4], method=method)
+    fit = sp.spca(rows, 2, total=9, method=method)
     assert fit.details["by penalty"].all()
     again = sp.spca(rows, 2, method=method, penalty=list(fit.details["penalty"]), order="given")
     np.testing.assert_allclose(again.loadings, fit.loadings, atol=1e-12)

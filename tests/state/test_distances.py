@@ -168,7 +168,8 @@ def test_limits_of_wide_and_of_tall_data_agree(wide):
     P = np.eye(90) - fit.loadings.to_numpy() @ np.linalg.pinv(fit.loadings.to_numpy())
     E = P @ S @ P
     wanted = [np.trace(np.linalg.matrix_power(E, power)) for power in (1, 2, 3)]
-    np.testing.assert_allclose(fit._state.moments.residual_traces, wanted, rtol=1e-9)
+    powers = fit._state.moments.unit ** np.array([2.0, 4.0, 6.0])
+    np.testing.assert_allclose(fit._state.moments.residual_traces * powers, wanted, rtol=1e-9)
 
 
 def test_new_rows(fit, pitprops):
@@ -240,3 +241,9 @@ def test_a_covariance_fit_with_means_takes_new_rows(pitprops):
     np.testing.assert_allclose(fit.diagnostics(pitprops), rows.diagnostics(), rtol=1e-3, atol=1e-6)
     with pytest.raises(NoRowsError, match="mean"):
         sp.spca_cov(R, k=3, card=5).diagnostics(pitprops)
+
+
+def test_rows_so_far_away_that_their_squares_overflow_are_at_an_infinite_distance(fit, pitprops):
+    far = fit.diagnostics(pitprops.iloc[:2].mul([1.0, 1e200], axis=0))
+    assert np.isfinite(far.iloc[0]).all()
+    assert (far.iloc[1] == np.inf).all()

@@ -72,7 +72,7 @@ def cluster():
     with (
         dask.config.set({"distributed.admin.low-level-log-length": 10_000}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1GiB"
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="1GiB"
         ) as cluster,
     ):
         yield cluster

@@ -133,5 +133,5 @@ def test_bad_options(loadings, options):
 
 
 def test_not_a_frame():
-    with pytest.raises(ShapeError, match="ndarray and shape"):
+    with pytest.raises(ShapeError, match="loadings of type ndarray were given; a data frame"):
         loadings_table(np.ones((3, 2)))

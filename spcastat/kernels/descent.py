@@ -21,7 +21,7 @@ FLAT, LEVEL = 1e-13, 1e-9
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
-def minimise(function: Function, x: np.ndarray, max_iter: int) -> np.ndarray:
+def minimise(function: Function, x: np.ndarray, max_iter: int, flat: float = FLAT) -> np.ndarray:
     """Return a point, shape (m,), with a value no larger than that of `x`, a local minimum if steps suffice.
 
     Parameters
@@ -30,6 +30,8 @@ def minimise(function: Function, x: np.ndarray, max_iter: int) -> np.ndarray:
         Point -> value and gradient, shape (m,).
     x : ndarray of shape (m,)
     max_iter : int
+    flat : float
+        Done when a step lowers the value by no more than this share; 0 goes on to where rounding ends it.
     """
     value, gradient = function(x)
     memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
@@ -57,7 +59,7 @@ def minimise(function: Function, x: np.ndarray, max_iter: int) -> np.ndarray:
             memory.append((change, bend, 1.0 / product))
         gain = value - lower
         x, value, gradient = new, lower, turned
-        if gain <= FLAT * max(abs(value), FLAT):
+        if gain <= flat * max(abs(value), FLAT):
             break
     return x
 

@@ -1,0 +1,240 @@
+"""Every public function and method, found by introspection, and a good call of each.
+
+What is public: the functions of ``spcastat.__all__``, of its data sets, measures, plots and tables, and the
+methods without a leading underscore of what they return. A new one, or a new argument, is found here by
+itself; if it has an argument without default for which `GOOD` has no value, `targets` says so.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+import spcastat as sp
+from benchmarks.hostile.values import covariance, frame
+
+K = 2
+CARD = 2
+
+#: Something that works for each argument without default, and for a few with one.
+GOOD: dict[str, Callable[[], Any]] = {
+    "data": frame,
+    "S": covariance,
+    "k": lambda: K,
+    "new": frame,
+    "scores": lambda: fit().scores,
+    "coordinates": lambda: coordinates().coordinates,
+    "fits": lambda: {"one": fit(), "two": fit_covariance()},
+    "loadings": lambda: fit().loadings,
+    "variance": lambda: fit().variance,
+    "diagnostics": lambda: fit().diagnostics(),
+    "limits": lambda: fit().limits(),
+    "table": lambda: path().table,
+    "measures": lambda: sp.compare({"one": fit(), "two": fit()}).frames["measures"],
+    "document": lambda: fit().summary()._document,
+    "correlation": lambda: None,
+    "name": lambda: "pev",
+    "card": lambda: CARD,
+    "V": lambda: fit().loadings,
+    "n": lambda: 20,
+    "p": lambda: 80,
+    "X": frame,
+    "path": lambda: "file.parquet",
+}
+
+#: What a control of sparsity is given where another option is driven.
+CONTROL: dict[str, Any] = {"card": CARD, "t": 1.2, "penalty": 0.1, "threshold": 0.1, "variance": 0.9}
+
+
+@cache
+def fit() -> Any:
+    """Return a fit of rows."""
+    return sp.spca(frame(), K, CARD)
+
+
+@cache
+def fit_covariance() -> Any:
+    """Return a fit of a covariance matrix, which knows its means."""
+    return sp.spca_cov(covariance(), K, CARD, mean=[0.0] * 4)
+
+
+@cache
+def path() -> Any:
+    """Return a path."""
+    return sp.spca_path(frame(), 1, [1, 2])
+
+
+@cache
+def coordinates() -> Any:
+    """Return sparse principal coordinates."""
+    return sp.spco(frame(), K, zeros=0.3)
+
+
+@cache
+def comparison() -> Any:
+    """Return a comparison of two fits."""
+    return sp.compare({"one": fit(), "two": fit_covariance()})
+
+
+def estimator() -> Any:
+    """Return a fitted estimator of scikit-learn."""
+    from spcastat.sklearn import SparsePCA
+
+    return SparsePCA(K, card=CARD).fit(frame())
+
+
+@dataclass(frozen=True)
+class Target:
+    """One argument of one public callable.
+
+    Attributes
+    ----------
+    name : str
+        ``"spca(center)"``.
+    argument : str
+    call : callable
+        Calls it with keyword arguments.
+    given : mapping
+        Other arguments of a good call, each as a function that makes it.
+    keyword : bool
+        Whether the argument goes by name.
+    """
+
+    name: str
+    argument: str
+    call: Callable[..., Any]
+    given: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    keyword: bool = True
+
+    def run(self, value: Any) -> Any:
+        """Call with `value` for the argument."""
+        given = {name: make() for name, make in self.given.items()}
+        if not self.keyword:
+            return self.call(value, **given)
+        return self.call(**{**given, self.argument: value})
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the name and the object of every public function."""
+    from spcastat import plots, tables
+
+    for name in sp.__all__:
+        if inspect.isfunction(getattr(sp, name)):
+            yield name, getattr(sp, name)
+    for module in (sp.datasets, plots, tables):
+        for name in module.__all__:
+            if inspect.isfunction(getattr(module, name)):
+                yield f"{module.__name__.rpartition('.')[2]}.{name}", getattr(module, name)
+    for name in sp.measures.MEASURES:
+        yield f"measures.{name}", getattr(sp.measures, name)
+
+
+def results() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield what public functions return: its name and a function that makes one."""
+    yield "SpcaResult", lambda: copy.copy(fit())
+    yield "SpcaPath", path
+    yield "SpcoResult", coordinates
+    yield "Comparison", comparison
+    yield "Summary", lambda: fit().summary()
+    try:
+        import spcastat.sklearn  # noqa: F401
+    except ImportError:
+        return
+    yield "SparsePCA", estimator
+
+
+def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the name of every public method of a result, bound to a good one."""
+    for name, make in results():
+        kind = type(make())
+        for attribute, _ in inspect.getmembers(kind, callable):
+            home = next((base for base in kind.__mro__ if attribute in vars(base)), object)
+            own = home.__module__.partition(".")[0] == "spcastat"
+            if own and (not attribute.startswith("_") or attribute == "__getitem__"):
+                if isinstance(inspect.getattr_static(kind, attribute), classmethod):
+                    continue  # SpcaResult.of, which the package itself calls
+                yield f"{name}.{attribute}", getattr(make(), attribute)
+
+
+def targets() -> Iterator[Target]:
+    """Yield every argument of every public callable."""
+    for name, function in [*functions(), *methods()]:
+        parameters = inspect.signature(function).parameters
+        needed = {
+            key: GOOD[key]
+            for key, one in parameters.items()
+            if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        }
+        needed.update(_further(name, parameters))
+        for key, one in parameters.items():
+            if one.kind is one.VAR_KEYWORD:
+                continue
+            given = {other: make for other, make in needed.items() if other != key}
+            if key in CONTROL and name in ("spca", "spca_cov"):
+                given.pop("card", None)
+            if key == "context" or key == "categorical":
+                given["formula"] = lambda: "~ a + b + c"
+            if name == "spco" and key == "penalty":
+                given.pop("zeros", None)
+            yield Target(f"{name}({key})", key, function, given, one.kind is not one.POSITIONAL_ONLY)
+    yield from _options()
+    yield from _estimator()
+
+
+def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Return what a good call gives besides the arguments without default."""
+    if name in ("spca", "spca_cov"):
+        return {"card": GOOD["card"]}
+    if name == "spca_path":
+        return {"cards": lambda: [1, 2]}
+    if name == "spco":
+        return {"zeros": lambda: 0.3}
+    if name.startswith("measures."):
+        return {"X": frame}
+    return {}
+
+
+def _options() -> Iterator[Target]:
+    """Yield the options of every method that are no argument of `spca` by name, for one method each."""
+    from spcastat.registry import SOLVERS
+
+    named = inspect.signature(sp.spca).parameters
+    seen: set[str] = set()
+    for method in SOLVERS.values():
+        for option in method.options:
+            if option in seen or (option in named and option not in ("tol", "max_iter", "n_init", "nonneg")):
+                continue
+            seen.add(option)
+            given: dict[str, Any] = {"data": frame, "k": GOOD["k"], "method": lambda name=method.name: name}
+            controls = method.controls
+            if controls and option not in controls:
+                given[controls[0]] = lambda name=controls[0]: CONTROL[name]
+            yield Target(f"spca({option}, method={method.name!r})", option, sp.spca, given)
+
+
+def _estimator() -> Iterator[Target]:
+    """Yield the parameters of the estimator, which are looked at when it is fitted."""
+    try:
+        from spcastat.sklearn import SparsePCA
+    except ImportError:
+        return
+    for name in inspect.signature(SparsePCA).parameters:
+
+        def call(name: str = name, **given: Any) -> Any:
+            good = {} if name == "variance" else {"card": CARD}
+            return SparsePCA(**{**good, **given}).fit(frame())
+
+        yield Target(f"SparsePCA({name})", name, call)
+
+
+def plain(value: Any) -> Any:
+    """Return numbers, text and frames of a result, to compare two calls by."""
+    if hasattr(value, "loadings") and isinstance(value.loadings, pd.DataFrame):
+        return value.loadings.to_numpy()
+    return value

@@ -1,0 +1,175 @@
+"""The ways in which a line is broken, found in the syntax tree and written back into the source."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+BOUNDARY: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+}
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One broken line.
+
+    Attributes
+    ----------
+    file : str
+        Inside the package.
+    line, column : int
+    kind : str
+    functions : tuple of int
+        First lines of the functions around it (decorators included), the outermost first.
+    old, new : str
+        The piece of the source, and what stands for it.
+    start, end : int
+        Where the piece lies in the source.
+    """
+
+    file: str
+    line: int
+    column: int
+    kind: str
+    functions: tuple[int, ...]
+    old: str
+    new: str
+    start: int
+    end: int
+
+    @property
+    def key(self) -> str:
+        """What names it among all, and between runs."""
+        return f"{self.file}:{self.line}:{self.column}:{self.kind}"
+
+    def applied(self, source: str) -> str:
+        """Return the source with the piece replaced."""
+        return source[: self.start] + self.new + source[self.end :]
+
+
+def mutants_of(path: Path, name: str) -> list[Mutant]:
+    """Return every mutant of a file that is called `name`."""
+    source = path.read_text(encoding="utf-8")
+    starts = [0]
+    for text in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(text))
+    raw = source.splitlines(keepends=True)
+
+    def place(line: int, column: int) -> int:
+        """Offsets of the tree count bytes."""
+        return starts[line - 1] + len(raw[line - 1].encode()[:column].decode())
+
+    found = []
+    for node, kind, new, functions in _sites(ast.parse(source)):
+        start = place(node.lineno, node.col_offset)
+        end = place(node.end_lineno or 0, node.end_col_offset or 0)
+        text = new if isinstance(new, str) else f"({ast.unparse(new)})"
+        if isinstance(new, ast.Constant):
+            text = ast.unparse(new)
+        mutant = Mutant(
+            name, node.lineno, node.col_offset, kind, functions, source[start:end], text, start, end
+        )
+        try:
+            ast.parse(mutant.applied(source))
+        except SyntaxError:  # a place where no parenthesis may stand
+            continue
+        found.append(mutant)
+    return found
+
+
+def _sites(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, ast.AST | str, tuple[int, ...]]]:
+    """Yield (node, kind of mutation, what stands for the node, first lines of the functions around it)."""
+
+    def walk(node: ast.AST, functions: tuple[int, ...]) -> Iterator[tuple]:
+        if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
+            return  # messages, and what holds for the type checker
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+            functions = (*functions, first)
+        if isinstance(node, (ast.expr, ast.stmt)):
+            for kind, new in _changes(node):
+                yield node, kind, new, functions
+            if isinstance(node, (ast.If, ast.While)):
+                yield node.test, "condition", ast.UnaryOp(ast.Not(), node.test), functions
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "type_comment"):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from walk(child, functions)
+
+    yield from walk(tree, ())
+
+
+def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, ast.AST | str]]:
+    def changed(**fields: object) -> ast.AST:
+        new = copy.copy(node)
+        for name, value in fields.items():
+            setattr(new, name, value)
+        return new
+
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        kind = type(node.ops[0])
+        if kind in NEGATED:
+            yield "comparison negated", changed(ops=[NEGATED[kind]()])
+        if kind in BOUNDARY:
+            yield "boundary", changed(ops=[BOUNDARY[kind]()])
+    elif isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        yield "operator", changed(op=OPERATORS[type(node.op)]())
+    elif isinstance(node, ast.BoolOp):
+        yield "and/or", changed(op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    elif isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+        yield "sign", node.operand
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield "constant", ast.Constant(not node.value)
+        elif isinstance(node.value, int):
+            yield "constant", ast.Constant(node.value + 1)
+        elif isinstance(node.value, float):
+            yield "constant", ast.Constant(2.0 * node.value if node.value else 1.0)
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
+        yield "index", changed(slice=ast.BinOp(node.slice, ast.Sub(), ast.Constant(1)))
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.upper:
+        shifted = ast.BinOp(node.slice.upper, ast.Sub(), ast.Constant(1))
+        yield "index", changed(slice=ast.Slice(node.slice.lower, shifted, node.slice.step))
+    elif isinstance(node, ast.Call) and len(node.args) >= 2:
+        if not any(isinstance(one, ast.Starred) for one in node.args[:2]):
+            yield "arguments", changed(args=[node.args[1], node.args[0], *node.args[2:]])
+    elif isinstance(node, ast.IfExp):
+        yield "condition", changed(test=ast.UnaryOp(ast.Not(), node.test))
+    elif isinstance(node, ast.AugAssign) or (
+        isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Subscript, ast.Attribute))
+    ) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        yield "statement dropped", "pass"

@@ -1,0 +1,42 @@
+"""What is recorded of a fit: every number and text that it has without further data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+import spcastat as sp
+
+#: Those that there were when records began: a new one is no difference.
+MEASURES = ("pev", "rre", "adjusted", "relative_adjusted", "least_squares")
+
+
+def parts(fit: sp.SpcaResult) -> dict[str, Any]:
+    """Return them by name; `scores` where the fit has rows."""
+    found = {
+        "loadings": fit.loadings,
+        "card": fit.card,
+        "variance": fit.variance,
+        "total variance": fit.total_variance,
+        "measures": {name: fit.measure(name) for name in MEASURES},
+        "score correlation": fit.score_correlation,
+        "loading products": fit.loading_products,
+        "method": fit.method,
+        "options": fit.options,
+        "call": fit.call,
+        "status": fit.status,
+        "converged": fit.converged,
+        "iterations": fit.n_iter,
+        "objective": fit.objective_value,
+        "optima": fit.optima,
+        "details": fit.details,
+        "print": str(fit),
+    }
+    try:
+        scores = fit.scores
+    except sp.errors.NoRowsError as error:
+        scores = str(error)
+    if not isinstance(scores, (str, pd.DataFrame)):  # they come in chunks
+        scores = scores.to_frame()
+    return {**found, "scores": scores}

@@ -1,0 +1,393 @@
+"""Saved fits that somebody has tampered with, and a verdict about what becomes of them.
+
+Used by ``python -m benchmarks.tamper`` and by the tests.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import spcastat as sp
+from spcastat.errors import SpcaError, SpcaWarning
+from spcastat.state.moments import Moments
+
+#: Numbers that are the same but for rounding, as a share of the total variance; a file may be that far off.
+CLOSE = 1e-5
+
+#: Stands for lists in lists, deeper than what writes a manifest can go.
+DEEP = "@deep@"
+
+FORMULA = "~ center(a) + scale(b) + poly(a, 2) + bs(b, df=4) + C(kind) + kind + log(a) + a:b + `my x` + `7`"
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A saved fit: its bytes, the fit, and rows for it."""
+
+    name: str
+    whole: bytes
+    fit: Any
+    rows: Any
+
+
+def saved_fits() -> list[Saved]:
+    """Return fits of rows, of a covariance matrix, of a formula, and of rows with labels of many types."""
+    rng = np.random.default_rng(3)
+    pitprops = sp.datasets.pitprops_sample()
+    named = pitprops.set_axis([f"prop{i + 1}" for i in range(len(pitprops))])
+    mixed = pd.DataFrame(
+        {
+            "a": np.arange(1.0, 25.0),
+            "b": rng.normal(10, 2, 24) ** 2,
+            "kind": [*"xyzz"] * 6,
+            "my x": rng.normal(size=24),
+            7: rng.normal(size=24),
+        },
+        index=pd.date_range("2020-01-01", periods=24, tz="Europe/Berlin", name="day"),
+    )
+    labels = pd.MultiIndex.from_arrays(
+        [
+            pd.period_range("2020-01", periods=12, freq="M"),
+            pd.CategoricalIndex([*"abca"] * 3, categories=[*"cabd"], ordered=True),
+            pd.interval_range(0.0, 12.0),
+            pd.timedelta_range("1h", periods=12),
+        ],
+        names=["month", None, ("a", 1), "wait"],
+    )
+    columns = pd.Index([("a", 1), 7, "β", None, pd.Timestamp("2020", tz="UTC")], tupleize_cols=False)
+    odd = pd.DataFrame(rng.normal(size=(12, 5)), index=labels, columns=columns)
+    mean = pd.Series(np.arange(13.0), index=pitprops.columns)
+    made = {
+        "rows": (sp.spca(named, 6, [7, 4, 4, 1, 1, 1]), named),
+        "covariance": (sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean), pitprops),
+        "formula": (sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True), mixed),
+        "labels": (sp.spca(odd, 2, 3, n_init=3), odd),
+        "plain": (sp.spca(odd.to_numpy(), 2, 3, method="rsvd-l1", center=False), odd.to_numpy()),
+    }
+    fits = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (fit, rows) in made.items():
+            path = Path(folder, f"{name}.spca")
+            fit.save(path)
+            fits.append(Saved(name, path.read_bytes(), sp.load(path), rows))
+    return fits
+
+
+# --- tampering ------------------------------------------------------------------------------------
+
+
+def flipped(saved: Saved, rng: np.random.Generator) -> bytes:
+    """Return the file with one bit changed."""
+    broken = bytearray(saved.whole)
+    broken[rng.integers(len(broken))] ^= 1 << int(rng.integers(8))
+    return bytes(broken)
+
+
+def tampered(saved: Saved, rng: np.random.Generator) -> bytes:
+    """Return the file with a manifest that was changed in one to three places, and a right digest."""
+    members = members_of(saved.whole)
+    manifest = json.loads(members["manifest.json"])
+    for _ in range(int(rng.choice([1, 1, 1, 2, 3]))):
+        if rng.random() < 0.15:
+            _change_array(manifest, members, rng)
+        else:
+            _change(manifest, rng)
+    return sealed(manifest, members)
+
+
+def members_of(whole: bytes) -> dict[str, bytes]:
+    """Return the members of a file by name."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def sealed(manifest: Any, members: dict[str, bytes]) -> bytes:
+    """Return a file with this manifest, whose digest is right."""
+    text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
+    text = text.replace(f'"{DEEP}"'.encode(), b"[" * 20_000 + b"]" * 20_000)
+    parts = {**members, "manifest.json": text, "digest": hashlib.sha256(text).hexdigest().encode()}
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return held.getvalue()
+
+
+def _places(manifest: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return a container in the manifest and a place in it, found by walking down at random."""
+    content = manifest.get("content")
+    node = content if rng.random() < 0.95 and isinstance(content, dict) and content else manifest
+    if rng.random() < 0.6:  # where values are, rather than the names of arrays
+        for name in [["record"], ["spec"], ["spec", "columns"], ["spec", "model"], ["scores", "index"]][
+            int(rng.integers(5))
+        ]:
+            below = node.get(name) if isinstance(node, dict) else None
+            node = below if isinstance(below, dict) and below else node
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            return {"nothing": 0}, "nothing"
+        key = keys[int(rng.integers(len(keys)))]
+        below = node[key]
+        if not isinstance(below, (dict, list)) or not below or rng.random() < 0.15:
+            return node, key
+        node = below
+
+
+def _pool(manifest: Any, rng: np.random.Generator) -> Any:
+    deep: Any = 0
+    for _ in range(int(rng.choice([10, 30, 60]))):
+        deep = [deep] if rng.random() < 0.5 else {"tuple": [deep]}
+    arrays = manifest.get("arrays")
+    names = list(arrays) if isinstance(arrays, dict) and arrays else ["a0"]
+    pool = [
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        2,
+        10**12,
+        10**30,
+        -(10**30),
+        2**63,
+        1e308,
+        -1e308,
+        1e-300,
+        0.5,
+        -0.0,
+        "",
+        "x",
+        "object",
+        "ns",
+        "UTC",
+        "Europe/Berlin",
+        "../../etc/passwd",
+        "D",
+        "999999999999D",
+        "\ud800",
+        "a\nb",
+        "x" * 5000,
+        [],
+        {},
+        [[]],
+        [1, 2, 3],
+        {"map": []},
+        {"map": [[1, 2]]},
+        {"tuple": []},
+        {"float": "nan"},
+        {"float": "inf"},
+        {"float": "1e999"},
+        {"missing": "NA"},
+        {"missing": "NaT"},
+        {"missing": "x"},
+        {"array": names[int(rng.integers(len(names)))]},
+        {"scalar": names[int(rng.integers(len(names)))]},
+        {"array": "nowhere"},
+        {"date": ["date", "2020-01-02"]},
+        {"period": [10**15, "M"]},
+        {"period": [0, "<X>"]},
+        {"timestamp": ["2020-01-01T00:00:00", "Mars/Base", "ns"]},
+        {"timedelta": [10**30, "ns"]},
+        {"interval": [1, 0, "left"]},
+        {"interval": ["a", None, "left"]},
+        {"kind": "range", "range": [0, 10**12, 1], "name": None},
+        {"kind": "range", "range": [0, 5, 0], "name": 1},
+        deep,
+        DEEP,
+    ]
+    return copy.deepcopy(pool[int(rng.integers(len(pool)))])
+
+
+def _change(manifest: Any, rng: np.random.Generator) -> None:
+    """Change one place of the manifest."""
+    node, key = _places(manifest, rng)
+    value = node[key]
+    way = rng.choice(["pool", "pool", "scale", "type", "delete", "add", "swap", "other"])
+    if way == "pool":
+        node[key] = _pool(manifest, rng)
+    elif way == "scale" and isinstance(value, (int, float)):
+        node[key] = value * [-1, 0, 2, 1e6, 1 + 1e-3, 1e300][int(rng.integers(6))]
+    elif way == "type":
+        node[key] = [str(value), [value], {"value": value}, float("nan") if value else 0][
+            int(rng.integers(4))
+        ]
+    elif way == "delete":
+        del node[key]
+    elif way == "add" and isinstance(node, list):
+        node.insert(key, copy.deepcopy(value))
+    elif way == "add":
+        node["something new"] = _pool(manifest, rng)
+    elif way == "swap":
+        other, place = _places(manifest, rng)
+        held = copy.deepcopy(other[place])
+        other[place] = copy.deepcopy(value)
+        if isinstance(node, dict) or key < len(node):
+            node[key] = held
+    else:
+        other, place = _places(manifest, rng)
+        node[key] = copy.deepcopy(other[place])
+
+
+def _change_array(manifest: Any, members: dict[str, bytes], rng: np.random.Generator) -> None:
+    """Change the numbers of an array, or what the manifest says of it."""
+    if not isinstance(manifest.get("arrays"), dict) or not manifest["arrays"]:
+        return
+    names = list(manifest["arrays"])
+    name = names[int(rng.integers(len(names)))]
+    about = manifest["arrays"][name]
+    if not isinstance(about, dict):
+        return
+    if rng.random() < 0.3:
+        about["dtype"] = str(
+            rng.choice(["<f4", ">f8", "<i8", "|O", "<U3", "<M8[ns]", "<c16", "V8", "x", "|b1"])
+        )
+        if rng.random() < 0.5:
+            about["shape"] = [[10**12], [-1], [], [0], [2, 10**15], ["a"], 3][int(rng.integers(7))]
+        return
+    member = f"arrays/{name}.npy"
+    values = np.load(io.BytesIO(members[member])).copy()
+    if not values.size:
+        return
+    flat = values.reshape(-1)
+    where = int(rng.integers(flat.size))
+    if values.dtype.kind == "f":
+        way = [np.nan, np.inf, -1.0, 0.0, 1e300, flat[where] * 2 + 1, -flat[where]][int(rng.integers(7))]
+        flat[where] = way
+        if rng.random() < 0.3:
+            flat[:] = rng.permutation(flat)
+    elif values.dtype.kind in "iu":
+        flat[where] = [np.iinfo(values.dtype).max, np.iinfo(values.dtype).min, 0][int(rng.integers(3))]
+    if rng.random() < 0.2:
+        with np.errstate(all="ignore"):
+            values = values.astype(str(rng.choice(["f4", "i8", "f8", "f2", "M8[ns]"])))
+    if rng.random() < 0.2:
+        values = values[..., :-1] if values.ndim and values.shape[-1] > 1 else values[None]
+    held = io.BytesIO()
+    np.save(held, values)
+    members[member] = held.getvalue()
+    about |= {
+        "dtype": values.dtype.str,
+        "shape": list(values.shape),
+        "sha256": hashlib.sha256(members[member]).hexdigest(),
+    }
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+
+def verdict(path: Path, saved: Saved) -> tuple[str, str]:
+    """Load a file; return "right", "refused", "wrong" or "foreign", and why.
+
+    Right is a fit that equals the saved one, or whose parts agree: measures and variances are computed again
+    from its loadings and moments by formulas of this module. Everything a user would do with it is done.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # warnings of others are foreign, too
+            warnings.simplefilter("ignore", SpcaWarning)
+            fit = sp.load(path)
+            used = list(_use(fit, saved))
+    except SpcaError as error:
+        return "refused", str(error)
+    except Exception as error:
+        return "foreign", f"{type(error).__name__}: {error}"
+    try:
+        problem = next((text for text, right in _parts(fit, saved, dict(used)) if not right), None)
+    except Exception as error:
+        return "foreign", f"while it was judged, {type(error).__name__}: {error}"
+    return ("right", "") if problem is None else ("wrong", problem)
+
+
+def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
+    """Do what people do with a fit; what own errors refuse later on is no loss."""
+    summary = fit.summary()
+    for text in (
+        str(fit),
+        summary.as_html(),
+        summary.as_latex(),
+        summary.as_markdown(),
+        str(fit.equations()),
+    ):
+        assert text
+    for what in (fit.variance, fit.tidy(), fit.glance(), fit.details, fit.optima, fit.options, fit.limits()):
+        repr(what)
+    repr(fit.correlations), repr(fit.communalities), repr(fit.component_shares)
+    fit.plot_loadings_data(), fit.screeplot_data()
+    for name in ("transform", "diagnostics", "augment"):
+        try:
+            yield name, getattr(fit, name)(saved.rows)
+        except SpcaError:
+            continue
+    for name, ask in {
+        "scores": lambda: fit.scores,
+        "raw": lambda: fit.equations(raw=True),
+        "rows": lambda: fit.inverse_transform(np.eye(fit.loadings.shape[1])),
+        "biplot": lambda: fit.biplot_data(components=(1, min(2, fit.loadings.shape[1]))),
+    }.items():
+        try:
+            found = ask()
+        except SpcaError:
+            continue
+        repr(found)
+        yield name, found
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder, "again.spca")
+        fit.save(again)
+        other = sp.load(again)
+        assert str(other) == str(fit)
+
+
+def _parts(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    V = fit.loadings.to_numpy()
+    held = {
+        name: np.asarray(getattr(fit._state.moments, name)) for name in Moments.ARRAYS if name != "residual_traces"
+    }
+    total = fit.total_variance
+    C, coupling = held["scores"], held["coupling"]
+    with np.errstate(all="ignore"):
+        lengths = np.linalg.norm(V, axis=0)
+        yield "lengths", _near(lengths, 1.0, CLOSE)
+        yield "names", len(fit.loadings.index) == len(V) and fit.loadings.index.is_unique
+        yield "total", _near(held["variances"].sum(), total, CLOSE * total)
+        yield "covariances", _near(V.T @ coupling, C, CLOSE * total)
+        yield "adjusted", _near(held["adjusted"], np.diag(np.linalg.cholesky(C)) ** 2, CLOSE * total)
+        for j in range(1, V.shape[1] + 1):
+            pev = np.trace(np.linalg.solve(V[:, :j].T @ V[:, :j], C[:j, :j])) / total
+            yield f"PEV of {j}", _near(fit.variance["cumulative PEV"].iloc[j - 1], pev, CLOSE)
+            share = np.trace(np.linalg.solve(C[:j, :j], coupling[:, :j].T @ coupling[:, :j])) / total
+            yield f"share of {j}", _near(fit.variance["cumulative least squares"].iloc[j - 1], share, CLOSE)
+        if fit.measure("rre") == fit.measure("rre"):
+            yield "RRE", _near(fit.measure("rre"), np.sqrt(max(1 - fit.measure("pev"), 0)), CLOSE)
+        if fit._state.standard is not None and "rows" in used:
+            back = np.linalg.lstsq(V.T, np.eye(V.shape[1]), rcond=None)[0].T
+            own = back * fit._state.standard.scale + fit._state.standard.mean
+            yield "inverse", _near(used["rows"].to_numpy(), own, 1e-9 * (1 + np.abs(own).max()))
+    if "transform" in used and saved.name != "formula":
+        new = saved.rows if isinstance(saved.rows, np.ndarray) else saved.rows.to_numpy()
+        own = (new - fit._state.standard.mean) / fit._state.standard.scale @ V
+        yield "new scores", _near(used["transform"].to_numpy(), own, 1e-9 * (1 + np.abs(own).max()))
+    if "scores" in used:
+        yield "scores", used["scores"].shape == (fit._state.record.n, V.shape[1])
+        if fit._state.record.centring == "mean" and not fit._state.record.weighted:
+            found = np.cov(used["scores"].to_numpy().T).reshape(C.shape)
+            yield "covariance of scores", _near(found, C, 1e-3 * np.diag(C).max())
+    yield "finite", all(np.isfinite(value).all() for value in held.values())
+
+
+def _near(found: Any, expected: Any, slack: float) -> bool:
+    return bool(np.all(np.abs(np.asarray(found) - expected) <= slack))

@@ -1,0 +1,329 @@
+"""The value of an expression of a formula.
+
+What stays within the language of :mod:`spcastat.intake.safe` is computed by walking over the tree that was
+checked: nothing is compiled or run. Other expressions, which only Python's own formulas may hold, are
+compiled from the same tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import FormulaError
+from spcastat.intake import transforms
+from spcastat.intake.expressions import Expression, parts_of, shortened
+from spcastat.intake.names import names_in
+from spcastat.intake.safe import (
+    FUNCTIONS,
+    LARGEST_NUMBER,
+    REASONS,
+    Closed,
+    called_name,
+    contrast_of,
+    excess_of,
+    problem_of,
+)
+from spcastat.intake.transforms import Learning
+
+_BINARY: dict[type[ast.AST], Any] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
+    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_UNARY: dict[type[ast.AST], Any] = {
+    ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
+}  # fmt: skip
+#: Operators whose results leave the range of whole numbers.
+_GROWING = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
+#: Operators that give 0 where whole numbers are divided by 0.
+_DIVIDING = (ast.FloorDiv, ast.Mod)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What expressions are evaluated on.
+
+    Attributes
+    ----------
+    data : DataFrame of n rows
+    context : mapping
+        Further names; a :class:`Closed` one if nothing may be run.
+    learning : Learning
+    """
+
+    data: pd.DataFrame
+    context: Mapping[str, Any]
+    learning: Learning
+
+
+def value_of(expression: Expression, given: Given) -> Any:
+    """Return the value of an expression: an array of n numbers, or what formulaic makes columns of.
+
+    Raises
+    ------
+    FormulaError
+        If it is outside the language although the context is closed, or would take too long.
+    Exception
+        Whatever the functions in it raise.
+    """
+    excess = excess_of(expression)
+    if excess is not None:
+        raise FormulaError(f"{shortened(expression.text, 120)} holds {excess}.")
+    closed = isinstance(given.context, Closed)
+    values = {name for name, value in given.context.items() if not callable(value) and value is not np}
+    problem = problem_of(
+        expression, {*given.data.columns, *values}, strings=True, context=given.context
+    )
+    if problem is not None and closed:
+        raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
+    read = [given.data[name] for name in names_in(expression).values if name in given.data]
+    if problem is None and (closed or all(_is_number_type(column.dtype) for column in read)):
+        return _Walk(expression, given).value(expression.tree)
+    return _run(expression, given)
+
+
+# --- without running ------------------------------------------------------------------------------
+
+
+class _Walk:
+    """Computes a checked expression node by node."""
+
+    def __init__(self, expression: Expression, given: Given):
+        self.expression, self.given = expression, given
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the value of a part of the tree."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self.named(self.expression.name(node))
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [_scalar(self.value(one), "a list") for one in node.elts]
+        if isinstance(node, ast.BinOp):
+            first, steps = parts_of(node)
+            made = self.value(first)
+            for step in steps:
+                made = _combined(step.op, made, self.value(step.right))
+            return made
+        if isinstance(node, ast.Compare):
+            return _combined(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
+        if isinstance(node, ast.UnaryOp):
+            return _UNARY[type(node.op)](_numbers(self.value(node.operand)))
+        if isinstance(node, ast.Attribute):
+            return _contrast(str(contrast_of(node)))
+        if isinstance(node, ast.Call):
+            return self.called(node)
+        raise FormulaError(f"{self.expression.show(node)!r} is not run.")
+
+    def named(self, name: str) -> Any:
+        """Return a column, or a value of the context."""
+        if name not in self.given.data:
+            return self.given.context[name]
+        column = self.given.data[name]
+        return column.to_numpy() if _is_number_type(column.dtype) else column
+
+    def called(self, node: ast.Call) -> Any:
+        """Return the value of a call."""
+        name = called_name(self.expression, node.func)
+        values = [self.value(argument) for argument in node.args]
+        named = {str(word.arg): self.value(word.value) for word in node.keywords}
+        text = self.expression.show(node)
+        if name is None:
+            raise FormulaError(f"{text!r} is not run.")
+        kind, _, own = name.rpartition(".")
+        if kind == "contr":
+            options = transforms.bound(text, transforms.CONTRASTS[own], tuple(values), named)
+            return _contrast(name)(**{key: _option(value, text) for key, value in options.items()})
+        if own in transforms.NUMPY:
+            return transforms.plain_function(own)(*(_numbers(value) for value in values))
+        first, rest = values[0], [_option(value, text) for value in values[1:]]
+        named = {key: _option(value, text) for key, value in named.items()}
+        if own in transforms.OPTIONS:
+            function = _formulaic()[own]
+            return transforms.transformed(
+                own, function, text, self.given.learning, _column(first), tuple(rest), named
+            )
+        options = transforms.bound(text, transforms.PLAIN[own], tuple(rest), named)
+        return transforms.factor(first, **options) if own == "C" else first
+
+
+def _formulaic() -> Mapping[str, Any]:
+    from formulaic.transforms import TRANSFORMS
+
+    return TRANSFORMS
+
+
+def _contrast(name: str) -> Any:
+    return getattr(_formulaic()["contr"], name.removeprefix("contr."))
+
+
+def _combined(op: ast.AST, left: Any, right: Any) -> Any:
+    """Return what an operator makes of two numbers or columns; whole numbers that overflow become floats."""
+    compared = isinstance(op, (ast.Eq, ast.NotEq))
+    a, b = (value if compared and _is_text(value) else _numbers(value) for value in (left, right))
+    function = _BINARY[type(op)]
+    if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
+        raise TypeError(f"values of shapes {np.shape(a)} and {np.shape(b)} do not go together")
+    if isinstance(op, (*_GROWING, *_DIVIDING)) and _whole(a) and _whole(b):
+        a, b = _counted(a), _counted(b)
+        floats = function(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+        if isinstance(op, ast.Pow) and np.any(np.asarray(b) < 0):
+            return floats
+        if not (np.abs(floats) < LARGEST_NUMBER).all():
+            return floats
+    made = function(a, b)
+    return made.to_numpy() if isinstance(made, pd.Series) else made
+
+
+def _whole(value: Any) -> bool:
+    return np.asarray(value).dtype.kind in "biu"
+
+
+def _counted(value: Any) -> Any:
+    """Return truth values as 0 and 1."""
+    return np.asarray(value).astype(np.int64) if np.asarray(value).dtype.kind == "b" else value
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, pd.Series) and not _is_number_type(value.dtype))
+
+
+def _is_number_type(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+
+
+def _numbers(value: Any) -> Any:
+    """Return a number or an array of numbers; raise TypeError for anything else."""
+    value = getattr(value, "__wrapped__", value)
+    if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return value
+    raise TypeError(f"{type(value).__name__} is given where numbers are needed")
+
+
+def _scalar(value: Any, where: str) -> Any:
+    if value is None or isinstance(value, (str, bool, int, float, np.generic)):
+        return value
+    raise TypeError(f"{type(value).__name__} is given where {where} holds numbers or text")
+
+
+def _option(value: Any, text: str) -> Any:
+    """Return a value that may stand after the first argument of a transform."""
+    from formulaic.transforms.contrasts import Contrasts
+
+    if isinstance(value, Contrasts) or (isinstance(value, type) and issubclass(value, Contrasts)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_scalar(one, text) for one in value]
+    if isinstance(value, np.ndarray) and value.size <= transforms.LARGEST:
+        return value.tolist()
+    return _scalar(value, f"{text} after its first argument")
+
+
+def _column(value: Any) -> Any:
+    """Return the first argument of a transform: numbers, or the parts that a transform has made."""
+    bare = getattr(value, "__wrapped__", value)
+    if isinstance(bare, dict):
+        return bare
+    numbers = _numbers(bare)
+    if not np.ndim(numbers):
+        raise TypeError("one number is given where a column is needed")
+    return numbers
+
+
+# --- Python's own formulas ------------------------------------------------------------------------
+
+
+def _run(expression: Expression, given: Given) -> Any:
+    """Compile the tree, names replaced, and evaluate it."""
+    binder = _Binder(expression, given)
+    tree = ast.Expression(body=binder.visit(copy.deepcopy(expression.tree)))
+    code = compile(ast.fix_missing_locations(tree), "<formula>", "eval")
+    return eval(code, binder.names)
+
+
+class _Binder(ast.NodeTransformer):
+    """Replaces the names of an expression by made-up ones that stand for the values themselves."""
+
+    def __init__(self, expression: Expression, given: Given):
+        self.expression, self.given = expression, given
+        self.names: dict[str, Any] = {}
+        walk = list(ast.walk(expression.tree))
+        self.bound = {node.arg for node in walk if isinstance(node, ast.arg)}
+        self.bound |= {
+            node.id for node in walk if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        }
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Replace a name that is read for its value."""
+        if node.id in self.bound:
+            return node
+        name = self.expression.name(node)
+        if name in self.given.data:
+            return self.word(self.given.data[name])
+        return self.function(node, name)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Replace what is called; a transform gets its state."""
+        text = self.expression.show(node)
+        function = self.resolved(node.func)
+        if isinstance(node.func, ast.Name) and node.func.id not in self.bound:
+            called = self.function(node.func, self.expression.name(node.func))
+        else:
+            called = self.visit(node.func)
+        if getattr(function, "__is_stateful_transform__", False) and function is not _formulaic()["Q"]:
+            name = next((own for own in transforms.OPTIONS if _formulaic()[own] is function), None)
+            called = self.word(partial(_transformed, name, function, text, self.given.learning))
+        arguments = [self.visit(argument) for argument in node.args]
+        keywords = [ast.keyword(word.arg, self.visit(word.value)) for word in node.keywords]
+        return ast.Call(called, arguments, keywords)
+
+    def resolved(self, function: ast.expr) -> Any:
+        """Return what a name, dotted or not, stands for besides columns; None for anything else."""
+        if isinstance(function, ast.Attribute):
+            return getattr(self.resolved(function.value), function.attr, None)
+        if isinstance(function, ast.Name) and function.id not in self.bound:
+            name = self.expression.name(function)
+            return None if name in self.given.data and name not in FUNCTIONS else self.known(name)
+        return None
+
+    def known(self, name: str) -> Any:
+        """Return what a name stands for in the context or in formulaic."""
+        if name in self.given.context:
+            return self.given.context[name]
+        if name in REASONS:
+            raise FormulaError(f"{shortened(self.expression.text, 120)} calls {name!r}{REASONS[name]}.")
+        own = {"C": transforms.factor, "Q": self.given.data.__getitem__}
+        return own.get(name, _formulaic().get(name))
+
+    def function(self, node: ast.Name, name: str) -> ast.expr:
+        """Return a word for a name of the context or of formulaic; builtins keep their names."""
+        known = self.known(name)
+        return node if known is None and name not in self.given.context else self.word(known)
+
+    def word(self, value: Any) -> ast.Name:
+        """Return a made-up name for a value."""
+        word = f"_value{len(self.names)}"
+        while word in self.bound:
+            word += "_"
+        self.names[word] = value
+        return ast.Name(word, ast.Load())
+
+
+def _transformed(
+    name: str | None, function: Any, text: str, learning: Learning, values: Any, *given: Any, **named: Any
+) -> Any:
+    if name is not None and not isinstance(values, dict):
+        values = np.asarray(values)
+    return transforms.transformed(name, function, text, learning, values, given, named)

@@ -1,0 +1,202 @@
+"""The terms of a formula: Python expressions are set aside, and formulaic expands what is left.
+
+formulaic sees made-up words in place of names and expressions, so that it never reads, rewrites or runs any
+of their text. How many terms there will be is counted before they are made.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from spcastat.errors import FormulaError
+from spcastat.intake.expressions import Expression, read_expression, shortened
+from spcastat.intake.names import with_words
+
+#: Terms that a formula may make besides the columns of the data, repeated ones included.
+MOST_TERMS = 100_000
+#: Exponents of sets of terms, as in ``(a + b)**2``.
+LARGEST_EXPONENT = 100
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_NUMBER = re.compile(r"[0-9.]{1,20}")
+_WORD = re.compile(r"_[ne]([0-9]+)_")
+
+
+class Part(NamedTuple):
+    """A factor of a term: its text, and how it is evaluated (``lookup``, ``python`` or ``literal``)."""
+
+    text: str
+    method: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a formula as formulaic cuts it; `kind` is its word for it."""
+
+    text: str
+    kind: str
+    expression: Expression | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The terms of a formula and what they have learnt.
+
+    Attributes
+    ----------
+    terms : tuple of tuples of Part
+    states : dict
+        What each transform has learnt, by the text of its call.
+    encodings : dict
+        formulaic's kind and state of each factor with levels, by its text.
+    """
+
+    terms: tuple[tuple[Part, ...], ...]
+    states: Mapping[str, Any] = field(default_factory=dict)
+    encodings: Mapping[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+
+
+def pieces_of(formula: str) -> list[Piece]:
+    """Cut a formula into names, numbers, operators, brackets and Python expressions.
+
+    Raises
+    ------
+    FormulaError
+        If it cannot be read.
+    """
+    from formulaic.parser.algos.tokenize import tokenize
+
+    pieces = []
+    try:
+        for token in tokenize(with_words(formula)):
+            kind = token.kind.value if token.kind is not None else ""
+            if kind == "python":
+                expression = read_expression(token.token)
+                if isinstance(expression.tree, ast.Name):
+                    pieces.append(Piece(expression.name(expression.tree), "name"))
+                else:
+                    pieces.append(Piece(expression.text, kind, expression))
+            else:
+                pieces.append(Piece(token.token, "operator" if token.token == "." else kind))
+    except Exception as error:
+        raise unreadable(formula, str(error)) from None
+    return pieces
+
+
+def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[tuple[Part, ...]]:
+    """Return the terms of a formula in the user's order, without the intercept.
+
+    Parameters
+    ----------
+    formula : str
+        For messages.
+    pieces : list of Piece
+    columns : collection of str
+        What ``.`` stands for.
+
+    Raises
+    ------
+    FormulaError
+        If it cannot be read, has two sides or several parts, makes more terms than MOST_TERMS, or none.
+    """
+    from formulaic import Formula, SimpleFormula
+
+    words = {(name, "lookup"): f"_n{place}_" for place, name in enumerate(columns)}
+    text = []
+    for piece in pieces:
+        if piece.kind in ("name", "python"):
+            key = (piece.text, "lookup" if piece.kind == "name" else "python")
+            text.append(words.setdefault(key, f"_e{len(words)}_"))
+        elif piece.kind == "value" and not _NUMBER.fullmatch(piece.text):
+            raise unreadable(formula, f"the text {piece.text} is no term")
+        else:
+            text.append(f"%{piece.text}%" if piece.text[:1].isalpha() else piece.text)
+    plain = " ".join(text)
+    parts = {word: Part(*key) for key, word in words.items()}
+    available = [words[name, "lookup"] for name in columns]
+    context = {"__formulaic_variables_available__": available}
+
+    def told(error: Exception) -> FormulaError:
+        known = _WORD.sub(lambda match: parts[match[0]].text if match[0] in parts else match[0], str(error))
+        return unreadable(formula, known)
+
+    try:
+        _require_few(formula, plain, context, len(available))
+        parsed: Any = Formula(plain, _ordering="none", _context=context)
+    except FormulaError:
+        raise
+    except Exception as error:
+        raise told(error) from None
+    if not isinstance(parsed, SimpleFormula):
+        raise FormulaError(
+            f"formula={formula!r} has two sides or several parts; here a formula has one right-hand side "
+            "only, such as '~ a + b + log(c)'."
+        )
+    made = [
+        tuple(parts.get(factor.expr, Part(factor.expr, "literal")) for factor in term.factors)
+        for term in parsed
+    ]
+    terms = [term for term in made if set(term) != {Part("1", "literal")}]
+    if not terms:
+        raise FormulaError(f"formula={formula!r} has no term that makes a column; the intercept is not one.")
+    return terms
+
+
+def unreadable(formula: str, reason: str) -> FormulaError:
+    """Return the error for a formula that cannot be read."""
+    told = " ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split())
+    if len(told) > 300:
+        told = told[:300] + " ..."
+    return FormulaError(
+        f"formula={shortened(formula)} cannot be read: {told.rstrip('.')}. A formula looks like "
+        "'~ a + b + log(c)' or '~ . - id'."
+    )
+
+
+def _require_few(formula: str, plain: str, context: Mapping[str, Any], columns: int) -> None:
+    """Raise FormulaError if a formula would make too many terms, before any is made."""
+    from formulaic.parser import DefaultFormulaParser
+
+    tree: Any = DefaultFormulaParser().get_ast(plain, context=dict(context))
+    allowed = MOST_TERMS + columns
+    counts: dict[int, int] = {}
+    waiting = [(tree, False)]
+    while waiting:
+        node, visited = waiting.pop()
+        if not hasattr(node, "args"):
+            counts[id(node)] = 1
+        elif not visited:
+            waiting += [(node, True), *((child, False) for child in node.args)]
+        else:
+            below = [counts[id(child)] for child in node.args]
+            symbol = node.operator.symbol
+            exponent = str(node.args[1]) if symbol in ("**", "^") else "0"
+            counts[id(node)] = count = _count(symbol, below, columns, exponent)
+            if count > allowed:
+                raise FormulaError(
+                    f"formula={shortened(formula)} makes more than {allowed} terms, or has an exponent above "
+                    f"{LARGEST_EXPONENT} behind a bracket. Write out the terms that are wanted."
+                )
+
+
+def _count(symbol: str, below: list[int], columns: int, exponent: str) -> int:
+    """Return how many terms an operator makes, repeated ones included."""
+    if symbol == ".":
+        return columns
+    if len(below) < 2:
+        return sum(below)
+    left, right = below[0], below[1]
+    if symbol in ("**", "^"):
+        if not exponent.isdigit():  # told when it is expanded
+            return left
+        power = int(exponent) if len(exponent) < 10 else MOST_TERMS
+        return left**power if power <= LARGEST_EXPONENT else 10 * (MOST_TERMS + columns)
+    if symbol == ":":
+        return left * right
+    if symbol == "*":
+        return left + right + left * right
+    return left + right

@@ -1,0 +1,107 @@
+"""Results in pickles and copies: to other processes, and back.
+
+A pickle carries the data in memory, so that `refit` and `residuals` work where it is opened; `save` leaves
+them behind. Rows that come in chunks stay where they are: such a fit arrives as one from a file without
+scores does. Collections of dask travel as dask has it. Copies keep everything, chunks as the same source.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module by its name: modules themselves cannot be pickled."""
+
+    name: str
+
+
+def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the names that a formula uses such that they can be pickled, unless the user's own cannot."""
+    if context is None:
+        return None
+    return {
+        name: _Module(value.__name__) if isinstance(value, ModuleType) else value
+        for name, value in context.items()
+    }
+
+
+def unpacked_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return what `packed_names` was given."""
+    if context is None:
+        return None
+    return {
+        name: importlib.import_module(value.name) if isinstance(value, _Module) else value
+        for name, value in context.items()
+    }
+
+
+class Carried:
+    """A result that can be copied, and pickled.
+
+    Its data are in `_source`, the way to new data in that and in `_state`, what repeats the call in `_call`.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is worked out when it is asked for stays behind
+        kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _WORKED_OUT}
+        kept = {name: value for name, value in kept.items() if not name.startswith("_handed_")}
+        if _local_stream(self) is not None:
+            kept |= {"_source": None, "_call": None}
+            if "_state" in kept:
+                kept["_state"] = replace(kept["_state"], moments=kept["_state"].moments.settled())
+        return {**kept, **{name: _repacked(kept[name], packed_names) for name in _SPECS if name in kept}}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        specs = {name: _repacked(kept[name], unpacked_names) for name in _SPECS if name in kept}
+        self.__dict__.update({**kept, **specs})
+
+    def __copy__(self) -> Any:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        twin = memo[id(self)] = object.__new__(type(self))
+        for one in _shared(self):
+            memo[id(one)] = one
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return twin
+
+
+#: Parts of a result that hold a spec, and with it the names that a formula uses.
+_SPECS = ("_source", "_state")
+#: Parts that are had again when asked for.
+_WORKED_OUT = ("_distances", "_scores")
+
+
+def _repacked(part: Any, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Any:
+    """Return a part of a result with the names that its formula uses packed, or unpacked."""
+    if part is None or part.spec.context is None:
+        return part
+    return replace(part, spec=replace(part.spec, context=pack(part.spec.context)))
+
+
+def _local_stream(result: Any) -> Any:
+    """Return the stream that walks over chunks in this process, if the data of a result are one."""
+    source = result.__dict__.get("_source")
+    stream = None if source is None else source.stream
+    return stream if stream is not None and stream.local else None
+
+
+def _shared(result: Any) -> list[Any]:
+    """Return what a deep copy has in common with the original: modules, and sources of chunks."""
+    state, source, call = (result.__dict__.get(name) for name in ("_state", "_source", "_call"))
+    spec = source.spec if state is None else state.spec
+    shared: list[Any] = [value for value in (spec.context or {}).values() if isinstance(value, ModuleType)]
+    stream = _local_stream(result)
+    if stream is not None:
+        shared.append(stream)
+        shared.append(None if call is None else call.data)
+    return shared

@@ -1,0 +1,107 @@
+"""The best loadings on supports that are settled: where every l0 fit ends.
+
+A sweep or a power step creeps towards them at a rate that depends on the data; on given supports the
+problem is smooth, and quasi-Newton steps reach it to rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.kernels.descent import Function, minimise
+from spcastat.kernels.thresholds import unit
+from spcastat.operators import GRAM_ORDER, Gram, Operator
+
+#: Quasi-Newton steps, at most.
+STEPS = 500
+#: Up to so many nonzeros, so many Newton steps end the climb, with differences over such steps; curvatures
+#: below this share of the largest are rounding.
+NEWTON_ORDER, NEWTON_STEPS, STEP, FLAT = 200, 3, 1e-4, 1e-7
+#: Below this share of the largest eigenvalue of V'V columns depend on one another: they stay as they are.
+DEPENDENT = 1e-10
+
+
+def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | None:
+    """Return the loadings of largest explained variance (PEV) on the supports of `V`.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+        Unit-length columns, near a stationary point. One component becomes the leading eigenvector on its
+        support; several climb together from `V`.
+    nonneg : bool
+        Whether no loading may become negative.
+
+    Returns
+    -------
+    ndarray of shape (p, k) or None
+        Unit-length columns of the same supports that explain at least as much as those of `V`; None where
+        there are none.
+    """
+    used = np.flatnonzero(V.any(axis=1))
+    view: Operator = op.take(used)
+    if used.size <= GRAM_ORDER:
+        S = view.block(np.arange(used.size))
+        view = Gram(0.5 * (S + S.T))
+    W = V[used]
+    better = _eigenvector(view, W) if W.shape[1] == 1 else _climbed(view, W)
+    if nonneg and (better < 0).any():
+        better = _climbed(view, W)
+    supports_stay = bool(((better != 0) == (W != 0)).all())
+    if better is W or not supports_stay or (nonneg and (better < 0).any()):
+        return None
+    if explained(view, better)[0] < explained(view, W)[0]:
+        return None
+    out = np.zeros_like(V)
+    out[used] = better
+    return out
+
+
+def explained(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return tr((V'V)^-1 V'SV), the variance of the rows projected on the columns of V, and its gradient."""
+    SV = op.dot(V)
+    inner = np.linalg.solve(V.T @ V, V.T @ SV)  # (V'V)^-1 V'SV
+    return float(np.trace(inner)), 2.0 * np.linalg.solve(V.T @ V, (SV - V @ inner).T).T
+
+
+def _eigenvector(view: Operator, W: np.ndarray) -> np.ndarray:
+    v = view.leading(1)[1]
+    return v if float(v[:, 0] @ W[:, 0]) >= 0 else -v
+
+
+def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
+    values = np.linalg.eigvalsh(W.T @ W)
+    if values[0] <= DEPENDENT * values[-1]:
+        return W
+    where = np.nonzero(W)
+    total = view.total
+    point = np.zeros(W.shape)
+
+    def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
+        point[where] = x
+        lengths = np.linalg.norm(point, axis=0)
+        value, gradient = explained(view, point / lengths)  # which no column's length changes
+        return -value / total, -(gradient / lengths)[where] / total
+
+    x = minimise(negative, W[where], STEPS, flat=0.0)
+    point[where] = _newton(negative, x) if x.size <= NEWTON_ORDER else x
+    return unit(point)
+
+
+def _newton(negative: Function, x: np.ndarray) -> np.ndarray:
+    """Return a point of smaller slope than `x`, where values differ by rounding alone.
+
+    The Hessian is had from differences of the gradient. Directions that change nothing, such as the lengths
+    of the columns, are left alone.
+    """
+    slope = negative(x)[1]
+    for _ in range(NEWTON_STEPS):
+        ahead = np.array([negative(x + step)[1] - negative(x - step)[1] for step in STEP * np.eye(x.size)])
+        hessian = (ahead + ahead.T) / (4.0 * STEP)
+        new = x - np.linalg.lstsq(hessian, slope, rcond=FLAT)[0]
+        turned = negative(new)[1]
+        if not np.abs(turned).max() < np.abs(slope).max():
+            break
+        x, slope = new, turned
+    return x

@@ -1,0 +1,288 @@
+"""Whether the parts of a fit from a file belong together.
+
+What a file says is believed only where it agrees with the rest of it: sizes with one another, variances with
+the loadings, measures with the moments that they are computed from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from spcastat.errors import FileError
+from spcastat.operators import Standardisation
+from spcastat.solvers import ADVICE
+from spcastat.state.record import CENTRING, SCALING, Record
+
+#: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
+CLOSE = 1e-6
+#: Scores whose correlation matrix has smaller eigenvalues are dependent: adjusted variances are rounding.
+INDEPENDENT = 1e-6
+#: A fit has at most so many components.
+MOST_COMPONENTS = 100_000
+
+_SCREENING = ("searched", "variables", "rounds", "unexcluded")
+
+
+def require(right: Any, what: str) -> None:
+    """Raise FileError unless something is right."""
+    if not right:
+        raise FileError(f"{what}.")
+
+
+def require_record(record: Record) -> None:
+    """Check that every part of a record has its type, and a value that it can have.
+
+    Raises
+    ------
+    FileError
+    """
+    for name in ("method", "title", "paper", "criterion", "status", "advice", "call"):
+        require(isinstance(getattr(record, name), str), f"its {name} is no text")
+    for name in ("formula", "centring", "scaling", "title_of_data"):
+        require(isinstance(getattr(record, name), str | None), f"its {name} is no text")
+    for name in ("sparse", "from_rows", "weighted"):
+        require(type(getattr(record, name)) is bool, f"its {name!r} is neither true nor false")
+    for name, least in (("p", 1), ("k", 1), ("dropped", 0), ("n_iter", 0), ("n_init", 1), ("reached", 0)):
+        require(_whole(getattr(record, name), least), f"its {name} is no whole number of {least} or more")
+    require(record.k <= MOST_COMPONENTS, f"it has {record.k} components")
+    require(record.reached <= record.n_init, f"it was reached by {record.reached} of {record.n_init} starts")
+    require(record.n is None or _whole(record.n, 1), "its n is no number of rows")
+    require(record.n is not None or not record.from_rows, "it has rows, and does not say how many")
+    weight = record.effective_n
+    require(weight is None or (_real(weight) and weight > 0), "its sum of weights is no positive number")
+    require(weight is not None or not record.from_rows, "it has rows, and no sum of their weights")
+    require(_real(record.objective), "its objective is no number")
+    require(record.objective_share is None or _real(record.objective_share), "its objective is no share")
+    require(record.status in ADVICE, f"its status is {record.status!r}")
+    require(record.centring in (None, *CENTRING), f"its centring is {record.centring!r}")
+    require(record.scaling in (None, *SCALING), f"its scaling is {record.scaling!r}")
+    for what in _tables(record):
+        require(False, what)
+
+
+def _tables(record: Record) -> Iterator[str]:
+    """Yield what is wrong with the parts that are lists and mappings."""
+    options, optima, details = record.options, record.optima, record.details
+    if not _named(options) or not all(_plain(value) for value in options.values()):
+        yield "its options are no names with values"
+        return
+    card, goal = options.get("card"), options.get("variance")
+    counts = card if isinstance(card, list) else [card]
+    if card is not None and not all(_whole(one, 0) for one in counts):
+        yield "its cardinalities are no whole numbers"
+    if goal is not None and not (_real(goal) and 0 < goal <= 1):
+        yield "its share of variance to keep is none"
+    if not isinstance(optima, list) or not all(
+        isinstance(one, list) and len(one) == 2 and _real(one[0]) and _whole(one[1], 1) for one in optima
+    ):
+        yield "its optima are no values with the number of their hits"
+    if not _named(details) or not all(
+        isinstance(values, list) and len(values) == record.k and all(_plain(one) for one in values)
+        for values in details.values()
+    ):
+        yield f"its details are not {record.k} values each"
+    if not _named(record.versions) or not all(isinstance(one, str) for one in record.versions.values()):
+        yield "its versions are no texts"
+    screening = record.screening
+    if screening is not None and not (
+        _named(screening)
+        and all(_whole(one, 0) for one in screening.values())
+        and set(_SCREENING) <= set(screening)
+        and screening["searched"] <= screening["variables"] == record.p
+        and screening["unexcluded"] <= record.p
+    ):
+        yield "what it says of screening is no set of counts"
+
+
+def _whole(value: Any, least: int) -> bool:
+    return type(value) is int and least <= value < 1 << 62
+
+
+def _real(value: Any) -> bool:
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 1 << 62)
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(name, str) for name in value)
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_plain(one) for one in value)
+    return value is None or type(value) in (bool, str, float) or (type(value) is int and abs(value) < 1 << 62)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def require_loadings(V: np.ndarray, record: Record) -> None:
+    """Check that loadings are p x k finite numbers with columns of unit length, or zero.
+
+    Raises
+    ------
+    FileError
+    """
+    shape = (record.p, record.k)
+    require(V.shape == shape, f"its loadings have shape {V.shape}, not {shape}")
+    lengths = np.sqrt(np.einsum("ij,ij->j", V, V))
+    require(
+        np.all((np.abs(lengths - 1.0) <= CLOSE) | (lengths == 0.0)), "its loadings are not of unit length"
+    )
+
+
+def require_standard(standard: Standardisation | None, record: Record) -> None:
+    """Check that centre and scale are what the record says.
+
+    Raises
+    ------
+    FileError
+    """
+    said = (record.centring, record.scaling)
+    if standard is None:
+        require(said == (None, None) and not record.from_rows, "it has no means and scales")
+        return
+    require((standard.centring, standard.scaling) == said, "it contradicts itself about centre and scale")
+    require(said[0] in CENTRING and said[1] in SCALING, f"its centre and scale are {said}")
+    for name, values in (("means", standard.mean), ("scales", standard.scale)):
+        require(values.shape == (record.p,), f"its {name} have shape {values.shape}, not {(record.p,)}")
+    require(np.all(standard.scale > 0), "its scales are not positive")
+    require(said[0] != "none" or not standard.mean.any(), "it is not centred, and has means")
+    require(said[1] != "none" or np.all(standard.scale == 1.0), "it is not scaled, and has scales")
+
+
+def require_moments(
+    V: np.ndarray, held: Mapping[str, Any], measures: Mapping[str, np.ndarray], record: Record
+) -> None:
+    """Check that variances and measures are possible, and agree with one another and with the loadings.
+
+    Raises
+    ------
+    FileError
+    """
+    p, k = V.shape
+    shapes: dict[str, tuple[int, ...]] = {
+        "variances": (p,),
+        "coupling": (p, k),
+        "scores": (k, k),
+        "adjusted": (k,),
+        "explained": (p,),
+        "pca": (k,),
+    }
+    for name, shape in shapes.items():
+        found = np.shape(held[name])
+        require(found == shape, f"its {name} have shape {found}, not {shape}")
+    for name, values in measures.items():
+        require(values.shape == (k,), f"its measure {name!r} has shape {values.shape}, not {(k,)}")
+    total = held["total"]
+    require(_real(total) and total > 0, "its total variance is no positive number")
+    for what, right in (*_moments(V, held, total), *_measures(held, measures, total)):
+        require(right, what)
+    unit = held.get("unit", 1.0)  # files of the first versions know of none
+    require(_real(unit) and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5, "its unit is no power of two")
+    share = record.objective_share
+    if share is not None:
+        same = abs(share * total - record.objective) <= CLOSE * max(abs(record.objective), total)
+        require(same, "its objective is another share of the total variance")
+
+
+def _moments(V: np.ndarray, held: Mapping[str, Any], total: float) -> Iterator[tuple[str, bool]]:
+    variances, coupling, C = held["variances"], held["coupling"], held["scores"]
+    adjusted, explained, pca = held["adjusted"], held["explained"], held["pca"]
+    slack = CLOSE * total
+    yield "its variances are negative", _all(variances >= -slack)
+    yield "its variances are not those of its total", _near(variances.sum(), total, slack)
+    yield "its scores do not vary as the loadings say", _near(V.T @ coupling, C, slack)
+    yield "its covariances of scores are not symmetric", _near(C, C.T, slack)
+    # Cauchy-Schwarz: cov(x, t)^2 <= var x var t
+    bound = np.outer(variances.clip(min=0.0), np.diag(C).clip(min=0.0))
+    yield "variables and scores correlate beyond 1", _all(coupling**2 <= bound * (1 + CLOSE) + slack**2)
+    yield "its adjusted variances are negative", _all(adjusted >= -slack)
+    yield "its adjusted variances exceed those of the scores", _all(adjusted <= np.diag(C) + slack)
+    yield "what is explained exceeds the variances", _all(explained <= variances + slack)
+    yield "what is explained is negative", _all(explained >= -slack)
+    yield "its variances of PCA are negative", _all(pca >= -slack)
+    yield "its variances of PCA increase", _all(np.diff(pca) <= slack)
+    yield "its variances of PCA exceed the total", bool(pca.sum() <= total + slack)
+    expected = _adjusted(C)
+    yield (
+        "its adjusted variances are not those of its scores",
+        expected is None or _near(adjusted, expected, slack),
+    )
+
+
+def _measures(
+    held: Mapping[str, Any], measures: Mapping[str, np.ndarray], total: float
+) -> Iterator[tuple[str, bool]]:
+    adjusted, pca, traces = np.cumsum(held["adjusted"]), np.cumsum(held["pca"]), held["residual_traces"]
+    expected = {"adjusted": adjusted / total, "relative_adjusted": adjusted / pca}
+    pev = measures.get("pev")
+    if pev is not None:
+        expected["rre"] = np.sqrt((1.0 - pev).clip(min=0.0))
+        yield "it explains more than PCA can", _all(pev <= pca / total + CLOSE)
+    for name, values in measures.items():
+        if name in ("pev", "least_squares"):
+            yield f"its measure {name!r} is no share", _all((values >= -CLOSE) & (values <= 1 + CLOSE))
+            yield f"its measure {name!r} decreases", _all(np.diff(values) >= -CLOSE)
+        if name in expected and _all(np.isfinite(expected[name])):
+            # a root: where nothing is left, rounding of 1e-16 in the share is 1e-8 here
+            near = math.sqrt(CLOSE) if name == "rre" else CLOSE
+            yield f"its measure {name!r} is not that of its variances", _near(values, expected[name], near)
+    if "least_squares" in measures:
+        share = held["explained"].sum() / total
+        yield "its least-squares share is another", _near(measures["least_squares"][-1], share, CLOSE)
+    if traces is not None:
+        whole = total / held.get("unit", 1.0) ** 2  # the traces are those of the data over `unit`
+        yield "its residuals have no traces", traces.shape == (3,) and bool(traces[0] >= -CLOSE * whole)
+        if pev is not None and traces.shape == (3,):
+            yield "its residuals have another trace", _near(traces[0] / whole, 1.0 - pev[-1], CLOSE)
+            # the eigenvalues are not negative: sum of squares <= squared sum, and so on
+            second, third = traces[1] / whole**2, traces[2] / whole**3
+            first = traces[0] / whole
+            yield "its residuals have no such squares", bool(-CLOSE <= second <= first**2 + CLOSE)
+            yield "its residuals have no such cubes", bool(-CLOSE <= third <= first * second + CLOSE)
+
+
+def _adjusted(C: np.ndarray) -> np.ndarray | None:
+    """Return the adjusted variances of scores with covariance matrix C, None where it is near singular."""
+    sd = np.sqrt(np.diag(C))
+    if not np.all(sd > 0) or np.linalg.eigvalsh(C / np.outer(sd, sd))[0] < INDEPENDENT:
+        return None
+    return np.diag(np.linalg.cholesky(C)) ** 2
+
+
+def require_scores(values: np.ndarray, C: np.ndarray, record: Record) -> None:
+    """Check that scores are as many as the rows, and vary as the moments say.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+    C : ndarray of shape (k, k)
+        Their covariance matrix.
+    record : Record
+
+    Raises
+    ------
+    FileError
+    """
+    shape = (record.n, record.k)
+    require(record.from_rows, "it has scores, and no rows")
+    require(values.shape == shape, f"its scores have shape {values.shape}, not {shape}")
+    if record.weighted or record.centring != "mean" or len(values) < 2:
+        return
+    found = values - values.mean(axis=0)
+    covariance = found.T @ found / (len(values) - 1)
+    # single precision has 7 digits
+    near = 1e-4 * max(float(np.diag(C).max()), 0.0)
+    require(_near(covariance, C, near), "its scores do not vary as its variances say")
+
+
+def _near(found: Any, expected: Any, slack: float) -> bool:
+    return bool(np.all(np.abs(found - expected) <= slack))
+
+
+def _all(right: Any) -> bool:
+    return bool(np.all(right))

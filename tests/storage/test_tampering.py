@@ -1,0 +1,55 @@
+"""Files that somebody has tampered with end in a right fit or an own error; benchmarks.tamper tries more."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+_PLACE = Path(__file__).resolve().parents[2] / "benchmarks" / "tampering.py"
+_SPEC = importlib.util.spec_from_file_location("tampering", _PLACE)
+tampering = importlib.util.module_from_spec(_SPEC)
+sys.modules["tampering"] = tampering
+_SPEC.loader.exec_module(tampering)
+
+
+@pytest.fixture(scope="module")
+def saved():
+    return tampering.saved_fits()
+
+
+def outcomes(saved, path, files) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for which, whole in files:
+        path.write_bytes(whole)
+        found, why = tampering.verdict(path, saved[which])
+        assert found in ("right", "refused"), f"{saved[which].name}: {found}: {why}"
+        counts[found] += 1
+    return counts
+
+
+def test_files_as_they_were_saved_are_right(saved, tmp_path):
+    files = [(which, one.whole) for which, one in enumerate(saved)]
+    assert outcomes(saved, tmp_path / "fit", files) == {"right": len(saved)}
+
+
+@pytest.mark.parametrize("way", ["flipped", "tampered"])
+def test_a_sample(saved, tmp_path, way):
+    rng = np.random.default_rng(20)
+    files = [(i % len(saved), getattr(tampering, way)(saved[i % len(saved)], rng)) for i in range(200)]
+    counts = outcomes(saved, tmp_path / "fit", files)
+    assert min(counts["right"], counts["refused"]) > 5  # both happen: the sample tries something
+
+
+def test_files_that_are_cut_off(saved, tmp_path):
+    rng = np.random.default_rng(21)
+    files = [
+        (which, one.whole[: int(end)])
+        for which, one in enumerate(saved)
+        for end in [0, 1, 2, 21, 22, len(one.whole) - 1, *rng.integers(0, len(one.whole), 30)]
+    ]
+    assert outcomes(saved, tmp_path / "fit", files) == {"refused": len(files)}

@@ -1,0 +1,365 @@
+"""Formulas that want to run code: by the checker, on the command line, and in a saved fit."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import spcastat as sp
+from spcastat import cli
+from spcastat.errors import FileError, FormulaError, SpcaError
+from spcastat.intake import evaluation, read_data, replay
+from spcastat.intake.expressions import ExpressionError, read_expression
+from spcastat.intake.safe import problem_of, require_safe, safe_context
+
+CALL = "__import__('os').system('touch HERE')"
+OPEN = "open('HERE', 'w')"
+
+#: Each would make a file, look into an object, or take for ever, if it were evaluated as Python.
+ATTACKS = [
+    # quotes against backticks
+    f"(np.log(a) #'`\n+ (0 if {CALL} else 0)#`'\n)",
+    f"I(a #'`\n+ (0 if {CALL} else 0)#`'\n)",
+    f"log(a, '`') + {CALL} + log('`')",
+    f"C(a, '`') + {OPEN} + C(a, '`')",
+    f"I('`' + {OPEN} + '`')",
+    f"I(\"`\" + {OPEN} + \"`\")",
+    f"I(`' + {OPEN} + '`)",
+    f"`a' + {OPEN} + 'a`",
+    f"I(a + `' ` + {OPEN} + ` '`)",
+    f"I('\\'`' + {OPEN} + '`')",
+    f"I('''`''' + {OPEN} + '''`''')",
+    f"I(r'\\`' + {OPEN} + '`')",
+    f"I(f'`' + {OPEN} + '`')",
+    # comments, line breaks and what cannot be seen
+    f"I(a) # {OPEN}",
+    f"I(a\n+ {OPEN})",
+    f"I(a #\n+ {OPEN})",
+    f"I(a\r+ {OPEN})",
+    f"I(a\f+ {OPEN})",
+    f"I(a\x00+ {OPEN})",
+    f"I(a\u2028+ {OPEN})",
+    f"# -*- coding: utf-7 -*-\nI({OPEN})",
+    f"I(a\\\n+ {OPEN})",
+    # calls
+    CALL,
+    OPEN,
+    f"I({CALL})",
+    f"eval(\"{CALL}\")",
+    f"exec(\"{CALL}\")",
+    "compile('1', 'x', 'eval')",
+    "`__import__`('os')",
+    "getattr(a, 'tofile')('HERE')",
+    "breakpoint()",
+    "np.load('HERE')",
+    "np.save('HERE', a)",
+    "np.savetxt('HERE', a)",
+    "np.memmap('HERE', mode='w+', shape=(9,))",
+    "np.fromfile('HERE')",
+    "np.vectorize(open)('HERE')",
+    "np.frompyfunc(open, 1, 1)('HERE')",
+    "np.lib.npyio.DataSource('.').open('HERE')",
+    "np.ctypeslib.load_library('HERE', '.')",
+    "np.testing.runstring('open()', {})",
+    "np.log(a, b)",  # would write into b
+    "np.log(a, out=b)",
+    "np.log(a, where=print)",
+    "hashed(a, 9, hash_func=open)",
+    "Q('a')",
+    "np.clip(a, 0, 1, b)",
+    # attributes and subscripts
+    "a.tofile('HERE')",
+    "a.values.tofile('HERE')",
+    "I(a.__class__)",
+    "I(().__class__.__bases__[0].__subclasses__())",
+    "I(np.__builtins__['open'])",
+    "np.log.__class__(a)",
+    "contr.sum.__init__.__globals__",
+    "contr.custom([[1]])",
+    "contr.__dict__",
+    "I(a[0])",
+    "I([open][0]('HERE'))",
+    # syntax
+    f"I((y := {OPEN}))",
+    f"(lambda: {OPEN})()",
+    f"I((lambda x={OPEN}: x))",
+    f"I([{OPEN} for x in a])",
+    f"I({{{OPEN} for x in a}})",
+    f"I({{1: {OPEN}}})",
+    f"I(list(x for x in {OPEN}))",
+    f"I(a if {OPEN} else a)",
+    f"I(a and {OPEN})",
+    f"I(1 < {OPEN} < 2)",
+    f"I(f'{{{OPEN}}}')",
+    f"log(*{OPEN})",
+    f"log(**{OPEN})",
+    f"log(a, *[{OPEN}])",
+    f"log(a)({OPEN})",
+    f"poly(a, degree={OPEN})",
+    f"bs(a, knots=[{OPEN}])",
+    f"C(a, levels=[{OPEN}])",
+    f"C(a, contr.treatment({OPEN}))",
+    f"I(a @ {OPEN})",
+    f"I(await_({OPEN}))",
+    "I(lambda: 0)",
+    "I(...)",
+    "I(b'a')",
+    "I(1j)",
+    # names
+    "__builtins__",
+    "I(__builtins__)",
+    "I(__import__)",
+    "I(__FORMULAIC_CONTEXT__)",
+    "__FORMULAIC_STATE__",
+    "I(np)",
+    "I(print)",
+    "I(_name0_)",
+    "I(ｏｐｅｎ('HERE'))",
+    # what takes for ever, or all memory
+    "I(9**9**9**9)",
+    "I(((9**99)**99)**99)",
+    "I(a**-9**9**9)",
+    "I([0]*10**9)",
+    "I('a'*10**10)",
+    "I(1 << 10**10)",
+    "I(" + "9" * 400 + ")",
+    "I(1e999 * a)",
+    "I(" + "[" * 150 + "]" * 150 + ")",
+    "I(" + "-" * 3000 + "a)",
+    "bs(a, df=100000000)",
+    "bs(a, degree=100000000)",
+    "poly(a, 1000000000)",
+    "poly(a, 10**9)",
+    "cr(a, df=10**9)",
+    "bs(a, knots=[" + "1," * 5000 + "])",
+    "exp10(a)",
+    "lag(a, 10**9)",
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_run(monkeypatch) -> None:
+    """Where formulas are compiled, or read by formulaic as Python, is out of reach."""
+
+    def reached(*args: Any) -> None:
+        raise AssertionError("an expression was run")
+
+    monkeypatch.setattr(evaluation, "_run", reached)
+    monkeypatch.setattr("formulaic.materializers.base.stateful_eval", reached)
+    monkeypatch.setattr("formulaic.parser.algos.sanitize_tokens.sanitize_python_code", reached)
+
+
+@pytest.fixture
+def here(tmp_path) -> Path:
+    return tmp_path / "canary"
+
+
+def data() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.gamma(5, 1, (30, 2)), columns=["a", "b"])
+
+
+def test_there_are_enough_attacks():
+    assert len(set(ATTACKS)) >= 60
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_checker_and_the_fit_refuse_it(attack, here):
+    attack = attack.replace("HERE", str(here))
+    for formula in (f"~ a + {attack}", f"~ {attack}", f"~ a + {{{attack}}}", f"~ a:I({attack})"):
+        frame = data()
+        with pytest.raises(FormulaError):
+            read_data(frame, formula=formula, context=safe_context())
+        pd.testing.assert_frame_equal(frame, data())
+    assert not here.exists()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_command_line_refuses_it(attack, here, tmp_path, capsys):
+    table = tmp_path / "data.csv"
+    data().to_csv(table, index=False)
+    formula = "~ a + " + attack.replace("HERE", str(here))
+    assert cli.main(["fit", str(table), "--k", "1", "--card", "1", "--formula", formula]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(("spcastat: error: formula=", "spcastat: error: The formula uses"))
+    assert err.count("\n") == 1
+    assert not here.exists()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("saved") / "fit.spca"
+    sp.spca(data(), k=1, card=1, formula="~ a + np.log(b)").save(path)
+    return path
+
+
+def tamper(path: Path, to: Path, change: Callable[[dict], None]) -> Path:
+    """Copy a saved fit with a changed formula and the digest that belongs to it."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    change(manifest["content"]["spec"])
+    text = json.dumps(manifest).encode()
+    members |= {"manifest.json": text, "digest": sha256(text).hexdigest().encode()}
+    with zipfile.ZipFile(to, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return to
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_saved_fit_does_not_run_it(attack, here, saved, tmp_path):
+    attack = attack.replace("HERE", str(here))
+    for number, (text, method) in enumerate(
+        [(attack, "python"), (f"I({attack})", "python"), (attack, "lookup"), (attack, "literal")]
+    ):
+
+        def change(spec, part=(text, method)):
+            spec["model"]["terms"][1] = [list(part)]
+
+        path = tamper(saved, tmp_path / f"{number}.spca", change)
+        with pytest.raises(SpcaError):
+            sp.load(path).transform(data())
+    assert not here.exists()
+
+
+def test_the_same_fit_untouched_is_used(saved, tmp_path):
+    path = tamper(saved, tmp_path / "same.spca", lambda spec: None)
+    expected = sp.load(saved).transform(data())
+    pd.testing.assert_frame_equal(sp.load(path).transform(data()), expected)
+
+
+@pytest.mark.parametrize("name", ["__import__", "open", "np", "log", "C"])
+def test_columns_named_as_functions_open_nothing(name, here, saved, tmp_path):
+    def change(spec):
+        spec["model"]["inputs"].append([name, None])
+        spec["model"]["terms"][1] = [[f"{name}('{here}', 'w')", "python"]]
+
+    with pytest.raises(SpcaError):
+        sp.load(tamper(saved, tmp_path / "x.spca", change)).transform(data().assign(**{name: 1.0}))
+    assert not here.exists()
+
+
+# --- the rest of a saved formula ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stateful(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("stateful") / "fit.spca"
+    formula = "~ poly(a, 2) + bs(b, df=4) + cr(a, df=3) + scale(b) + C(g) + 2:a"
+    frame = data().assign(g=[*"xyz"] * 10)
+    sp.spca(frame, k=1, card=1, formula=formula, categorical="dummy").save(path)
+    return path
+
+
+def state_of(spec: dict, text: str) -> list:
+    return next(pair for pair in spec["model"]["transforms"]["map"] if pair[0] == text)
+
+
+#: What is done to a saved formula, and what is said.
+CHANGES: list[tuple[Callable[[dict], Any], str]] = [
+    (lambda s: state_of(s, "poly(a, 2)").__setitem__(1, {"map": []}), "does not hold what"),
+    (lambda s: state_of(s, "poly(a, 2)").__setitem__(1, 3), "something else"),
+    (lambda s: state_of(s, "scale(b)")[1]["map"].append(["__class__", 1]), "something else"),
+    (lambda s: state_of(s, "scale(b)")[1]["map"][0].__setitem__(1, "text"), "something else"),
+    (lambda s: state_of(s, "scale(b)")[1]["map"][0].__setitem__(1, {"float": "nan"}), "something else"),
+    (lambda s: state_of(s, "bs(b, df=4)")[1]["map"][2].__setitem__(1, [0.5] * 10_000), "something else"),
+    (lambda s: state_of(s, "bs(b, df=4)").__setitem__(0, "bs(b, df=5)"), "what 'bs"),
+    (lambda s: s["model"]["transforms"]["map"].append(["open('x')", {"map": []}]), "no call in its formula"),
+    (lambda s: s["model"]["transforms"]["map"].pop(), "does not hold what"),
+    (lambda s: s["model"]["encodings"].clear(), "the levels of 'C"),
+    (lambda s: s["model"]["encodings"].append(["open('x')", "categorical", {}]), "no factor"),
+    (lambda s: s["model"]["encodings"][-1].__setitem__(1, "constant"), "no factor"),
+    (lambda s: s["model"]["context"].append(["n", {"map": []}]), "number, text or list"),
+    (lambda s: s["model"]["context"].append(["n", [0] * 10_000]), "number, text or list"),
+    (lambda s: s["model"]["terms"].extend([[["a", "lookup"]]] * 200_000), "more than 100000 terms"),
+    (lambda s: s["model"]["terms"].append([["a", "lookup"]] * 200), "more than 100 factors"),
+    (lambda s: s["model"]["terms"].append([["a", "python"], ["a", "lookup"]]), "in two ways"),
+    (lambda s: s["model"]["terms"].append([["1", "eval"]]), "the method 'eval'"),
+    (lambda s: s["model"]["terms"].append([["[" * 90, "literal"]]), "the value"),
+    (lambda s: s["model"]["terms"].append([[7, "lookup"]]), "in place of text"),
+    (lambda s: s.__setitem__("kind", "code"), "kind that is not known"),
+    (lambda s: s["model"]["inputs"][0].__setitem__(1, [{"map": []}]), "no text, numbers or dates"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+def test_the_state_of_a_saved_formula_is_what_such_a_state_is_made_of(number, stateful, tmp_path):
+    change, words = CHANGES[number]
+    path = tamper(stateful, tmp_path / "x.spca", change)
+    with pytest.raises(FileError, match=words):
+        sp.load(path)
+
+
+def test_a_state_under_the_name_that_earlier_files_gave_it(tmp_path):
+    """Names in backticks stood there as words: ``scale(my_x)``."""
+    frame = data().rename(columns={"b": "my x"})
+    fit = sp.spca(frame, k=1, card=1, formula="~ a + scale(`my x`)")
+    fit.save(tmp_path / "new.spca")
+
+    def change(spec):
+        state_of(spec, "scale(`my x`)")[0] = "scale(my_x)"
+
+    path = tamper(tmp_path / "new.spca", tmp_path / "old.spca", change)
+    pd.testing.assert_frame_equal(sp.load(path).transform(frame), fit.transform(frame))
+
+
+# --- text of quotes, backticks, comments, line breaks and brackets --------------------------------
+
+PIECES = ["`", "'", '"', "#", "\n", "(", ")", "[", "]", "{", "}", "\\", "a", "b", " + ", ":", "~", ",", "%",
+          "canary()", "I(", "np.log(", "poly(a,", "=", "f'", "'''", "lambda:", "*", "."]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fired() -> Iterator[list[int]]:
+    """What happens to a function that Python would find from anywhere."""
+    calls: list[int] = []
+    builtins.canary = lambda *args: calls.append(1) or 0.0  # type: ignore[attr-defined]
+    yield calls
+    del builtins.canary  # type: ignore[attr-defined]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@example("(np.log(a) #'`\n+ (0 if canary() else 0)#`'\n)")
+@example("I('`' + canary() + '`')")
+@settings(max_examples=200, deadline=None)
+def test_no_text_reaches_evaluation_unchecked(fired, text):
+    frame = data()
+    for formula in (f"~ {text}", f"~ a + I({text})"):
+        try:
+            design = read_data(frame, formula=formula, context=safe_context())
+            replay(design.spec, frame)
+        except SpcaError:
+            continue
+        require_safe(formula, {"a", "b"})
+    assert not fired
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@settings(max_examples=200, deadline=None)
+def test_what_is_checked_is_what_is_evaluated(text):
+    """The text that a file keeps is read as the very tree that it was written from."""
+    try:
+        expression = read_expression(text)
+    except ExpressionError:
+        return
+    again = read_expression(expression.text)
+    assert again.text == expression.text
+    if not expression.quoted:
+        assert ast.dump(again.tree) == ast.dump(expression.tree)
+    assert [*again.quoted.values()] == [*expression.quoted.values()]
+    if expression.odd is None:
+        assert problem_of(again, {"a", "b"}) == problem_of(expression, {"a", "b"})

@@ -1,0 +1,121 @@
+"""What threads share is left alone: filters of warnings, settings, locale, random state."""
+
+from __future__ import annotations
+
+import ast
+import locale
+import random
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat import cli
+
+matplotlib.use("Agg")
+
+
+def shared() -> dict[str, Any]:
+    """What all threads of a process share."""
+    return {
+        "filters": list(warnings.filters),
+        "showwarning": warnings.showwarning,
+        "errors": np.geterr(),
+        "plots": dict(matplotlib.rcParams),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "numpy": [str(part) for part in np.random.get_state()],  # noqa: NPY002
+        "random": random.getstate(),
+        "printing": np.get_printoptions(),
+        "pandas": pd.get_option("display.width"),
+    }
+
+
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.gamma(5, 1, (60, 4)), columns=["a b", "a-b", "c", "d"])
+    return data.assign(g=[*"xyz"] * 20)
+
+
+#: Both names in backticks look alike once their signs are gone.
+FORMULA = "~ log(`a b` + `a-b`) + poly(c, 2) + bs(d, df=4) + C(g) + g:c + scale(c) + I(c.clip(0, 5) - `a b`)"
+
+
+def work(number: int) -> float:
+    """Fit, transform, refuse, save nothing, plot: whatever a thread may do."""
+    import matplotlib.figure
+
+    df = frame()
+    fit = sp.spca(df, k=2, card=3, formula=FORMULA, categorical="dummy", rng=number)
+    fit.transform(df.iloc[:7])
+    str(fit), fit.diagnostics(df)
+    for bad in (df.assign(g="unseen"), df.assign(d=1e9), df.assign(c=np.nan)):
+        with pytest.raises(sp.errors.SpcaError):
+            fit.transform(bad)
+    with pytest.raises(sp.errors.FormulaError):
+        sp.spca(df, k=1, card=1, formula="~ C(g, levels=['x', 'y'])", categorical="dummy")
+    figure = matplotlib.figure.Figure()
+    fit.plot_loadings(ax=figure.add_subplot(2, 2, 1))
+    fit.biplot(ax=figure.add_subplot(2, 2, 2))
+    fit.screeplot(ax=figure.add_subplot(2, 2, 3))
+    sp.spca(df[["c", "d"]].to_numpy(), k=1, method="pca")
+    return float(fit.loadings.to_numpy().sum())
+
+
+def test_eight_threads_leave_everything_as_it_was(tmp_path):
+    work(0)  # imports may set things up once
+    before = shared()
+    seen: list[bool] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.001):
+            seen.append(list(warnings.filters) == before["filters"])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with ThreadPoolExecutor(8) as pool:
+        sums = list(pool.map(work, [0] * 16))
+    done.set()
+    watcher.join()
+    after = shared()
+    assert {name for name in before if before[name] != after[name]} == set()
+    assert seen
+    assert all(seen)  # nor for a moment
+    assert len(set(sums)) == 1
+
+
+def test_the_command_in_threads(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    frame()[["c", "d"]].to_csv(path, index=False)
+    argv = ["fit", str(path), "--k", "1", "--card", "2", "--formula", "~ log(c) + poly(d, 2)"]
+    assert cli.main(argv) == 0
+    before = shared()
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(cli.main, [argv] * 16)) == {0}
+    after = shared()
+    assert {name for name in before if before[name] != after[name]} == set()
+
+
+#: Calls that change what all threads share.
+CHANGING = {
+    "catch_warnings", "simplefilter", "filterwarnings", "resetwarnings", "seterr", "seterrcall", "setlocale",
+    "set_printoptions", "printoptions", "set_option", "option_context", "rc_context", "rcdefaults", "seed",
+    "set_state", "chdir", "umask", "setrecursionlimit",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted(Path(sp.__file__).parent.rglob("*.py")), ids=lambda path: path.stem)
+def test_no_module_calls_what_changes_them(path):
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    }
+    assert not called & CHANGING
