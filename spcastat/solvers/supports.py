@@ -19,6 +19,8 @@ STEPS = 500
 NEWTON_ORDER, NEWTON_STEPS, STEP, FLAT = 200, 3, 1e-4, 1e-7
 #: Below this share of the largest eigenvalue of V'V columns depend on one another: they stay as they are.
 DEPENDENT = 1e-10
+#: Values closer than this share tell nothing: near the best loadings they are flat, and the slope decides.
+ROUNDING = 1e-13
 
 
 def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | None:
@@ -36,7 +38,7 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
     Returns
     -------
     ndarray of shape (p, k) or None
-        Unit-length columns of the same supports that explain at least as much as those of `V`; None where
+        Unit-length columns of the same supports that explain as much as those of `V` or more, but for rounding; None where
         there are none.
     """
     used = np.flatnonzero(V.any(axis=1))
@@ -51,7 +53,7 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
     supports_stay = bool(((better != 0) == (W != 0)).all())
     if better is W or not supports_stay or (nonneg and (better < 0).any()):
         return None
-    if explained(view, better)[0] < explained(view, W)[0]:
+    if explained(view, better)[0] < explained(view, W)[0] * (1.0 - ROUNDING):
         return None
     out = np.zeros_like(V)
     out[used] = better
