@@ -23,7 +23,10 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 def names(text: str) -> list[str]:
     """Read ``a,b,"c, d"`` as three names."""
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    try:
+        return [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    except csv.Error:
+        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes names on one line: a,b") from None
 
 
 def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> None:

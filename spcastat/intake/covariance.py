@@ -19,6 +19,8 @@ from spcastat.kernels.sparsity import is_sparse
 TOLERANCE = 1e-8
 #: The same for matrices computed in single precision.
 TOLERANCE_SINGLE = 1e-5
+#: Matrices whose largest entry lies below it have lost digits: floats of full precision end at 2e-308.
+SMALLEST = 1e-305
 #: Up to this many variables the eigenvalues decide; above it a Cholesky factorisation does.
 EIGEN_LIMIT = 3000
 
@@ -58,6 +60,12 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
     matrix = _symmetric(raw, columns, tolerance)
     if not matrix.any():
         raise CovarianceError("All entries of the matrix are zero; there is no variance to explain.")
+    if np.abs(matrix).max() < SMALLEST:
+        raise CovarianceError(
+            f"The largest entry of the matrix is {np.abs(matrix).max():.3g}, of which floating-point numbers "
+            "hold "
+            "only some digits. Change the units of the variables: multiply the matrix by a constant."
+        )
     _require_semidefinite(matrix, columns, tolerance)
     matrix.flags.writeable = False
     rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
