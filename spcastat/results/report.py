@@ -109,9 +109,10 @@ def write_report(
 
 def report_page(fit: SpcaResult, title: str | None = None, call: str | None = None) -> str:
     """Return the page as text."""
-    title = name_text(text("title", title)) if title else None
+    title = None if title is None else text("title", title)
     call = None if call is None else text("call", call)
-    heading = title or f"{'Sparse PCA' if fit._record.sparse else 'PCA'} by {fit.method}"
+    kind = "Sparse PCA" if fit._record.sparse else "PCA"
+    heading = name_text(title) if title else f"{kind} by {fit.method}"
     versions = fit._record.versions
     return PAGE.format(
         title=escape(heading),
