@@ -28,6 +28,7 @@ def shares() -> dict[str, float]:
     return {name: fit.measure("pev") for name, fit in fits.items() if fit.card.tolist() == CARD}
 
 
+@pytest.mark.slow
 def test_what_one_start_gives(shares):
     figures = r"# (0\.\d+), where one start of single methods gives (.*) to (.*)"
     joint, low, high = re.findall(figures, README)[0]
@@ -36,6 +37,12 @@ def test_what_one_start_gives(shares):
     found = sp.spca_cov(sp.datasets.load_pitprops(), 6, CARD, search="joint").measure("pev")
     assert joint == f"{found:.3f}"
     assert found > max(shares.values())
+
+
+def test_the_ends_of_that_range():
+    R = sp.datasets.load_pitprops()
+    ends = [sp.spca_cov(R, 6, CARD, method=name).measure("pev") for name in ("scotlass", "nspca")]
+    assert "gives {:.2f} to {:.2f}".format(*ends) in README
 
 
 def test_the_share_that_is_kept_is_no_optimum():
@@ -47,5 +54,3 @@ def test_the_share_that_is_kept_is_no_optimum():
     fewer = sp.spca_cov(R, 6, variance=0.9, search="joint", patience=1)
     assert fewer.measure("relative_adjusted") >= 0.9
     assert fewer.card.sum() < kept.card.sum()
-
-

@@ -134,6 +134,7 @@ def _plain_rows() -> np.ndarray:
 
 _STRUCTURED = np.dtype([("a", float), ("b", float)])
 
+
 def _surrogate() -> pd.DataFrame:
     return frame().set_axis(pd.Index(["a\ud800", "b", "c", "d"], dtype=object), axis=1)
 
@@ -250,7 +251,11 @@ ARRAYS = [
     Value("complex array", lambda: numbers() + 1j),
     Value("masked array", masked),
     Value("rows", lambda: numbers(), _plain_rows),
-    Value("float16 rows", lambda: numbers().astype(np.float16), lambda: numbers().astype(np.float16).astype(float)),
+    Value(
+        "float16 rows",
+        lambda: numbers().astype(np.float16),
+        lambda: numbers().astype(np.float16).astype(float),
+    ),
     Value("longdouble rows", lambda: numbers().astype(np.longdouble), _plain_rows),
     Value("big-endian rows", lambda: numbers().astype(">f8"), _plain_rows),
     Value("non-contiguous rows", lambda: np.repeat(numbers(), 2, axis=0)[::2], _plain_rows),
@@ -281,7 +286,10 @@ FRAMES = [
     Value("tuples as labels", lambda: frame(columns=[("a", 1), ("a", 2), ("b", 1), ("b", 2)])),
     Value("mixed labels", _mixed),
     Value("surrogate label", _surrogate),
-    Value("MultiIndex columns", lambda: frame().set_axis(pd.MultiIndex.from_product([["a", "b"], [1, 2]]), axis=1)),
+    Value(
+        "MultiIndex columns",
+        lambda: frame().set_axis(pd.MultiIndex.from_product([["a", "b"], [1, 2]]), axis=1),
+    ),
     Value("MultiIndex rows", lambda: frame().set_axis(pd.MultiIndex.from_product([["a", "b"], range(6)]))),
     Value("empty frame", pd.DataFrame),
     Value("one row", lambda: frame(1)),
@@ -298,7 +306,9 @@ FRAMES = [
     Value("nullable with NA", lambda: frame().astype("Float64").mask(lambda x: x > 2)),
     Value("nullable", lambda: frame().astype("Float64"), frame),
     Value("sparse frame", lambda: frame().astype(pd.SparseDtype(float, 0.0)), frame),
-    Value("mixed fill", lambda: frame().assign(b=pd.arrays.SparseArray(numbers()[:, 1], fill_value=1.0)), frame),
+    Value(
+        "mixed fill", lambda: frame().assign(b=pd.arrays.SparseArray(numbers()[:, 1], fill_value=1.0)), frame
+    ),
     Value("Series", lambda: pd.Series(np.arange(4.0), index=list("abcd"))),
     Value("Series with another index", lambda: pd.Series(np.arange(4.0), index=list("wxyz"))),
     Value("Series of rows", lambda: pd.Series(np.arange(12.0))),

@@ -68,7 +68,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         raise OptionError(
             f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
         )
-    if method == "spco" and isinstance(method, str):
+    if isinstance(method, str) and method == "spco":
         raise MethodError(
             "method='spco' was given, and sparse principal coordinates have a function of their own: use "
             "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."

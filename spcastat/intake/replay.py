@@ -183,7 +183,7 @@ def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
     """Return the positions of the wanted labels in `columns`."""
     wanted = list(wanted)
     asked = set(wanted)
-    needed = pd.Index([label for label in columns if label in asked], tupleize_cols=False)
+    needed = pd.Index([label for label in columns if label in asked], dtype=object, tupleize_cols=False)
     twice = needed[needed.duplicated()].unique()
     if len(twice):
         raise DuplicateNamesError(

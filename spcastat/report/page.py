@@ -141,9 +141,10 @@ def report_page(
 ) -> str:
     """Return the page as text."""
     record = state.record
-    title = name_text(text("title", title)) if title else None
+    title = None if title is None else text("title", title)
     call = None if call is None else text("call", call)
-    heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"
+    kind = "Sparse PCA" if record.sparse else "PCA"
+    heading = name_text(title) if title else f"{kind} by {record.method}"
     return PAGE.format(
         title=escape(heading),
         style=STYLE,

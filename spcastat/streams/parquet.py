@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import listed
-from spcastat.errors import FileError, OptionError
+from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.intake.frames import require_unique
 from spcastat.streams.naming import named
 from spcastat.streams.sources import rows_at_once, same_file
@@ -101,7 +101,7 @@ class _Layout:
 
     def __init__(self, schema: Any):
         self.names = list(schema.names)
-        stored = (schema.pandas_metadata or {}).get("index_columns", [])
+        stored = _stored_labels(schema)
         self.labels = [one for one in stored if isinstance(one, str) and one in self.names]
         ranges = [one for one in stored if isinstance(one, dict) and one.get("kind") == "range"]
         self.range = ranges[0] if len(ranges) == 1 and not self.labels else None
@@ -149,6 +149,22 @@ class _Layout:
         return pd.RangeIndex(batch.num_rows)
 
 
+def _stored_labels(schema: Any) -> list[Any]:
+    """Return what pandas wrote about the labels of the rows; raise FileError where that is damaged."""
+    try:
+        stored = (schema.pandas_metadata or {}).get("index_columns", [])
+        for one in stored:
+            if isinstance(one, dict) and one.get("kind") == "range":
+                int(one["start"]), 1 // int(one["step"])
+        return list(stored)
+    except Exception as error:  # the block is text of any kind
+        raise FileError(
+            "The block that pandas writes into a Parquet file about its labels is damaged. Write the file "
+            "again, "
+            "or without that block: table.replace_schema_metadata(None)."
+        ) from error
+
+
 @contextmanager
 def _reading(name: Callable[[], str], file: Path) -> Iterator[None]:
     """Tell errors of pyarrow and of the system with the name of what was being read."""
@@ -157,8 +173,11 @@ def _reading(name: Callable[[], str], file: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise FileError(f"{name()} cannot be read: there is no file {str(file)!r}.") from error
-    except (OSError, pyarrow.ArrowException) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
+    except SpcaError:
+        raise
+    except (OSError, UnicodeError, pyarrow.ArrowException) as error:
+        reason = "".join(c if c.isprintable() else " " for c in str(error))
+        reason = " ".join(reason.split()).rstrip(".")
         raise FileError(
             f"{name()} cannot be read: {reason}. Is {str(file)!r} a whole Parquet file?"
         ) from error

@@ -1,0 +1,1 @@
+"""Thousands of hostile calls, each judged: right, refused, wrong, foreign or hang."""
