@@ -21,8 +21,6 @@ from spcastat.kernels.sparsity import is_sparse
 TOLERANCE = 1e-8
 #: The same for matrices computed in single precision.
 TOLERANCE_SINGLE = 1e-5
-#: Matrices whose largest entry lies below it have lost digits: floats of full precision end at 2e-308.
-SMALLEST = 1e-305
 #: Up to this many variables the eigenvalues decide; above it a Cholesky factorisation does.
 EIGEN_LIMIT = 3000
 

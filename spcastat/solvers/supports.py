@@ -38,8 +38,8 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
     Returns
     -------
     ndarray of shape (p, k) or None
-        Unit-length columns of the same supports that explain as much as those of `V` or more, but for rounding; None where
-        there are none.
+        Unit-length columns of the same supports that explain as much as those of `V` or more, but for
+        rounding; None where there are none.
     """
     used = np.flatnonzero(V.any(axis=1))
     view: Operator = op.take(used)
