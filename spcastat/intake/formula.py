@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, plural, shown
+from spcastat.config import listed, one_line, plural, shown
 from spcastat.errors import FormulaError, SpcaError
 from spcastat.intake.checks import raise_missing, require_finite
 from spcastat.intake.columntypes import kind_of, refuse
@@ -136,16 +136,10 @@ def _tokens(worded: str, formula: str) -> list[tuple[str, Names]]:
     return found
 
 
-def _printable(reason: str) -> str:
-    """Return a message of a parser, which may hold all of the formula, with no more than 300 characters."""
-    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in reason)
-    return plain if len(plain) <= 300 else plain[:300] + " ..."
-
-
 def _unreadable(formula: str, error: Exception) -> FormulaError:
     reason = " ".join(_ANSI.sub("", str(error)).replace("⧛", ">>").replace("⧚", "<<").split())
     return FormulaError(
-        f"formula={shown(formula)} cannot be read: {_printable(reason)} A formula looks like '~ a + b + "
+        f"formula={shown(formula)} cannot be read: {one_line(reason, 300)} A formula looks like '~ a + b + "
         "log(c)' or '~ . - id'."
     )
 
