@@ -189,7 +189,9 @@ class Described(Plotted):
                 f"The data have a column called {shown(taken[0])} already; rename it, or take "
                 "transform(data)."
             )
-        return pd.concat([frame, pd.DataFrame(scores, index=frame.index, columns=names)], axis=1)
+        for name, column in zip(names, scores.T, strict=True):  # labels of any kind stay what they are
+            frame[name] = column
+        return frame
 
 
 def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:

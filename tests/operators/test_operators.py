@@ -219,7 +219,7 @@ def test_data_are_not_changed(monkeypatch):
 @pytest.mark.parametrize("n", [10, 1001, 20000])
 def test_constant_columns_are_seen(kind, value, n):
     X = np.column_stack([np.arange(n) % 7, np.full(n, value)])
-    with pytest.raises(ConstantColumnError, match="1 of 2 columns do not vary: 'b'"):
+    with pytest.raises(ConstantColumnError, match="1 of 2 columns does not vary: 'b'"):
         standardise(kind(X), None, True, True, ["a", "b"])
 
 
