@@ -78,8 +78,10 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
     values = np.linalg.eigvalsh(W.T @ W)
     if values[0] <= DEPENDENT * values[-1]:
         return W
-    where = np.nonzero(W)
     total = view.total
+    if explained(view, W)[0] >= total * (1.0 - ROUNDING):
+        return W  # nothing is left of these variables: all loadings near by explain them, too
+    where = np.nonzero(W)
     point = np.zeros(W.shape)
 
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:

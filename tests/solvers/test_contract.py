@@ -25,7 +25,6 @@ from spcastat.registry import SOLVERS
 
 #: (method, clause) -> why the clause cannot hold for the method as it is defined.
 DECLARED: dict[tuple[str, str], str] = {
-    ("alspca", "cardinality"): "its penalty is common to all components: only the total is asked for",
     ("nspca", "PCA"): "loadings are nonnegative",
     ("rotate", "PCA"): "the components are rotated",
     ("pca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
