@@ -79,8 +79,6 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
     if values[0] <= DEPENDENT * values[-1]:
         return W
     total = view.total
-    if explained(view, W)[0] >= total * (1.0 - ROUNDING):
-        return W  # nothing is left of these variables: all loadings near by explain them, too
     where = np.nonzero(W)
     point = np.zeros(W.shape)
 
