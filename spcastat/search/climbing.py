@@ -1,0 +1,82 @@
+"""Climbs from support to support, for a batch of fits at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.exchange import GAIN, exchange, trials
+from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fixed import refined
+from spcastat.search.order import reordered
+
+#: Steps of an ascent on supports that may change yet, and on those that shall not.
+SHORT, LONG = 12, 300
+#: Exchanges of a component that a deep climb follows by an ascent before it judges them.
+FOLLOWED = 2
+
+
+def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
+    """Return the fits after rounds of exchanges, each followed by a short ascent, until a round brings little.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fits : Fits
+    width, valued : int
+        As for `spcastat.search.exchange.exchange`.
+    rough : float
+        A fit rests when a round raises it by no more than this share.
+    """
+    fits = refined(criterion, fits, SHORT)
+    running = np.arange(len(fits))
+    while running.size:
+        sub = fits.some(running)
+        before = sub.value.copy()
+        for i in range(criterion.k):
+            exchange(criterion, sub, i, width, valued)
+        sub = reordered(criterion, refined(criterion, sub, SHORT))
+        fits.put(running, sub)
+        running = running[sub.value > before * (1.0 + rough)]
+    return fits
+
+
+def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
+    """Climb on where exchanges rise only after an ascent of all loadings, until none does.
+
+    Every component's best exchanges by value, even those that lower it, are followed by a short ascent.
+    """
+    fits = fits.some(slice(None))
+    running = np.arange(len(fits))
+    while running.size:
+        sub = fits.some(running)
+        found = _followed(criterion, sub, width, valued)
+        better = found.value > sub.value * (1.0 + GAIN)
+        running = running[better]
+        if running.size:
+            fits.put(running, climbed(criterion, found.some(better), width, valued))
+    return fits
+
+
+def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
+    """Return the best of the fits one exchange and a short ascent away."""
+    places, x = [], []
+    for i, part in enumerate(criterion.parts):
+        new_places, new_x, values = trials(criterion, fits, i, width, valued)
+        values = values[:, :-1]
+        if values.shape[1] == 0:
+            continue
+        best = np.argsort(-values, axis=1, kind="stable")[:, :FOLLOWED]
+        for column in best.T:
+            every = np.arange(len(fits))
+            all_places, all_x = fits.places.copy(), fits.x.copy()
+            order = np.argsort(new_places[every, column], axis=1)
+            all_places[:, part] = np.take_along_axis(new_places[every, column], order, axis=1)
+            all_x[:, part] = np.take_along_axis(new_x[every, column], order, axis=1)
+            places.append(all_places)
+            x.append(all_x)
+    if not places:
+        return fits
+    found = criterion.fits(np.concatenate(places), np.concatenate(x))
+    found = refined(criterion, found, SHORT)
+    values = found.value.reshape(len(places), len(fits))
+    return found.some(np.argmax(values, axis=0) * len(fits) + np.arange(len(fits)))

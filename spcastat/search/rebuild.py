@@ -1,0 +1,51 @@
+"""A component built anew beside the others: truncated power iterations from rows of what the others leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.columns import best_vectors, hard, ranked
+from spcastat.search.fits import NOTHING, Criterion, Fits
+
+#: Steps of a truncated power iteration.
+POWER = 4
+#: A component is taken at random from the distinct best of so many.
+CHOICE = 4
+
+
+def rebuild(
+    criterion: Criterion, fits: Fits, which: np.ndarray, i: int, seeds: np.ndarray, pick: np.ndarray
+) -> None:
+    """Give some fits a component i, which has been taken out of them.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fits : Fits
+        Changed in place.
+    which : ndarray of int, shape (b,)
+    i : int
+    seeds : ndarray of int, shape (b, R)
+        The variables whose rows start the iterations.
+    pick : ndarray of int, shape (b,)
+        0 for the best component found, 1 for the best but one, and so on.
+    """
+    sub = fits.some(which)
+    c = criterion.cards[i]
+    model = criterion.beside(sub)
+    corner = np.maximum(model.corners(), NOTHING)[:, None]
+    W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
+    for step in range(POWER):
+        places, x = hard(W / corner, c)
+        if step + 1 < POWER:
+            W = model.products(places, x)
+    values = criterion.replaced(sub, i, places, x)
+    order = ranked(values, values.shape[1])
+    values = np.take_along_axis(values, order, axis=1)
+    # the same support from another row is the same component
+    new = np.ones(values.shape, dtype=bool)
+    new[:, 1:] = values[:, :-1] - values[:, 1:] > 1e-8 * np.abs(values[:, :1])
+    rank = np.minimum(np.cumsum(new, axis=1) - 1, pick[:, None])
+    taken = order[np.arange(len(sub)), np.argmax(rank >= np.minimum(pick, rank[:, -1])[:, None], axis=1)]
+    places = places[np.arange(len(sub)), taken]
+    criterion.put(fits, which, i, places, best_vectors(*model.blocks(places)))
