@@ -22,7 +22,11 @@ SAME = 1e-6
 
 
 def search(
-    criterion: Criterion, vectors: np.ndarray, effort: Effort, rng: np.random.Generator
+    criterion: Criterion,
+    vectors: np.ndarray,
+    effort: Effort,
+    rng: np.random.Generator,
+    start: Fits | None = None,
 ) -> tuple[Fits, Evidence]:
     """Search for the best fit.
 
@@ -33,6 +37,8 @@ def search(
         Leading directions of the data.
     effort : Effort
     rng : numpy Generator
+    start : Fits or None
+        One more start, of the first chain.
 
     Returns
     -------
@@ -42,16 +48,23 @@ def search(
         What was met on the way.
     """
     with stage("joint search", unit="rounds") as advance:
-        return _search(criterion, vectors, effort, rng, advance)
+        return _search(criterion, vectors, effort, rng, start, advance)
 
 
 def _search(
-    criterion: Criterion, vectors: np.ndarray, effort: Effort, rng: np.random.Generator, advance: Advance
+    criterion: Criterion,
+    vectors: np.ndarray,
+    effort: Effort,
+    rng: np.random.Generator,
+    start: Fits | None,
+    advance: Advance,
 ) -> tuple[Fits, Evidence]:
     evidence = Evidence()
     chains = [
         pool(criterion, vectors, effort.starts, rng, first=chain == 0) for chain in range(effort.chains)
     ]
+    if start is not None:
+        chains[0] = joined([start, chains[0]])
     elites = _grown(criterion, chains, [None] * len(chains), effort, evidence)
     vain = 0
     for _ in range(effort.rounds):

@@ -13,6 +13,10 @@ from spcastat.search.order import reordered
 SHORT, LONG = 12, 300
 #: Exchanges of a component that a deep climb follows by an ascent before it judges them.
 FOLLOWED = 2
+#: Exchanges of a component that are valued before a fit counts as settled.
+VALUED = 500
+#: A last ascent that raises the criterion by less than this share opens no exchanges.
+SETTLED = 1e-7
 
 
 def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
@@ -80,3 +84,17 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
     found = refined(criterion, found, SHORT)
     values = found.value.reshape(len(places), len(fits))
     return found.some(np.argmax(values, axis=0) * len(fits) + np.arange(len(fits)))
+
+
+def settled(criterion: Criterion, fit: Fits) -> Fits:
+    """Return a fit that no single exchange of a variable improves, with the best loadings on its supports.
+
+    Exchanges with every variable outside are ranked by the model of one column, which is exact for PEV and
+    least squares; VALUED of each component are valued by the criterion and the best followed by an ascent.
+    """
+    while True:
+        found = deepened(criterion, fit, criterion.m, VALUED)
+        found = reordered(criterion, refined(criterion, found, LONG))
+        if not found.value[0] > fit.value[0] * (1.0 + SETTLED):
+            return found
+        fit = found

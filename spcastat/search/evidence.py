@@ -29,6 +29,11 @@ class Evidence:
         """Take in the ends of climbs."""
         self.values += values.tolist()
 
+    def settle(self, value: float) -> None:
+        """Give the best optimum the value that a last ascent from it reached."""
+        best = max(self.values)
+        self.values = [max(value, v) if v >= best * (1.0 - SAME) else v for v in self.values]
+
     def table(self) -> list[tuple[float, int]]:
         """Return distinct optima, the best first, and how often each was met."""
         found: list[tuple[float, int]] = []

@@ -69,6 +69,24 @@ def joined(parts: list[Fits]) -> Fits:
 
 
 @dataclass(eq=False)
+class Bordered:
+    """A and B on a support, and bordered by any other variable.
+
+    Attributes
+    ----------
+    A, M : ndarray of shape (B, c, c + w)
+        The rows of the support, its own columns first; M is None for the identity.
+    corner, corner_M : ndarray of shape (B, w)
+        Diagonals at the other variables.
+    """
+
+    A: np.ndarray
+    corner: np.ndarray
+    M: np.ndarray | None
+    corner_M: np.ndarray
+
+
+@dataclass(eq=False)
 class Model:
     """Two matrices for each of B fits, A = alpha T - [F2'H F1 + F1'H F2] - F1'Z F1 and B = M - F1'H F1.
 
@@ -88,19 +106,25 @@ class Model:
     H: np.ndarray
     Z: np.ndarray
 
-    def blocks(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return A and B on variables q, shape (B, w); B is None for the identity."""
+    def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
+        """Return A and B on supports, shape (B, c), and what they are for other variables, shape (B, w)."""
         c = self.criterion
-        F = np.take_along_axis(self.first, q[:, None, :], axis=2)
-        main = (c.M if c.T is None else c.T).blocks(q, q)
-        A = self.alpha[:, None, None] * main - F.swapaxes(1, 2) @ (self.Z @ F)
+        both = np.concatenate([support, entering], axis=1)
+        F = np.take_along_axis(self.first, both[:, None, :], axis=2)
+        turned = F[:, :, : support.shape[1]].swapaxes(1, 2)
+        main = c.M if c.T is None else c.T
+        A = self.alpha[:, None, None] * main.blocks(support, both) - turned @ (self.Z @ F)
+        out = F[:, :, support.shape[1] :]
+        corner = self.alpha[:, None] * main.diagonal()[entering] - (out * (self.Z @ out)).sum(axis=1)
         if c.T is None:
-            return A, None
-        K = np.take_along_axis(self.second, q[:, None, :], axis=2)
-        HF = self.H @ F
-        cross = K.swapaxes(1, 2) @ HF
-        A -= cross + cross.swapaxes(1, 2)
-        return A, c.M.blocks(q, q) - F.swapaxes(1, 2) @ HF
+            return Bordered(A, corner, None, np.ones(1))
+        K = np.take_along_axis(self.second, both[:, None, :], axis=2)
+        HF, HK = self.H @ F, self.H @ K
+        A -= K[:, :, : support.shape[1]].swapaxes(1, 2) @ HF + turned @ HK
+        corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
+        M = c.M.blocks(support, both) - turned @ HF
+        corner_M = c.M.diagonal()[entering] - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
+        return Bordered(A, corner, M, corner_M)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return A v, shape (B, L, m), for L sparse columns a fit, shape (B, L, c)."""

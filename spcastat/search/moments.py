@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from spcastat.operators import Operator
+from spcastat.operators import Operator, Rows
 
 #: Numbers that are gathered at once.
 GATHERED = 4_000_000
@@ -131,6 +131,8 @@ class Products(Moments):
         V = scattered(places, x, self.m).T
         if self.power == 2:
             return (self.op.dot(V) ** 2).sum(axis=0) / self.op.total**2
+        if isinstance(self.op, Rows):
+            return (self.op.forward(V) ** 2).sum(axis=0) / self.op.total
         return np.einsum("ij,ij->j", V, self.op.dot(V)) / self.op.total
 
 

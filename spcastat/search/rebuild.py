@@ -48,4 +48,5 @@ def rebuild(
     rank = np.minimum(np.cumsum(new, axis=1) - 1, pick[:, None])
     taken = order[np.arange(len(sub)), np.argmax(rank >= np.minimum(pick, rank[:, -1])[:, None], axis=1)]
     places = places[np.arange(len(sub)), taken]
-    criterion.put(fits, which, i, places, best_vectors(*model.blocks(places)))
+    parts = model.bordered(places, places[:, :0])
+    criterion.put(fits, which, i, places, best_vectors(parts.A, parts.M))
