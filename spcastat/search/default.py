@@ -10,18 +10,23 @@ from spcastat.errors import OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
 from spcastat.search.chains import SAME, search
-from spcastat.search.climbing import settled
+from spcastat.search.climbing import SHORT, settled
 from spcastat.search.effort import EFFORTS, Effort
 from spcastat.search.evidence import Evidence
 from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products
 from spcastat.search.nested import Adjusted
+from spcastat.search.order import reordered
 from spcastat.search.projected import Projected
+from spcastat.search.swaps import polish
 from spcastat.search.wide import ROUNDS, begun, improving, searchable, working_set
 from spcastat.solvers.support_search import best_support
 
 #: Up to so many variables the covariance matrix is held, and all of them are searched.
 HELD = 1000
+#: Up to so many, fits of many nonzeros are polished by swaps for PEV.
+POLISHED = 3000
 #: The criteria by name.
 CRITERIA = ("adjusted", "pev", "least_squares")
 
@@ -204,11 +209,14 @@ def _wide(
 ) -> Found:
     """Search with more variables than a covariance matrix is held for."""
     whole = _products(op, card, objective)
-    fit = begun(whole, settings, rng)
-    evidence = Evidence([float(fit.value[0])], [float(fit.value[0])])
+    values, vectors = op.leading(min(2 * k, op.p, max(op.rank_limit, k)))
+    fits = begun(whole, vectors, settings, rng)
+    evidence = Evidence(fits.value.tolist(), fits.value.tolist())
+    if settings.deep and objective == "pev" and not searchable(whole) and op.p <= POLISHED:
+        return _found(op, whole, _polished(op, whole, fits), evidence, objective, True)
+    fit = reordered(whole, refined(whole, fits.some(slice(0, 1)), SHORT))
     if not searchable(whole) or not settings.deep:
         return _found(op, whole, fit, evidence, objective, None)
-    values, vectors = op.leading(min(2 * k, op.p, max(op.rank_limit, k)))
     variables = working_set(whole, fit, vectors[:, :k] ** 2 @ values[:k])
     sufficient = False
     for _ in range(ROUNDS):
@@ -223,6 +231,17 @@ def _wide(
             break
         variables = np.union1d(variables, entering)
     return _found(op, whole, fit, evidence, objective, True if sufficient else None, variables, sufficient)
+
+
+def _polished(op: Operator, whole: Criterion, fits: Fits) -> Fits:
+    """Return the best of the fits after swaps of single variables until none raises PEV."""
+    S = op.block(np.arange(op.p)) / op.total
+    found = []
+    for V in whole.dense(fits):
+        V, supports = polish(0.5 * (S + S.T), V, whole.cards, 1.0)
+        x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
+        found.append(whole.fits(np.concatenate(supports)[None], x[None]))
+    return max(found, key=lambda fit: float(fit.value[0]))
 
 
 def _on(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:

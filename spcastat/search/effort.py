@@ -48,13 +48,14 @@ class Effort:
     rounds: int
     width: int
     valued: int
+    wide_starts: int
     wide_sweeps: int
     deep: bool
 
 
 #: name -> settings.
 EFFORTS = {
-    "quick": Effort(1, 8, 4, 2, 0, 0, 0, 1, 0, 40, 8, 8, False),
-    "auto": Effort(3, 10, 6, 4, 8, 8, 2, 2, 8, 60, 12, 30, True),
-    "thorough": Effort(5, 16, 6, 6, 16, 8, 4, 3, 30, 80, 16, 30, True),
+    "quick": Effort(1, 8, 4, 2, 0, 0, 0, 1, 0, 40, 8, 1, 8, False),
+    "auto": Effort(3, 10, 6, 4, 8, 8, 2, 2, 8, 60, 12, 3, 30, True),
+    "thorough": Effort(5, 16, 6, 6, 16, 8, 4, 3, 30, 80, 16, 8, 40, True),
 }

@@ -12,7 +12,7 @@ from spcastat.search.rebuild import CHOICE, rebuild
 #: Up to so many variables a greedy fit looks at every row; beyond, at so many rows of largest variance.
 ROWS = 100
 #: Random rows among those that a randomised greedy fit starts from.
-FEW = 20
+FEW = 10
 
 
 def empty(criterion: Criterion, B: int) -> Fits:

@@ -8,7 +8,7 @@ from spcastat.search.columns import best_vectors, hard, ranked
 from spcastat.search.fits import NOTHING, Criterion, Fits
 
 #: Steps of a truncated power iteration.
-POWER = 4
+POWER = 3
 #: A component is taken at random from the distinct best of so many.
 CHOICE = 4
 

@@ -8,32 +8,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.climbing import SHORT
+from spcastat.kernels.rotation import varimax
 from spcastat.search.effort import Effort
 from spcastat.search.exchange import GAIN, trials
-from spcastat.search.fits import NOTHING, Criterion, Fits
-from spcastat.search.fixed import refined
+from spcastat.search.fits import NOTHING, Criterion, Fits, joined
 from spcastat.search.order import reordered
-from spcastat.search.pool import greedy
+from spcastat.search.pool import from_directions, greedy
 from spcastat.search.sweeps import swept
 
 #: A working set has at most so many variables, and so many for each nonzero loading.
 LARGEST, EACH = 1000, 4
 #: With more nonzeros than this in all, or more in one component, exchanges cost more than they bring.
-NONZEROS, COMPONENT = 250, 60
+NONZEROS, COMPONENT = 120, 40
 #: Exchanges of a component with variables outside that are valued.
 VALUED = 256
 #: How often a working set is enlarged.
 ROUNDS = 3
 
 
-def begun(criterion: Criterion, effort: Effort, rng: np.random.Generator) -> Fits:
-    """Return a greedy fit after sweeps over all variables."""
-    fits = greedy(criterion, 1, rng, plain=True)
-    fits = reordered(criterion, swept(criterion, fits, effort.wide_sweeps))
-    if len(criterion.owner) <= NONZEROS:
-        fits = reordered(criterion, refined(criterion, fits, SHORT))
-    return fits
+def begun(criterion: Criterion, vectors: np.ndarray, effort: Effort, rng: np.random.Generator) -> Fits:
+    """Return a few starts, the best first, after sweeps over all variables.
+
+    The starts are greedy; where the order of the components does not count, PCA's loadings are rotated to
+    simple structure as well.
+    """
+    starts = greedy(criterion, 1 if criterion.exact else effort.wide_starts, rng, plain=True)
+    if criterion.exact:
+        starts = joined([starts, from_directions(criterion, [varimax(vectors[:, : criterion.k])])])
+    fits = reordered(criterion, swept(criterion, starts, effort.wide_sweeps))
+    return fits.some(np.argsort(-fits.value, kind="stable"))
 
 
 def searchable(criterion: Criterion) -> bool:
