@@ -53,8 +53,10 @@ class Fits:
     def __len__(self) -> int:
         return len(self.value)
 
-    def some(self, which: np.ndarray) -> Fits:
-        """Return those of an index array or a mask, copied."""
+    def some(self, which: np.ndarray | slice) -> Fits:
+        """Return those of an index array, a mask or a slice, copied."""
+        if isinstance(which, slice):
+            which = np.arange(len(self))[which]
         return Fits(*(getattr(self, field.name)[which] for field in fields(self)))
 
     def put(self, which: np.ndarray, other: Fits) -> None:
