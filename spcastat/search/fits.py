@@ -148,6 +148,20 @@ class Model:
             return np.ones((len(self.first), c.m))
         return c.M.diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
 
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of A, shape (B, m)."""
+        c = self.criterion
+        main = (c.M if c.T is None else c.T).diagonal()
+        found = self.alpha[:, None] * main - (self.first * (self.Z @ self.first)).sum(axis=1)
+        if c.T is not None:
+            found -= 2.0 * (self.first * (self.H @ self.second)).sum(axis=1)
+        return found
+
+    def repeated(self, times: int) -> Model:
+        """Return the model with every fit repeated so many times."""
+        arrays = (self.first, self.second, self.alpha, self.H, self.Z)
+        return Model(self.criterion, *(np.repeat(array, times, axis=0) for array in arrays))
+
     @staticmethod
     def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
@@ -168,6 +182,8 @@ class Criterion(ABC):
 
     #: Whether the model of one column beside the others is exact, and the order of components does not matter.
     exact: bool
+    #: Whether components are best built variable by variable, as regressions are, rather than by power iterations.
+    grows: bool = False
 
     def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
         self.M = M

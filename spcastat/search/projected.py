@@ -11,12 +11,17 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.fits import DEPENDENT, Criterion, Fits, Model, factor
+from spcastat.search.moments import Identity, Moments
 
 
 class Projected(Criterion):
     """The share of the variance in a projection: on the loadings, or on the scores."""
 
     exact = True
+
+    def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
+        super().__init__(M, T, cards)
+        self.grows = not isinstance(M, Identity)
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
         root = _root(G)
