@@ -234,7 +234,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command_line("quality", __doc__, TABLES)
     parser.add_argument("--defaults", action="store_true", help="the default search on 184 cells instead")
     parser.add_argument(
-        "--best-known", type=int, metavar="SEEDS", help="with --defaults: first look for better values, thoroughly"
+        "--best-known",
+        type=int,
+        metavar="SEEDS",
+        help="with --defaults: first look for better values, thoroughly",
     )
     add_data(parser, "1000 sets of toy data, five seeds, more starts")
     given = read_arguments(parser, TABLES, arguments)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from spcastat.progress import Advance, stage
@@ -70,7 +73,8 @@ def _search(
     for _ in range(effort.rounds):
         best = max(float(elite.value[0]) for elite in elites)
         held = [elite.value[0] >= best * (1.0 - SAME) for elite in elites]
-        if vain >= effort.vain and sum(held) >= effort.agree:
+        enough = effort.vain if evidence.unseen() <= effort.unseen else 2 * effort.vain
+        if vain >= enough and sum(held) >= effort.agree:
             break
         advance(1)
         bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in elites]
@@ -90,7 +94,7 @@ def _search(
 def _grown(
     criterion: Criterion,
     parts: list[Fits],
-    elites: list[Fits | None] | list[Fits],
+    elites: Sequence[Fits | None],
     effort: Effort,
     evidence: Evidence,
 ) -> list[Fits]:
@@ -99,13 +103,12 @@ def _grown(
     everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *sizes])
     chosen = [
-        start + distinct(everything.value[start:stop], effort.climbs)
-        for start, stop in zip(ends[:-1], ends[1:], strict=True)
+        start + distinct(everything.value[start:stop], effort.climbs) for start, stop in pairwise(ends)
     ]
     tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
     ends = np.cumsum([0, *(len(some) for some in chosen)])
     found = []
-    for elite, start, stop in zip(elites, ends[:-1], ends[1:], strict=True):
+    for elite, (start, stop) in zip(elites, pairwise(ends), strict=True):
         fresh = tops.some(slice(start, stop))
         evidence.add(fresh.value)
         both = fresh if elite is None else joined([elite, fresh])

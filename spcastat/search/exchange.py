@@ -88,7 +88,7 @@ def columns_after(
     which = np.arange(B)[:, None, None]
     own = support[which, stay]
     added = np.take_along_axis(entering, new, axis=1)
-    blocks = []
+    blocks: list[np.ndarray | None] = []
     for A, corner in ((parts.A, parts.corner), (parts.M, parts.corner_M)):
         if A is None:
             blocks.append(None)

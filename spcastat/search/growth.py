@@ -44,5 +44,6 @@ def _added(parts: Bordered, c: int) -> np.ndarray:
     scale = np.where(sound, left, 1.0)
     corner = parts.corner - (cross * (2.0 * coupling - values[..., None] * cross)).sum(axis=1)
     coupling = (coupling - values[..., None] * cross) ** 2 / scale[:, None]
-    level = bordered_lower(values.T[..., None], coupling.transpose(1, 0, 2), np.where(sound, corner / scale, 0.0))
+    corner = np.where(sound, corner / scale, 0.0)
+    level = bordered_lower(values.T[..., None], coupling.transpose(1, 0, 2), corner)
     return np.where(sound, level, values[:, -1:])

@@ -1,7 +1,7 @@
 """The one component that predicts the variables best: the largest v'SSv / v'Sv over vectors of c nonzeros.
 
-It is not the component of largest variance. Supports are grown variable by variable from many first ones, joined
-by truncated power iterations from every row, and improved by exchanges.
+It is not the component of largest variance. Supports are grown variable by variable from many first ones,
+joined by truncated power iterations from every row, and improved by exchanges.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """PEV and the least-squares share for a batch of fits: traces tr G^-1 N with G = V'MV and N = V'TV.
 
-PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H. With
-the others fixed, H and N theirs, the criterion is that of the others plus v'Av / v'Bv,
+PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H.
+With the others fixed, H and N theirs, the criterion is that of the others plus v'Av / v'Bv,
 
     A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
 """

@@ -8,8 +8,8 @@ from spcastat.search.columns import best_vectors, hard, ranked
 from spcastat.search.fits import NOTHING, Criterion, Fits, Model
 from spcastat.search.growth import grown, singles
 
-#: Steps of a truncated power iteration.
-POWER = 3
+#: Steps of a truncated power iteration, and where there are more than MANY variables.
+POWER, FEWER, MANY = 5, 3, 1000
 #: A component is taken at random from the distinct best of so many.
 CHOICE = 4
 #: Where components are grown, so many are.
@@ -58,9 +58,10 @@ def _iterated(model: Model, seeds: np.ndarray, c: int) -> tuple[np.ndarray, np.n
     """Return what truncated power iterations reach: places and loadings, shape (b, R, c)."""
     corner = np.maximum(model.corners(), NOTHING)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
-    for step in range(POWER):
+    steps = POWER if model.criterion.m <= MANY else FEWER
+    for step in range(steps):
         places, x = hard(W / corner, c)
-        if step + 1 < POWER:
+        if step + 1 < steps:
             W = model.products(places, x)
     return places, x
 
