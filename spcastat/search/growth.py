@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.secular import bordered_lower
-from spcastat.search.columns import eigen, ranked
+from spcastat.search.columns import after_bordering, eigen, ranked
 from spcastat.search.exchange import NULL
 from spcastat.search.fits import Bordered, Model
 
@@ -37,13 +36,12 @@ def _added(parts: Bordered, c: int) -> np.ndarray:
     turned = U.swapaxes(-1, -2)
     coupling = turned @ parts.A[:, :, c:]
     if parts.M is None:
-        return bordered_lower(values.T[..., None], coupling.transpose(1, 0, 2) ** 2, parts.corner)
+        return after_bordering(values, coupling, parts.corner)
     cross = turned @ parts.M[:, :, c:]
     left = parts.corner_M - (cross**2).sum(axis=1)
     sound = left > NULL * np.maximum(parts.corner_M, NULL)
     scale = np.where(sound, left, 1.0)
     corner = parts.corner - (cross * (2.0 * coupling - values[..., None] * cross)).sum(axis=1)
-    coupling = (coupling - values[..., None] * cross) ** 2 / scale[:, None]
+    coupling = (coupling - values[..., None] * cross) / np.sqrt(scale)[:, None]
     corner = np.where(sound, corner / scale, 0.0)
-    level = bordered_lower(values.T[..., None], coupling.transpose(1, 0, 2), corner)
-    return np.where(sound, level, values[:, -1:])
+    return np.where(sound, after_bordering(values, coupling, corner), values[:, -1:])
