@@ -102,7 +102,7 @@ def pool(
     """
     k = criterion.k
     fixed = [vectors[:, :k], varimax(vectors[:, :k])] if first else []
-    mixed = max(1, size // 4)
+    mixed = max(1, size // (2 if criterion.exact else 4))
     drawn = size - len(fixed) - mixed
     directions = fixed + mixtures(vectors, k, mixed, rng)
     starts = greedy(criterion, max(1, drawn), rng, plain=first)
