@@ -20,6 +20,8 @@ from spcastat.search.sweeps import swept
 
 #: A chain goes on from its best fits, at most so many, that are not worse than the best by this share.
 ELITE, NEAR = 3, 0.02
+#: Up to so many variables rounds are cheap, and there may be so many times more of them.
+SMALL, LONGER = 50, 2
 #: Fits whose criteria differ by less than this share are one.
 SAME = 1e-6
 
@@ -70,7 +72,7 @@ def _search(
         chains[0] = joined([start, chains[0]])
     elites = _grown(criterion, chains, [None] * len(chains), effort, evidence)
     vain = 0
-    for _ in range(effort.rounds):
+    for _ in range(effort.rounds * (LONGER if criterion.m <= SMALL else 1)):
         best = max(float(elite.value[0]) for elite in elites)
         held = [elite.value[0] >= best * (1.0 - SAME) for elite in elites]
         enough = effort.vain if evidence.unseen() <= effort.unseen else 2 * effort.vain

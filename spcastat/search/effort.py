@@ -30,7 +30,7 @@ class Effort:
     agree : int
         So many chains must have met in the best fit.
     rounds : int
-        Rounds at most.
+        Rounds at most, where there are more than a few dozen variables.
     width : int
         Variables that are tried in the exchanges of a component.
     valued : int
