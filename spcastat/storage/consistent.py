@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from spcastat.errors import FileError
 from spcastat.operators import Standardisation
-from spcastat.solvers import ADVICE
+from spcastat.solvers import ADVICE, Searched
 from spcastat.state.record import CENTRING, SCALING, Record
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
@@ -96,6 +97,27 @@ def _tables(record: Record) -> Iterator[str]:
         and screening["unexcluded"] <= record.p
     ):
         yield "what it says of screening is no set of counts"
+    if record.evidence is not None and not _evident(record.evidence, record.p):
+        yield "what it says of its search does not go together"
+
+
+def _evident(evidence: Any, p: int) -> bool:
+    """Return whether this is what a search can say of itself."""
+    if not _named(evidence) or not {one.name for one in fields(Searched)} <= set(evidence):
+        return False
+    counts = [evidence[name] for name in ("starts", "hits", "chains", "agreeing")]
+    variables, unseen = evidence["variables"], evidence["unseen"]
+    return (
+        all(_whole(count, 1) for count in counts[:3])
+        and _whole(counts[3], 0)
+        and counts[1] <= counts[0]
+        and counts[3] <= counts[2]
+        and _real(unseen)
+        and 0 <= unseen <= 1
+        and all(type(evidence[name]) in (bool, type(None)) for name in ("settled", "sufficient"))
+        and type(evidence["proven"]) is bool
+        and (variables is None or (_whole(variables, 1) and variables <= p))
+    )
 
 
 def _whole(value: Any, least: int) -> bool:

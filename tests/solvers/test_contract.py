@@ -26,6 +26,7 @@ from spcastat.registry import SOLVERS
 #: (method, clause) -> why the clause cannot hold for the method as it is defined.
 DECLARED: dict[tuple[str, str], str] = {
     ("alspca", "cardinality"): "its penalty is common to all components: only the total is asked for",
+    ("joint", "status"): "it ends by what it has seen: searched",
     ("nspca", "PCA"): "loadings are nonnegative",
     ("rotate", "PCA"): "the components are rotated",
     ("pca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
@@ -55,7 +56,7 @@ KNOWN: dict[tuple[str, str], str] = {
         (method, "ties of later components"): "equal variables are told apart by rounding after deflation"
         for method in (
             *("zou", "rsvd-l1", "rsvd-scad", "pmd", "gpower-l1", "gpower-l1-block", "dcpca", "dspca"),
-            *("alspca", "scotlass"),
+            *("alspca", "scotlass", "joint"),
         )
     },
     ("gpower-l1-block", "rank"): "the iteration goes back and forth between equal variables",
