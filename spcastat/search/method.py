@@ -45,12 +45,13 @@ class Joint(JointSolver):
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; it has starts of its own."""
-        from spcastat.search.default import joint  # as slow to import as a small fit
+        from spcastat.search.default import HELD, joint  # as slow to import as a small fit
+        from spcastat.search.equals import first_of_equals
 
         found = joint(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(
-            found.V,
+            first_of_equals(op, found.V) if op.p <= HELD else found.V,
             "searched",
             found.starts,
             value,

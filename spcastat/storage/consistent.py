@@ -201,7 +201,8 @@ def require_moments(
         require(values.shape == (k,), f"its measure {name!r} has shape {values.shape}, not {(k,)}")
     total = held["total"]
     require(_real(total) and total > 0, "its total variance is no positive number")
-    for what, right in (*_moments(V, held, total), *_measures(held, measures, total)):
+    told = (*_moments(V, held, total), *_measures(held, measures, total), *_shares(V, held, measures, total))
+    for what, right in told:
         require(right, what)
     unit = held.get("unit", 1.0)  # files of the first versions know of none
     require(_real(unit) and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5, "its unit is no power of two")
@@ -266,6 +267,19 @@ def _measures(
             first = traces[0] / whole
             yield "its residuals have no such squares", bool(-CLOSE <= second <= first**2 + CLOSE)
             yield "its residuals have no such cubes", bool(-CLOSE <= third <= first * second + CLOSE)
+
+
+def _shares(
+    V: np.ndarray, held: Mapping[str, Any], measures: Mapping[str, np.ndarray], total: float
+) -> Iterator[tuple[str, bool]]:
+    """Yield whether PEV and least squares of the first components, too, are those of the loadings."""
+    C, coupling = held["scores"], held["coupling"]
+    for name, M, T in (("pev", V.T @ V, C), ("least_squares", C, coupling.T @ coupling)):
+        if name in measures and _adjusted(M) is not None:
+            root = np.linalg.cholesky(M)
+            shares = np.diag(np.linalg.solve(root, np.linalg.solve(root, T).T)) / total
+            right = _near(measures[name], shares.cumsum(), CLOSE)
+            yield f"its measure {name!r} is not that of its loadings", right
 
 
 def _adjusted(C: np.ndarray) -> np.ndarray | None:

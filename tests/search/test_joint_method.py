@@ -13,6 +13,8 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.cli import main
 from spcastat.errors import FileError, OptionError, UnknownOptionError
+from spcastat.operators import Gram
+from spcastat.search.equals import first_of_equals
 from spcastat.solvers import Searched
 from spcastat.storage.consistent import require_record
 
@@ -123,6 +125,28 @@ def test_refits_and_comparisons():
 def test_a_single_component_is_certified():
     fit = sp.spca_cov(R, 1, 5, method="joint")
     assert bool(fit.certify()["optimal"].iloc[0])
+
+
+def test_of_equal_variables_the_first_have_the_loadings():
+    # Two groups of three equal variables, of which one is written in two parts, and one variable alone.
+    group = np.array([0, 1, 0, 2, 1, 0, 1])
+    between = np.array([[0.6, 0.2, 0.1], [0.2, 0.5, -0.3], [0.1, -0.3, 0.9]])
+    S = between[np.ix_(group, group)] + 0.3 * np.eye(7)
+    V = np.zeros((7, 2))
+    V[[5, 6, 3], 0] = 0.8, 0.5, 0.33
+    V[[2, 5, 4], 1] = 0.6, 0.7, 0.4
+    before = V.copy()
+    noise = np.random.default_rng(0).uniform(-1e-15, 1e-15, S.shape)
+    for matrix in (S, S + noise + noise.T):
+        found = first_of_equals(Gram(matrix), V)
+        assert [np.flatnonzero(v).tolist() for v in found.T] == [[0, 1, 3], [0, 2, 4]]
+        np.testing.assert_array_equal(found[0], [0.8, 0.7])
+        np.testing.assert_allclose(found.T @ S @ found, V.T @ S @ V, rtol=1e-12)
+    assert np.array_equal(V, before)
+    apart = S.copy()
+    apart[5, 1] += 0.01
+    apart[1, 5] += 0.01
+    assert first_of_equals(Gram(apart), V)[5].any()
 
 
 def test_what_it_says_of_itself():

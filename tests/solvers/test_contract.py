@@ -56,7 +56,7 @@ KNOWN: dict[tuple[str, str], str] = {
         (method, "ties of later components"): "equal variables are told apart by rounding after deflation"
         for method in (
             *("zou", "rsvd-l1", "rsvd-scad", "pmd", "gpower-l1", "gpower-l1-block", "dcpca", "dspca"),
-            *("alspca", "scotlass", "joint"),
+            *("alspca", "scotlass"),
         )
     },
     ("gpower-l1-block", "rank"): "the iteration goes back and forth between equal variables",

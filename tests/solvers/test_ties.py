@@ -58,8 +58,8 @@ EXACT = {"equicorrelated": equicorrelated(5, 0.5), "identity": np.eye(5), "pitpr
 TIED = {name: rows_of(S) for name, S in EXACT.items()} | {"duplicated": duplicated()}
 
 
-#: Where rounding still chooses among fits that are equally good.
-OPEN = {("joint", "equicorrelated"), ("joint", "identity")}
+#: All supports are equally good where no variables are correlated: rounding chooses among their kinds.
+OPEN = {("joint", "identity")}
 
 
 def options(method: str, card: int | list[int]) -> dict[str, Any]:
