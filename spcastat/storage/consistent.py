@@ -273,11 +273,11 @@ def _shares(
     V: np.ndarray, held: Mapping[str, Any], measures: Mapping[str, np.ndarray], total: float
 ) -> Iterator[tuple[str, bool]]:
     """Yield whether PEV and least squares of the first components, too, are those of the loadings."""
-    C, coupling = held["scores"], held["coupling"]
+    C, coupling = held["scores"] / total, held["coupling"] / total  # squares stay within the range of numbers
     for name, M, T in (("pev", V.T @ V, C), ("least_squares", C, coupling.T @ coupling)):
         if name in measures and _adjusted(M) is not None:
             root = np.linalg.cholesky(M)
-            shares = np.diag(np.linalg.solve(root, np.linalg.solve(root, T).T)) / total
+            shares = np.diag(np.linalg.solve(root, np.linalg.solve(root, T).T))
             right = _near(measures[name], shares.cumsum(), CLOSE)
             yield f"its measure {name!r} is not that of its loadings", right
 
