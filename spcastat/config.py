@@ -51,9 +51,13 @@ def shown(value: object) -> str:
         text = _Brief().repr(value)
     except Exception:  # an object may do anything when it is printed
         return f"<{type(value).__name__}>"
+    return one_line(text, SHOWN)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return text of any kind on one line of printable characters, cut in its middle beyond `limit`."""
     text = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
-    text = " ".join(text.split()) if len(text) > SHOWN or "  " in text else text
-    return text if len(text) <= SHOWN else text[: SHOWN - 20] + " ... " + text[-15:]
+    return text if len(text) <= limit else text[: limit - 20] + " ... " + text[-15:]
 
 
 def nearest(word: object, names: Iterable[object]) -> str:

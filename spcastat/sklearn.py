@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
-from spcastat.config import is_whole, listed, shown, whole_number
+from spcastat.config import is_whole, listed, one_line, shown, whole_number
 from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
 from spcastat.intake.columntypes import frame_values
 from spcastat.kernels.sparsity import is_sparse
@@ -232,7 +232,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         try:
             return validate_data(self, X, accept_sparse=("csr", "csc"), dtype=np.float64, **how)
         except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = one_line(" ".join(str(error).split()), 1000) or type(error).__name__
             raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
 
     def _named(self, X: Any) -> Any:

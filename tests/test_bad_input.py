@@ -9,6 +9,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat import errors
+from spcastat.config import shown
 
 
 def good() -> pd.DataFrame:
@@ -47,6 +48,9 @@ BAD_DATA = [
     (np.zeros((2, 3, 4)), errors.ShapeError, r"\(2, 3, 4\).*two-dimensional"),
     (good().to_numpy().tolist(), errors.DataError, r"list.*np.asarray"),
     ("table.csv", errors.DataError, r"str.*read_csv"),
+    (memoryview(good().to_numpy()), errors.DataError, r"memoryview.*allowed are"),
+    (memoryview(b"abcd"), errors.DataError, r"memoryview.*allowed are"),
+    (good().to_numpy() * 1e307, errors.DataError, r"too large.*Divide"),
 ]
 
 
@@ -68,6 +72,14 @@ BAD_OPTIONS = [
     ({"k": 2.0}, errors.ComponentsError, r"k=2.0.*whole number"),
     ({"k": True}, errors.ComponentsError, r"k=True"),
     ({"k": "2"}, errors.ComponentsError, r"k='2'"),
+    ({"k": 10**20, "card": 2}, errors.ComponentsError, r"k=100000000000000000000 was given.*from 1 to"),
+    ({"k": 10**6, "card": 2}, errors.ComponentsError, r"k=1000000.*rank 4 at most.*at most 4 components"),
+    ({"k": np.timedelta64(2), "card": 2}, errors.ComponentsError, r"k=np.timedelta64\(2\).*whole number"),
+    ({"k": 2, "card": [np.timedelta64(2)] * 2}, errors.CardinalityError, r"card=np.timedelta64\(2\)"),
+    ({"k": 2, "card": range(10**15)}, errors.CardinalityError, r"card has 1000000000000000 values"),
+    ({"k": 2, "card": 2, "n_init": 10**20}, errors.OptionError, r"n_init=.*from 1 to 1000000"),
+    ({"k": 2, "card": 2, "tol": np.timedelta64(0)}, errors.OptionError, r"tol=np.timedelta64\(0\)"),
+    ({"k": 2, "card": 2, "rng": [[1]]}, errors.OptionError, r"rng=\[\[1\]\].*None \(the fixed seed 0\)"),
     ({"k": 5, "card": 2}, errors.ComponentsError, r"k=5.*rank 4.*at most 4"),
     ({"k": 2, "card": 5}, errors.CardinalityError, r"card=5.*from 1 to 4"),
     ({"k": 2, "card": 0}, errors.CardinalityError, r"card=0.*from 1 to 4"),
@@ -221,6 +233,89 @@ def test_covariance_matrices_that_are_refused(matrix, options, error, phrase):
         sp.spca_cov(matrix, 1, 1, **options)
     assert type(caught.value) is error
     np.testing.assert_array_equal(np.asarray(matrix), np.asarray(before))
+
+
+class Silent:
+    def __repr__(self):
+        raise RuntimeError("nothing to say")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (2.0, "2.0"),
+        ("a\nb", r"'a\nb'"),
+        ("\ud800", r"'\ud800'"),
+        (np.float64(0.5), "np.float64(0.5)"),
+        (pd.DataFrame({"a": [1]}), "<DataFrame of shape (1, 1)>"),
+        ([1, [2, 3]], "[1, [2, 3]]"),
+    ],
+)
+def test_any_value_can_be_shown(value, expected):
+    assert shown(value) == expected
+
+
+def test_what_is_shown_is_short():
+    loop = []
+    loop.append(loop)
+    assert shown(-(10**5000)) == "-<more than 10**60>"  # Python itself writes no such number
+    assert shown(Silent()).startswith("<Silent")
+    for value in ("x" * 10**6, list(range(10**6)), loop, {i: i for i in range(10**5)}, b"\0" * 10**6):
+        assert len(shown(value)) <= 160
+        assert shown(value).isprintable()
+
+
+@pytest.mark.parametrize("groups", [5, object(), object, [[1]] * 30, {1}, memoryview(b"a" * 30), "site"])
+def test_groups_that_are_refused(groups):
+    fit = sp.spca(good(), 2, 2)
+    for plot in (fit.biplot_data, fit.plot_scores_data, fit.plot_diagnostics_data):
+        with pytest.raises((errors.OptionError, errors.ShapeError), match=r"^groups"):
+            plot(groups=groups)
+
+
+def test_wide_integers_of_polars_are_numbers():
+    pl = pytest.importorskip("polars")
+    X = good().mul(100).round().astype(int)
+    table = pl.DataFrame({name: X[name].to_list() for name in X}, schema=dict.fromkeys(X, pl.Int128))
+    np.testing.assert_array_equal(sp.spca(table, 2, 2).loadings, sp.spca(X, 2, 2).loadings)
+
+
+def test_labels_of_half_characters(tmp_path):
+    """A lone surrogate cannot be encoded: it is shown as an escape, and comes back from a file."""
+    X = good().set_axis(pd.Index(["a\ud800", "b", "c", "d"], dtype=object), axis=1)
+    fit = sp.spca(X, 2, 3)
+    for text in (str(fit), fit.summary().as_html(), fit.summary().as_latex(), fit.summary().as_markdown()):
+        text.encode("utf-8")
+    pd.testing.assert_frame_equal(fit.transform(X.iloc[:, ::-1]), fit.scores)
+    fit.save(tmp_path / "fit")
+    assert list(sp.load(tmp_path / "fit").loadings.index) == list(X.columns)
+    with pytest.raises(errors.NewDataError) as caught:
+        fit.transform(X[["b", "c"]])
+    str(caught.value).encode("utf-8")
+
+
+@pytest.mark.parametrize("block", [b"", b"text", b"3", b"\xff", b'{"index_columns": 3}', b"[" * 50_000])
+def test_a_damaged_block_of_pandas_in_a_parquet_file(tmp_path, block):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pyarrow.Table.from_pandas(good()).replace_schema_metadata({b"pandas": block})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(errors.FileError, match=r"labels is damaged.*replace_schema_metadata\(None\)"):
+        sp.spca(str(tmp_path / "rows.parquet"), 2, 2)
+
+
+def test_options_that_would_be_ignored():
+    fit = sp.spca(good(), 2, 2)
+    with pytest.raises(errors.OptionError, match="na='omit'"):
+        fit.diagnostics(na="omit")
+    with pytest.raises(errors.OptionError, match=r"covariance=.* True or False"):
+        sp.spca_path(good(), 1, [1], covariance="yes")
+    labelled = pd.Series([1.0, 0, 0, 0], index=list("bacd"))
+    in_order = labelled[list("abcd")]
+    assert sp.measures.pev(labelled, X=good()) == sp.measures.pev(in_order, X=good())
+    with pytest.raises(errors.ShapeError, match="differ in labels"):
+        sp.measures.pev(labelled.set_axis(list("wxyz")), X=good())
 
 
 def test_new_data_that_are_refused():

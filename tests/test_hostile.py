@@ -26,8 +26,8 @@ from benchmarks.hostile.values import everything
 
 VALUES = everything()
 TARGETS = list(targets())
-#: Each argument gets so many of the values here, other ones than its neighbours; in benchmarks.hostile all.
-EACH = 9
+#: Each argument gets every ninth value here, in turn; all of them in the slow test below.
+APART = 9
 
 
 @pytest.fixture(autouse=True)
@@ -58,14 +58,14 @@ def test_every_public_argument_is_driven():
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_argument_ends_right_or_in_an_own_error(part):
-    """Nine of the values for each argument, in turn, so that every value meets many arguments."""
+    """Every ninth value for each argument, in turn, so that every value meets many arguments."""
     cases = []
     for i, target in enumerate(TARGETS[part::4]):
         if target.name.startswith("SpcaResult.report("):
             continue  # half a second each: in benchmarks.hostile
-        chosen = VALUES[(i * 5) % len(VALUES) :: len(VALUES) // EACH]
+        chosen = VALUES[i % APART :: APART]
         cases += [argument_case(target, value) for value in chosen]
-    assert len(cases) > 300
+    assert len(cases) > 1000
     assert not faults(cases)
 
 
@@ -76,10 +76,11 @@ def test_every_argument_with_every_value(target):
 
 
 @pytest.mark.parametrize(
-    ("area", "step"), [("arrays", 29), ("frames", 29), ("formulas", 6), ("streams", 17), ("command", 90)]
+    ("area", "step"), [("arrays", 17), ("frames", 29), ("formulas", 3), ("streams", 7), ("command", 40)]
 )
 def test_a_sample_of_each_area(area, step):
-    sample = cases_of(AREAS[area])[::step]
+    # What is heavy needs the limits of a worker: in benchmarks.hostile.
+    sample = [case for case in cases_of(AREAS[area])[::step] if not case.name.startswith("heavy")]
     assert len(sample) >= 10
     assert not faults(sample)
 

@@ -63,5 +63,6 @@ def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     size = np.abs(W)
     largest = size.max(axis=0)
     size = size / np.where(largest > 0, largest, 1.0)
-    kept = top(size, card) & (size > LEVEL)
+    size[size <= LEVEL] = 0.0  # from rounding
+    kept = top(size, card)
     return size, kept, np.where(kept, size, np.inf).min(axis=0)

@@ -16,11 +16,13 @@ from spcastat.operators import GRAM_ORDER, Gram, Operator
 STEPS = 500
 #: Up to so many nonzeros, so many Newton steps end the climb, with differences over such steps; curvatures
 #: below this share of the largest are rounding.
-NEWTON_ORDER, NEWTON_STEPS, STEP, FLAT = 200, 3, 1e-4, 1e-7
+NEWTON_ORDER, NEWTON_STEPS, STEP, FLAT = 200, 6, 1e-4, 1e-7
+#: Values that differ by this share are equal: a loading that is better in its last digits may round to less.
+ROUNDED = 1e-13
+#: A slope of the explained share at which Newton steps have arrived.
+SETTLED = 1e-10
 #: Below this share of the largest eigenvalue of V'V columns depend on one another: they stay as they are.
 DEPENDENT = 1e-10
-#: Values closer than this share tell nothing: near the best loadings they are flat, and the slope decides.
-ROUNDING = 1e-13
 
 
 def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | None:
@@ -53,7 +55,7 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
     supports_stay = bool(((better != 0) == (W != 0)).all())
     if better is W or not supports_stay or (nonneg and (better < 0).any()):
         return None
-    if explained(view, better)[0] < explained(view, W)[0] * (1.0 - ROUNDING):
+    if explained(view, better)[0] < explained(view, W)[0] * (1.0 - ROUNDED):
         return None
     out = np.zeros_like(V)
     out[used] = better
@@ -86,8 +88,14 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
         value, gradient = explained(view, point / lengths)  # which no column's length changes
         return -value / total, -(gradient / lengths)[where] / total
 
-    x = minimise(negative, W[where], STEPS, flat=0.0)
-    point[where] = _newton(negative, x) if x.size <= NEWTON_ORDER else x
+    x = W[where]
+    begun, small = negative(x)[0], x.size <= NEWTON_ORDER
+    near = _newton(negative, x) if small else x  # from nearby these are enough, and leave alone what is flat
+    value, slope = negative(near)
+    if not small or np.abs(slope).max() > SETTLED or value > begun:
+        near = minimise(negative, x, STEPS, flat=0.0)
+        near = _newton(negative, near) if small else near
+    point[where] = near
     return unit(point)
 
 

@@ -234,7 +234,9 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         raise DuplicateNamesError(
             f"The data have a column called {shown(taken[0])} already; rename it, or take transform(data)."
         )
-    return pd.concat([frame, pd.DataFrame(found, index=frame.index, columns=names)], axis=1)
+    for name, column in zip(names, found.T, strict=True):  # labels of any kind stay what they are
+        frame[name] = column
+    return frame
 
 
 def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, one_line
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.intake.frames import require_unique
 from spcastat.streams.naming import named
@@ -48,11 +48,11 @@ class ParquetChunks:
         if self.path.is_dir():
             self.files = _files_below(self.path)
             several = "1 file" if len(self.files) == 1 else f"{len(self.files)} files"
-            self._folder = self.path.resolve().name or str(self.path)
+            self._folder = one_line(self.path.resolve().name or str(self.path), 100)
             self.title = f"Parquet folder {self._folder} ({several})"
         else:
             self.files = [self.path]
-            self.title = f"Parquet file {self.path.name}"
+            self.title = f"Parquet file {one_line(self.path.name, 100)}"
         self.total: int | None = sum(self._rows(file) for file in self.files)
 
     def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
@@ -68,8 +68,8 @@ class ParquetChunks:
 
     def _named(self, file: Path) -> str:
         if file == self.path:
-            return f"Parquet file {file.name}"
-        return f"Parquet file {file.relative_to(self.path)} in folder {self._folder}"
+            return self.title
+        return f"Parquet file {one_line(str(file.relative_to(self.path)), 100)} in folder {self._folder}"
 
     def _rows(self, file: Path) -> int:
         with _reading(lambda: self._named(file), file), self._open(file) as opened:
@@ -176,8 +176,7 @@ def _reading(name: Callable[[], str], file: Path) -> Iterator[None]:
     except SpcaError:
         raise
     except (OSError, UnicodeError, pyarrow.ArrowException) as error:
-        reason = "".join(c if c.isprintable() else " " for c in str(error))
-        reason = " ".join(reason.split()).rstrip(".")
+        reason = one_line(" ".join(str(error).split()), 500).rstrip(".")
         raise FileError(
             f"{name()} cannot be read: {reason}. Is {str(file)!r} a whole Parquet file?"
         ) from error

@@ -42,24 +42,7 @@ DECLARED: dict[tuple[str, str], str] = {
 
 #: (method, clause) -> what is wrong today.
 KNOWN: dict[tuple[str, str], str] = {
-    **{
-        (method, "cardinality"): "nonzeros are shared out among the components as one total"
-        for method in ("gpower-l0-block", "gpower-l1-block")
-    },
-    ("pathspca", "scaling"): "a sentinel of -1 among the scores widens the width of ties at small units",
     ("dspca", "ties"): "the leading eigenvector of a relaxation with equal variables is no tie-broken one",
-    **{
-        (method, "rounding of ties"): "thresholds of equal loadings are told apart by rounding"
-        for method in ("rsvd-l1", "rsvd-scad", "pmd", "gpower-l1", "gpower-l1-block", "dcpca", "dspca")
-    },
-    **{
-        (method, "ties of later components"): "equal variables are told apart by rounding after deflation"
-        for method in (
-            *("zou", "rsvd-l1", "rsvd-scad", "pmd", "gpower-l1", "gpower-l1-block", "dcpca", "dspca"),
-            *("alspca", "scotlass"),
-        )
-    },
-    ("gpower-l1-block", "rank"): "the iteration goes back and forth between equal variables",
 }
 
 K = 2

@@ -134,6 +134,9 @@ ATTACKS = [
     f"~ a + a.to_pickle({TRACE!r})",
     f"~ a + np.save({TRACE!r}, a)",
     f"~ a + np.savetxt({TRACE!r}, a)",
+]
+#: What would take for ever, or all of the memory.
+HEAVY = [
     "~ I(a ** 9 ** 9 ** 9)",
     "~ I([0] * 10**10) + a",
     "~ bs(a, df=100000000)",
@@ -158,8 +161,9 @@ def cases() -> Iterator[Case]:
             yield Case(f"{_short(text)} {options}", partial(_fit, text, options), sound, must="refuse")
     for text in ODD:
         yield Case(_short(text), partial(_fit, text, {"card": 1}), sound)
-    for text in [*REFUSED, *ODD, *ATTACKS]:
-        yield Case(f"--formula {_short(text)}", partial(_stranger, text), lambda fault: fault)
+    for text in [*REFUSED, *ODD, *ATTACKS, *HEAVY]:
+        name = f"{'heavy ' * (text in HEAVY)}--formula {_short(text)}"
+        yield Case(name, partial(_stranger, text), lambda fault: fault)
 
 
 def _short(text: str) -> str:
