@@ -90,7 +90,8 @@ def spca(
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
-        Order of the components. None sorts by variance only where a joint method has one cardinality for all.
+        Order of the components. None sorts by variance only where a joint method has one cardinality for all,
+        and did not seek their order as well, as for adjusted variance.
     tol : float, optional
         Relative to the total variance.
     max_iter : int, optional

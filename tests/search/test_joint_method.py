@@ -109,6 +109,15 @@ def test_a_path_has_what_the_fits_alone_have():
     assert path.table["converged"].all()
 
 
+def test_a_path_of_descents_that_a_search_goes_on_from_keeps_their_order():
+    options = {"method": "bcd-l0", "search": "joint", "objective": "adjusted", "patience": 1, "max_iter": 500}
+    fit = sp.spca_path(R, 4, [6], **options)[6]
+    assert np.array_equal(fit.loadings, sp.spca_cov(R, 4, 6, **options).loadings)
+    fit = sp.spca_cov(R, 4, 6, order="variance", **options)
+    assert (np.diff(fit.variance["score variance"]) <= 1e-9).all()
+    assert fit.objective_value == pytest.approx(adjusted(fit.loadings.to_numpy(), R.to_numpy()), rel=1e-9)
+
+
 def test_refits_and_comparisons():
     fit = sp.spca_cov(R, 3, 5, method="joint", objective="pev", effort="quick")
     assert fit.refit(objective="adjusted").objective_value != fit.objective_value
