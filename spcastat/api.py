@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from spcastat.config import flag, listed, plural, warn
 from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.opening import Opened, open_covariance, open_rows
+from spcastat.engine.plan import sorts
 from spcastat.errors import ConvergenceWarning, DataWarning, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS, SOLVERS
 from spcastat.results import Call, SpcaResult
 from spcastat.results.hints import hint
-from spcastat.solvers import ADVICE, JointSolver
+from spcastat.solvers import ADVICE
 
 if TYPE_CHECKING:
     from spcastat.results.path import SpcaPath
@@ -89,7 +90,8 @@ def spca(
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
-        Order of the components. None sorts by variance only where a joint method has one cardinality for all.
+        Order of the components. None sorts by variance only where a joint method has one cardinality for all,
+        and did not seek their order as well, as for adjusted variance.
     tol : float, optional
         Relative to the total variance.
     max_iter : int, optional
@@ -278,7 +280,7 @@ def spca_path(
         asked = replace(asked, card=wanted[-1], further=options)
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
-            plan = replace(plan, sort=isinstance(plan.solver, JointSolver))
+            plan = replace(plan, sort=sorts(plan.solver, plan.aim))
         source = opened.source(plan.rows_for)
         if opened.context is not None:
             described["context"] = opened.context

@@ -1,1 +1,1 @@
-"""What 60 calls give, to the last bit: written before a change of the house and compared after it."""
+"""What 61 calls give, to the last bit: written before a change of the house and compared after it."""

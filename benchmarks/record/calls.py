@@ -20,6 +20,7 @@ CALLS: dict[str, Callable[[Path], Any]] = {}
 
 #: The methods, family by family; the keyword arguments besides k=2.
 FAMILIES: dict[str, dict[str, dict[str, Any]]] = {
+    "joint search over supports": {"joint": {"card": (4, 2), "objective": "least_squares"}},
     "block coordinate descent": {"bcd-l0": {"card": 3, "n_init": 3}, "bcd-l1": {"t": [1.4, 1.2]}},
     "greedy": {"greedy": {"card": (4, 2)}, "controlled": {"variance": 0.8, "exact": True}},
     "regressions": {"zou": {"card": 3}, "spca-os": {"penalty": 0.3}},

@@ -21,6 +21,7 @@ examples:
   spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
   spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
+  spcastat fit trees.csv --k 3 --card 5 --method joint --effort thorough
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
 _ROWS_ONLY = {
@@ -76,6 +77,8 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
     add("--tol", type=float, help="when a fit has converged")
     add("--max-iter", type=int, metavar="N", help="when it is stopped")
+    add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
+    add("--effort", metavar="NAME", help="how long method joint searches: quick, auto or thorough")
     add("--option", type=_option, action="append", metavar="NAME=VALUE", help="an option of the method")
     add("--progress", action="store_true", help="show on standard error how far the work is")
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
@@ -103,7 +106,7 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
     """Return the data, whether they are a covariance matrix, and the options that were given."""
     data = load_table(args)
     # argparse leaves None, or for a switch its default, where nothing was given
-    optional = ("method", "na", "n_init", "rng", "tol", "max_iter", "n_obs", "formula")
+    optional = ("method", "na", "n_init", "rng", "tol", "max_iter", "n_obs", "formula", "objective", "effort")
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}
     given |= {} if args.center else {"center": False}

@@ -9,11 +9,9 @@ import numpy as np
 from spcastat.engine.order import settle
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
+from spcastat.search.objectives import NAMES
 from spcastat.search.optima import Optima
 from spcastat.solvers import Solution
-
-#: objective -> its name in a header.
-NAMES = {"pev": "PEV", "adjusted": "adjusted variance", "least_squares": "least-squares share"}
 
 Optimum = tuple[float, int]
 
@@ -38,6 +36,11 @@ class Aim:
     search: str = "single"
     patience: int | None = None
     screen: bool | int | None = None
+
+    @property
+    def own_order(self) -> bool:
+        """Whether the order of the components is part of what a joint search found."""
+        return self.search == "joint" and self.objective == "adjusted"
 
 
 def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solution, list[Optimum]]:

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import each, flag, is_whole, listed, one_of, real_number, shown, whole_number
-from spcastat.engine.aim import NAMES
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
+from spcastat.search.effort import EFFORTS
+from spcastat.search.objectives import NAMES
 
 #: Starts of one fit, at most.
 MOST_STARTS = 1_000_000
@@ -141,6 +142,7 @@ CHECKS: dict[str, Check] = {
     "start": lambda value, k, p: one_of("start", value, ("ones", "svd")),
     "n_init": lambda value, k, p: whole_number("n_init", value, 1, MOST_STARTS),
     "objective": lambda value, k, p: one_of("objective", value, NAMES),
+    "effort": lambda value, k, p: one_of("effort", value, EFFORTS),
     "search": lambda value, k, p: one_of("search", value, ("single", "joint")),
     "patience": _count("patience"),
     "screen": _screen,

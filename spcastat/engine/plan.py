@@ -124,9 +124,7 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     aim = _aim(chosen, checked)
     solver = chosen.build(checked)
     if asked.order is None:
-        sort = isinstance(solver, JointSolver) and scalar
-        if aim is not None and aim.search == "joint" and aim.objective == "adjusted":
-            sort = False  # the order is part of what was found
+        sort = scalar and sorts(solver, aim)
     else:
         sort = one_of("order", asked.order, ("variance", "given")) == "variance"
         if sort and "variance" in chosen.controls:
@@ -135,6 +133,15 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
                 "components in the order in which they were found; leave order out."
             )
     return Plan(chosen, solver, n_init, sort, aim)
+
+
+def sorts(solver: Solver, aim: Aim | None) -> bool:
+    """Return whether components of one cardinality are ordered by variance, unless the call says otherwise.
+
+    Only those that were found together are, and where their order is not part of what was found.
+    """
+    own = solver.own_order or (aim is not None and aim.own_order)
+    return isinstance(solver, JointSolver) and not own
 
 
 def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:

@@ -111,12 +111,12 @@ def run(
         tried = starting_loadings(op, vectors, n_init, rng)
         if starts is not None and solver.uses_starts:
             tried = np.concatenate([tried, starts])
-        solution = solver.solve(op, k, tried)
+        solution = solver.solve(op, k, tried, rng)
     else:
         assert isinstance(solver, ComponentSolver)
         with stage("one component after another", k, "components") as advance:
             solution = _one_by_one(op, solver, values, n_init, rng, advance)
-    optima: list[tuple[float, int]] = []
+    optima = list(solution.optima)
     if aim is not None and isinstance(solver, JointSolver):
         solution, optima = chosen(op, solution, aim, sort)
     if aim is not None and aim.search == "joint":
@@ -129,6 +129,10 @@ def run(
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
     solution = replace(solution, V=V, details=details, candidates=None)
+    own_order = solver.own_order or (aim is not None and aim.own_order)
+    if own_order and order.tolist() != list(range(k)):
+        value = float(adjusted_variances(V, op).sum())
+        solution = replace(solution, objective=value, objectives=np.array([value]))
     return Fit(outward(solution, solver, op.unit), order, values, tuple(optima))
 
 

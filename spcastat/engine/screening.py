@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.engine.aim import NAMES, Aim, Optimum
+from spcastat.engine.aim import Aim, Optimum
 from spcastat.engine.candidates import FEWEST
 from spcastat.engine.starts import starting_loadings
 from spcastat.kernels.thresholds import unit
@@ -19,6 +19,7 @@ from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.improve import improve
+from spcastat.search.objectives import NAMES
 from spcastat.search.optima import Optima
 from spcastat.search.outside import enlarged, entering, peaks_of
 from spcastat.search.swaps import polish
@@ -188,4 +189,4 @@ def _from_starts(
     tried = starting_loadings(sub, first, n_init, rng)
     if starts is not None:
         tried = np.concatenate([tried, starts])
-    return replace(solver, tol=max(solver.tol, ROUGH)).solve(sub, k, tried)
+    return replace(solver, tol=max(solver.tol, ROUGH)).solve(sub, k, tried, rng)

@@ -11,14 +11,17 @@ S = TypeVar("S", bound=Solver)
 
 
 def inward(solver: S, unit: float) -> S:
-    """Return a solver of data over `unit` from one with options in the units of the data."""
+    """Return a solver of data over `unit` from one with options in the units of the data.
+
+    An option "objective" is a name: the unit under that name is that of the figure.
+    """
     if unit == 1.0:
         return solver
     powers = dict(solver.units)
     changes = {
         one.name: _times(getattr(solver, one.name), unit ** -powers[one.name])
         for one in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
-        if one.name in powers
+        if one.name in powers and one.name != "objective"
     }
     return replace(solver, **changes) if changes else solver  # type: ignore[type-var]
 

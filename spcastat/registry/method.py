@@ -31,8 +31,8 @@ class Method:
     title, paper : str
         For headers and tables.
     home : str
-        Module of `spcastat.solvers` and class of the solver, the frozen dataclass whose fields are the
-        options. It is imported when it is first asked for.
+        Module, below `spcastat`, and class of the solver, the frozen dataclass whose fields are the options.
+        It is imported when it is first asked for.
     fixed : Mapping
         Fields that the name itself decides.
     without : tuple of str
@@ -55,8 +55,8 @@ class Method:
     @property
     def solver(self) -> type[Solver]:
         """The class of the solver."""
-        module, name = self.home.split(".")
-        return cast(type[Solver], getattr(import_module(f"spcastat.solvers.{module}"), name))
+        module, _, name = self.home.rpartition(".")
+        return cast(type[Solver], getattr(import_module(f"spcastat.{module}"), name))
 
     @cached_property
     def options(self) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Scores with a larger correlation are worth a note.
 CORRELATED = 0.1
+#: Scores with a larger one say much the same.
+OVERLAPPING = 0.6
 #: Standard deviations further apart than this factor are worth a note.
 VERY_DIFFERENT = 10.0
 #: Variables that a summary shows, at most.
@@ -166,6 +168,8 @@ def _screened(screening: dict[str, int], k: int) -> str:
 
 def _status(record: Record) -> str:
     text = record.advice
+    if record.evidence is not None:
+        return text
     if record.status != "exact":
         text += f" ({plural(record.n_iter, 'sweep')})"
     if record.n_init > 1:
@@ -192,6 +196,16 @@ def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.S
             "The scores are correlated, so their variances overlap; the adjusted variance counts what each "
             "component adds to those before it."
         )
+    if largest.max() > OVERLAPPING:
+        yield f"Two scores have |r| = {largest.max():.2f}: {_remedy(record)}."
+
+
+def _remedy(record: Record) -> str:
+    """Return the call that helps where scores overlap much."""
+    own = record.evidence is not None or record.options.get("search") == "joint"
+    if own and record.options.get("objective") == "adjusted":
+        return 'a smaller k leaves one of them out, and method="alspca" bounds such correlations'
+    return 'method="joint" with objective="adjusted" counts only what each component adds'
 
 
 def _missed(record: Record, card: pd.Series) -> Iterator[str]:

@@ -17,7 +17,7 @@ from spcastat.results.carried import packed_names, unpacked_names
 #: More values than this are not written out.
 LONGEST = 30
 #: Options that say how to iterate, not what to fit.
-ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience", "screen")
+ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience", "screen", "effort")
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,7 +143,7 @@ class SpcaResult(Carried, Plotted):
 
     @property
     def status(self) -> str:
-        """How the fit ended: "converged", "exact" (no iteration needed) or "max_iter"."""
+        """How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter"."""
         return self._state.record.status
 
     @property
@@ -153,7 +153,7 @@ class SpcaResult(Carried, Plotted):
 
     @property
     def n_iter(self) -> int:
-        """Number of sweeps or steps."""
+        """Number of sweeps, of steps, or of the starts of a search."""
         return self._state.record.n_iter
 
     @property

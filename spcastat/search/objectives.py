@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: objective -> its name in a header.
+NAMES = {"pev": "PEV", "adjusted": "adjusted variance", "least_squares": "least-squares share"}
+
 #: A column is dependent on those before it where less than this share of its (squared) length remains.
 DEPENDENT = 1e-12
 #: Columns of which more than this share remains are orthogonalised by one Cholesky factorisation.

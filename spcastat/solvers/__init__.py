@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from spcastat.solvers.base import ADVICE, ComponentSolver, JointSolver, Solution, Solver
+from spcastat.solvers.searched import Searched
 
-__all__ = ["ADVICE", "ComponentSolver", "JointSolver", "Solution", "Solver"]
+__all__ = ["ADVICE", "ComponentSolver", "JointSolver", "Searched", "Solution", "Solver"]

@@ -69,7 +69,7 @@ class ALSPCA(JointSolver):
     in_variance_units = False
     units = (("penalty", 2), ("objective", 2))
 
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         problem = _Problem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)
         start = starts[0].T
         if self.penalty is not None:

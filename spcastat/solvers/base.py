@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from spcastat.operators import Operator
+from spcastat.solvers.searched import Searched
 
 #: status -> what to tell the user, from best to worst.
 ADVICE = {
@@ -41,6 +42,10 @@ class Solution:
         The loadings that every start led to, where another criterion may choose between them.
     criterion : str or None
         What `objective` holds where it is not ``Solver.criterion``.
+    optima : tuple of (float, int)
+        Distinct optima that a search met, as shares of the total variance, the best first, and how often.
+    search : Searched or None
+        How a search over supports went.
     """
 
     V: np.ndarray
@@ -51,6 +56,8 @@ class Solution:
     details: dict[str, Any] = field(default_factory=dict)
     candidates: np.ndarray | None = None
     criterion: str | None = None
+    optima: tuple[tuple[float, int], ...] = ()
+    search: Searched | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +142,17 @@ class Solver(ABC):
         """
         return False
 
+    @property
+    def own_order(self) -> bool:
+        """Whether the order of the components, on which adjusted variance depends, was sought as well."""
+        return False
+
 
 class JointSolver(Solver):
     """A solver of all components together."""
 
     @abstractmethod
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Fit k components from every start.
 
         Parameters
@@ -149,6 +161,8 @@ class JointSolver(Solver):
         k : int
         starts : ndarray of shape (n_starts, k, p)
             Starting loadings, one row a component. The first start is PCA's own loadings.
+        rng : numpy Generator
+            For solvers that draw at random.
         """
 
 

@@ -79,7 +79,7 @@ class BCD(JointSolver):
             return [lambda W, rule=rule: rule(positive_part(W)) for rule in rules]  # type: ignore[misc]
         return rules
 
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         with stage("block coordinate descent", unit="sweeps") as advance:
             return self._descend(op, k, starts, advance)
 

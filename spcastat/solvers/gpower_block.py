@@ -91,7 +91,7 @@ class GPowerBlock(JointSolver):
 
     criterion = "adjusted variance"
 
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = starts[0].T
         mu = np.ones(k) if self.mu is None else np.array(self.mu)
         searched = False

@@ -68,7 +68,7 @@ class NSPCA(JointSolver):
     units = (("penalty", 2), ("objective", 2))
     uses_starts = True
 
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         size = float(op.leading(1)[0][0])
         alpha = self.alpha * size
         beta = np.array(self.penalty) if self.penalty is not None else np.zeros(k)

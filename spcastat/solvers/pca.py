@@ -16,7 +16,7 @@ class PCA(JointSolver):
 
     criterion = "variance of the components"
 
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = starts[0].T
         value = float(np.trace(op.products(V)))
         return Solution(V, "exact", 1, value, np.array([value]))

@@ -78,7 +78,7 @@ class Regression(JointSolver):
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
         """Return the criterion at loadings W and targets with X'Y = B, but for the l1 term."""
 
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         share = (SMALL_RIDGE if _full_rank(op) else np.inf) if self.ridge is None else self.ridge
         ridge = share * op.total / op.p
         columns = Columns(op.columns, op.p)

@@ -47,7 +47,7 @@ class Threshold(JointSolver):
 
     criterion = "adjusted variance"
 
-    def solve(self, op: Operator, k: int, starts: np.ndarray) -> Solution:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = self.dense(op, starts[0].T)
         sparse = np.column_stack([self._cut(V[:, i], i) for i in range(k)])
         value = float(op.score_basis(sparse)[0].sum())

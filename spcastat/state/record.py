@@ -64,6 +64,8 @@ class Record:
         Where the search ran on some of the variables: how many were ``searched``, of how many ``variables``,
         in how many ``rounds``, and how many of the others are ``unexcluded``: a swap with them may improve
         the fit.
+    evidence : dict, or None
+        How a search over supports went: the fields of :class:`spcastat.solvers.Searched`.
     call : str
         The call that makes the fit again, with `data` for the data.
     versions : dict of str to str
@@ -101,6 +103,7 @@ class Record:
     call: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     title_of_data: str | None = None
+    evidence: dict[str, Any] | None = None
 
     @property
     def converged(self) -> bool:
@@ -133,7 +136,9 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         centring=None if standard is None else standard.centring,
         scaling=None if standard is None else standard.scaling,
         status=solution.status,
-        advice=ADVICE[solution.status],
+        advice=(
+            ADVICE[solution.status] if solution.search is None else solution.search.told(source.op.p)
+        ),
         n_iter=solution.n_iter,
         objective=solution.objective,
         objective_share=(
@@ -149,6 +154,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         call=call,
         versions=versions(),
         title_of_data=source.title,
+        evidence=None if solution.search is None else dataclasses.asdict(solution.search),
     )
 
 

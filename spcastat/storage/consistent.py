@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from spcastat.errors import FileError
 from spcastat.operators import Standardisation
-from spcastat.solvers import ADVICE
+from spcastat.solvers import ADVICE, Searched
 from spcastat.state.record import CENTRING, SCALING, Record
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
@@ -96,6 +97,27 @@ def _tables(record: Record) -> Iterator[str]:
         and screening["unexcluded"] <= record.p
     ):
         yield "what it says of screening is no set of counts"
+    if record.evidence is not None and not _evident(record.evidence, record.p):
+        yield "what it says of its search does not go together"
+
+
+def _evident(evidence: Any, p: int) -> bool:
+    """Return whether this is what a search can say of itself."""
+    if not _named(evidence) or not {one.name for one in fields(Searched)} <= set(evidence):
+        return False
+    counts = [evidence[name] for name in ("starts", "hits", "chains", "agreeing")]
+    variables, unseen = evidence["variables"], evidence["unseen"]
+    return (
+        all(_whole(count, 1) for count in counts[:3])
+        and _whole(counts[3], 0)
+        and counts[1] <= counts[0]
+        and counts[3] <= counts[2]
+        and _real(unseen)
+        and 0 <= unseen <= 1
+        and all(type(evidence[name]) in (bool, type(None)) for name in ("settled", "sufficient"))
+        and type(evidence["proven"]) is bool
+        and (variables is None or (_whole(variables, 1) and variables <= p))
+    )
 
 
 def _whole(value: Any, least: int) -> bool:
@@ -179,7 +201,8 @@ def require_moments(
         require(values.shape == (k,), f"its measure {name!r} has shape {values.shape}, not {(k,)}")
     total = held["total"]
     require(_real(total) and total > 0, "its total variance is no positive number")
-    for what, right in (*_moments(V, held, total), *_measures(held, measures, total)):
+    told = (*_moments(V, held, total), *_measures(held, measures, total), *_shares(V, held, measures, total))
+    for what, right in told:
         require(right, what)
     unit = held.get("unit", 1.0)  # files of the first versions know of none
     require(_real(unit) and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5, "its unit is no power of two")
@@ -244,6 +267,19 @@ def _measures(
             first = traces[0] / whole
             yield "its residuals have no such squares", bool(-CLOSE <= second <= first**2 + CLOSE)
             yield "its residuals have no such cubes", bool(-CLOSE <= third <= first * second + CLOSE)
+
+
+def _shares(
+    V: np.ndarray, held: Mapping[str, Any], measures: Mapping[str, np.ndarray], total: float
+) -> Iterator[tuple[str, bool]]:
+    """Yield whether PEV and least squares of the first components, too, are those of the loadings."""
+    C, coupling = held["scores"] / total, held["coupling"] / total  # squares stay within the range of numbers
+    for name, M, T in (("pev", V.T @ V, C), ("least_squares", C, coupling.T @ coupling)):
+        if name in measures and _adjusted(M) is not None:
+            root = np.linalg.cholesky(M)
+            shares = np.diag(np.linalg.solve(root, np.linalg.solve(root, T).T))
+            right = _near(measures[name], shares.cumsum(), CLOSE)
+            yield f"its measure {name!r} is not that of its loadings", right
 
 
 def _adjusted(C: np.ndarray) -> np.ndarray | None:

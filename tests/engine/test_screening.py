@@ -218,7 +218,7 @@ def test_without_screening_nothing_changes():
         fit = run(op, plan.solver, 2, n_init=1, rng=np.random.default_rng(0), sort=True, aim=plan.aim)
         values, vectors = op.leading(2)
         starts = starting_loadings(op, vectors, 1, np.random.default_rng(0))
-        V, _ = settle(op, plan.solver.solve(op, 2, starts).V, True)
+        V, _ = settle(op, plan.solver.solve(op, 2, starts, np.random.default_rng(0)).V, True)
         assert fit.screening is None
         assert fit.solution.V.tobytes() == V.tobytes()
         assert fit.pca.tobytes() == values.tobytes()

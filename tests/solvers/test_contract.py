@@ -25,6 +25,7 @@ from spcastat.registry import SOLVERS
 
 #: (method, clause) -> why the clause cannot hold for the method as it is defined.
 DECLARED: dict[tuple[str, str], str] = {
+    ("joint", "status"): "it ends by what it has seen: searched",
     ("nspca", "PCA"): "loadings are nonnegative",
     ("rotate", "PCA"): "the components are rotated",
     ("pca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",

@@ -1,0 +1,181 @@
+"""The default search on every cell: how far it stays below the best known, and how long it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.defaults import known
+from benchmarks.defaults.cells import FILES, Cell, cells, correlation
+from benchmarks.report import Table
+from spcastat.operators import Gram
+from spcastat.search.default import CRITERIA, joint
+from spcastat.search.effort import EFFORTS
+
+#: A cell is reached when no more than this share of the best known is missing.
+REACHED = 1e-3
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What is asked: share of cells reached, worst and mean loss in percent, median and largest seconds."""
+
+    reached: float
+    worst: float
+    mean: float
+    median: float
+    largest: float
+
+
+ONE = Targets(100.0, 0.1, 0.1, 0.05, 0.5)
+TARGETS = {
+    ("adjusted", "quick"): Targets(80.0, 3.0, 0.2, 0.05, 0.2),
+    ("adjusted", "auto"): Targets(95.0, 1.0, 0.02, 0.3, 2.0),
+    ("adjusted", "thorough"): Targets(98.0, 0.5, 0.01, 1.0, 8.0),
+    ("pev", "auto"): Targets(85.0, 1.5, 0.1, 0.3, 3.0),
+    ("least_squares", "auto"): Targets(85.0, 1.5, 0.1, 0.3, 3.0),
+    ("pev", "thorough"): Targets(95.0, 0.5, 0.03, 2.0, 30.0),
+    ("least_squares", "thorough"): Targets(95.0, 0.5, 0.03, 2.0, 30.0),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One cell, objective, effort and seed: the share reached, the best known, and CPU seconds."""
+
+    cell: Cell
+    p: int
+    objective: str
+    effort: str
+    seed: int
+    value: float
+    best: float
+    seconds: float
+
+    @property
+    def loss(self) -> float:
+        return max(0.0, 100.0 * (1.0 - self.value / self.best))
+
+
+def measured(
+    folder: Path | None,
+    seeds: Iterable[int],
+    objectives: Iterable[str] = CRITERIA,
+    efforts: Iterable[str] = tuple(EFFORTS),
+) -> tuple[list[Run], list[str]]:
+    """Search in all cells, keep what beats the best known; return the runs and what was skipped."""
+    raw, skipped = [], []
+    seeds, objectives, efforts = list(seeds), list(objectives), list(efforts)
+    for name, file in FILES.items():
+        S = correlation(name, folder)
+        if S is None:
+            skipped.append(f"{name} skipped: needs {file} (--data DIR)")
+            continue
+        op = Gram(S)
+        fresh: dict[str, float] = {}
+        for cell in cells(name, op.p):
+            for objective in objectives:
+                key = cell.key(objective)
+                for effort in efforts:
+                    for seed in seeds:
+                        begun = time.process_time()
+                        rng = np.random.default_rng(seed)
+                        found = joint(op, cell.k, cell.card, objective, effort, rng)
+                        seconds = time.process_time() - begun
+                        raw.append((cell, op.p, objective, effort, seed, found.value, seconds))
+                        fresh[key] = max(found.value, fresh.get(key, 0.0))
+        known.improve(fresh)
+    best = known.load()
+    runs = [Run(c, p, o, e, s, v, best[c.key(o)], t) for c, p, o, e, s, v, t in raw]
+    return runs, skipped
+
+
+def summary(runs: list[Run]) -> Table:
+    """Return the table of what is asked beside what is reached."""
+    table = Table(
+        "The default search against the best known",
+        [
+            "objective, effort, k",
+            *("cells", "within .1 %", "worst %", "mean %", "median s", "max s", "max s, p=500"),
+        ],
+    )
+    for one in (True, False):
+        for objective in CRITERIA:
+            for effort in EFFORTS:
+                part = [
+                    r for r in runs if (r.objective, r.effort, r.cell.k == 1) == (objective, effort, one)
+                ]
+                if not part:
+                    continue
+                asked = ONE if one else TARGETS.get((objective, effort))
+                label = f"{objective}, {effort}, k {'= 1' if one else '> 1'}"
+                table.rows.append([label, *_cells(part, asked)])
+    table.notes = [
+        "In brackets what is asked. Loss as a share of the best value ever met; CPU seconds, one thread.",
+    ]
+    return table
+
+
+def _cells(part: list[Run], asked: Targets | None) -> list[str]:
+    loss = np.array([r.loss for r in part])
+    seconds = np.array([r.seconds for r in part])
+    wide = np.array([r.p >= 500 for r in part])
+    figures = [
+        f"{100.0 * (loss <= 100.0 * REACHED).mean():.1f}",
+        f"{loss.max():.2f}",
+        f"{loss.mean():.3f}",
+        f"{np.median(seconds):.3f}",
+        f"{seconds[~wide].max(initial=0.0):.2f}",
+        f"{seconds[wide].max(initial=0.0):.2f}",
+    ]
+    if asked is not None:
+        wanted = (asked.reached, asked.worst, asked.mean, asked.median, asked.largest)
+        figures[:5] = [f"{f} ({w:g})" for f, w in zip(figures[:5], wanted, strict=True)]
+    return [str(len(part)), *figures]
+
+
+def by_data(runs: list[Run]) -> Table:
+    """Return the mean loss and seconds by data set, k and objective."""
+    efforts = [e for e in EFFORTS if any(r.effort == e for r in runs)]
+    table = Table(
+        "By data set, k and objective: mean loss in percent, median seconds",
+        ["data, k, objective", "cells", *(f"{e}: {what}" for e in efforts for what in ("loss", "s"))],
+    )
+    groups = dict.fromkeys((r.cell.data, r.cell.k, r.objective) for r in runs)
+    for data, k, objective in groups:
+        row = [f"{data}, {k}, {objective}", ""]
+        for effort in efforts:
+            part = [
+                r
+                for r in runs
+                if (r.cell.data, r.cell.k, r.objective, r.effort) == (data, k, objective, effort)
+            ]
+            row[1] = str(len({r.cell for r in part}))
+            row.append(f"{np.mean([r.loss for r in part]):.3f}" if part else "-")
+            row.append(f"{np.median([r.seconds for r in part]):.2f}" if part else "-")
+        table.rows.append(row)
+    return table
+
+
+def missed(runs: list[Run]) -> Table:
+    """Return the runs that stay more than a thousandth below the best known."""
+    table = Table("Cells that are missed", ["cell", "effort", "seed", "reached", "best known", "loss %"])
+    for r in sorted(runs, key=lambda r: -r.loss):
+        if r.loss > 100.0 * REACHED:
+            row = [r.cell.key(r.objective).replace(" | ", ", "), r.effort, str(r.seed)]
+            table.rows.append([*row, f"{r.value:.6f}", f"{r.best:.6f}", f"{r.loss:.3f}"])
+    return table
+
+
+def search_best(folder: Path | None, seeds: Iterable[int]) -> None:
+    """Search thoroughly, seed by seed, for better values than the best known, and keep them."""
+    for seed in seeds:
+        before = known.load()
+        measured(folder, [seed], efforts=["thorough"])
+        after = known.load()
+        rose = [k for k, v in after.items() if v > before.get(k, 0.0) * (1.0 + 1e-6)]
+        print(f"seed {seed}: {len(rose)} of {len(after)} values better than before", flush=True)

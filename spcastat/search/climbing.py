@@ -1,0 +1,100 @@
+"""Climbs from support to support, for a batch of fits at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.exchange import GAIN, exchange, trials
+from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fixed import refined
+from spcastat.search.order import reordered
+
+#: Steps of an ascent on supports that may change yet, and on those that shall not.
+SHORT, LONG = 12, 300
+#: Exchanges of a component that a deep climb follows by an ascent before it judges them.
+FOLLOWED = 2
+#: Exchanges of a component that are valued before a fit counts as settled.
+VALUED = 500
+#: A last ascent that raises the criterion by less than this share opens no exchanges.
+SETTLED = 1e-7
+
+
+def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
+    """Return the fits after rounds of exchanges, each followed by a short ascent, while they bring something.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fits : Fits
+    width, valued : int
+        As for `spcastat.search.exchange.exchange`.
+    rough : float
+        A fit rests when a round raises it by no more than this share.
+    """
+    fits = refined(criterion, fits, SHORT)
+    running = np.arange(len(fits))
+    while running.size:
+        sub = fits.some(running)
+        before = sub.value.copy()
+        for i in range(criterion.k):
+            exchange(criterion, sub, i, width, valued)
+        sub = reordered(criterion, refined(criterion, sub, SHORT))
+        fits.put(running, sub)
+        running = running[sub.value > before * (1.0 + rough)]
+    return fits
+
+
+def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
+    """Climb on where exchanges rise only after an ascent of all loadings, until none does.
+
+    Every component's best exchanges by value, even those that lower it, are followed by a short ascent.
+    """
+    fits = fits.some(slice(None))
+    running = np.arange(len(fits))
+    while running.size:
+        sub = fits.some(running)
+        found = _followed(criterion, sub, width, valued)
+        better = found.value > sub.value * (1.0 + GAIN)
+        running = running[better]
+        if running.size:
+            fits.put(running, climbed(criterion, found.some(better), width, valued))
+    return fits
+
+
+def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
+    """Return the best of the fits one exchange and a short ascent away."""
+    places, x = [], []
+    for i, part in enumerate(criterion.parts):
+        new_places, new_x, values = trials(criterion, fits, i, width, valued)
+        values = values[:, :-1]
+        if values.shape[1] == 0:
+            continue
+        best = np.argsort(-values, axis=1, kind="stable")[:, :FOLLOWED]
+        for column in best.T:
+            every = np.arange(len(fits))
+            all_places, all_x = fits.places.copy(), fits.x.copy()
+            order = np.argsort(new_places[every, column], axis=1)
+            all_places[:, part] = np.take_along_axis(new_places[every, column], order, axis=1)
+            all_x[:, part] = np.take_along_axis(new_x[every, column], order, axis=1)
+            places.append(all_places)
+            x.append(all_x)
+    if not places:
+        return fits
+    found = criterion.fits(np.concatenate(places), np.concatenate(x))
+    found = refined(criterion, found, SHORT)
+    values = found.value.reshape(len(places), len(fits))
+    return found.some(np.argmax(values, axis=0) * len(fits) + np.arange(len(fits)))
+
+
+def settled(criterion: Criterion, fit: Fits) -> Fits:
+    """Return a fit that no single exchange of a variable improves, with the best loadings on its supports.
+
+    Exchanges with every variable outside are ranked by the model of one column, which is exact for PEV and
+    least squares; VALUED of each component are valued by the criterion and the best followed by an ascent.
+    """
+    while True:
+        found = deepened(criterion, fit, criterion.m, VALUED)
+        found = reordered(criterion, refined(criterion, found, LONG))
+        if not found.value[0] > fit.value[0] * (1.0 + SETTLED):
+            return found
+        fit = found

@@ -1,0 +1,118 @@
+"""Sparse columns for batches of fits: the largest entries, and the best vectors on given supports."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.kernels.secular import bordered_lower
+
+#: Entries within this share of one another tie; of ties the lowest index is taken.
+TIE = 1e-10
+#: Squared couplings below this are rounding: the total variance is one.
+NO_COUPLING = 1e-30
+#: Added to the diagonal of B, as correlations, before it is factored.
+JITTER = 1e-9
+
+
+def largest(keys: np.ndarray, count: int) -> np.ndarray:
+    """Return the places, ascending, of the `count` largest entries along the last axis; ties by lowest index.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (..., m)
+        Not negative where it matters.
+    count : int
+    """
+    m = keys.shape[-1]
+    if count >= m:
+        return np.broadcast_to(np.arange(m), keys.shape).copy()
+    levelled = keys * (1.0 - TIE * np.arange(m) / m)
+    return np.sort(np.argpartition(-levelled, count - 1, axis=-1)[..., :count], axis=-1)
+
+
+def ranked(keys: np.ndarray, count: int) -> np.ndarray:
+    """Return the places of the `count` largest entries of rows, shape (B, count), the largest first."""
+    m = keys.shape[1]
+    tilt = TIE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
+    levelled = keys - tilt * np.arange(m) / m
+    count = min(count, m)
+    if count < m:
+        some = np.argpartition(-levelled, count - 1, axis=1)[:, :count]
+        order = np.argsort(-np.take_along_axis(levelled, some, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(some, order, axis=1)
+    return np.argsort(-levelled, axis=1, kind="stable")
+
+
+def hard(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of the largest absolute entries along the last axis, and them at unit length.
+
+    A row of zeros becomes the unit vector at its first place: any direction is as good.
+    """
+    places = largest(np.abs(W), card)
+    return places, unit(np.take_along_axis(W, places, axis=-1))
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    """Scale to unit length along the last axis; zeros become the first unit vector."""
+    size = np.abs(x).max(axis=-1, keepdims=True)
+    x = x / np.where(size > 0, size, 1.0)
+    lengths = np.linalg.norm(x, axis=-1, keepdims=True)
+    x = x / np.where(lengths > 0, lengths, 1.0)
+    x[..., 0] += lengths[..., 0] == 0
+    return x
+
+
+def whitening(B: np.ndarray) -> np.ndarray:
+    """Return K, shape (..., s, s), with K B K' close to the identity; null directions of B are harmless."""
+    diagonal = np.einsum("...ii->...i", B)
+    floor = JITTER * np.maximum(diagonal.max(axis=-1, keepdims=True), JITTER)
+    size = np.sqrt(np.maximum(diagonal, floor))
+    C = B / (size[..., :, None] * size[..., None, :])
+    s = B.shape[-1]
+    C[..., np.arange(s), np.arange(s)] = 1.0 + JITTER
+    try:
+        root = np.linalg.cholesky(C)
+    except np.linalg.LinAlgError:  # below the rounding of products
+        C[..., np.arange(s), np.arange(s)] = 1.0 + 1e3 * JITTER
+        values, turn = np.linalg.eigh(C)
+        shrunk = turn / np.sqrt(np.maximum(values, JITTER))[..., None, :]
+        return shrunk.swapaxes(-1, -2) / size[..., None, :]
+    return np.linalg.inv(root) / size[..., None, :]
+
+
+def eigen(A: np.ndarray, B: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues of A relative to B, ascending, and U with U'AU diagonal and U'BU close to I."""
+    if B is None:
+        return np.linalg.eigh(A)
+    K = whitening(B)
+    values, turn = np.linalg.eigh(K @ A @ K.swapaxes(-1, -2))
+    return values, K.swapaxes(-1, -2) @ turn
+
+
+def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
+    """Return the unit vectors, shape (..., s), of largest ratio v'Av / v'Bv."""
+    return unit(eigen(A, B)[1][..., -1])
+
+
+def after_bordering(
+    values: np.ndarray, coupling: np.ndarray, corner: np.ndarray, steps: int = 2
+) -> np.ndarray:
+    """Return lower bounds on the largest eigenvalues of diagonal matrices with one more row and column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., s)
+    coupling : ndarray of shape (..., s, w)
+        The borders, one a column.
+    corner : ndarray of shape (..., w)
+    steps : int
+        Newton steps; two are enough to rank by.
+
+    Returns
+    -------
+    ndarray of shape (..., w)
+    """
+    squares = np.moveaxis(coupling, -2, 0) ** 2
+    squares = np.where(squares > NO_COUPLING, squares, 0.0)
+    with np.errstate(over="ignore"):  # at a pole of no width the step is nothing over infinity
+        return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, steps)

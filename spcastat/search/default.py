@@ -1,0 +1,261 @@
+"""The default search: the best supports and loadings of all components together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.errors import OptionError
+from spcastat.measures import MEASURES
+from spcastat.operators import Operator
+from spcastat.search.chains import SAME, search
+from spcastat.search.climbing import SHORT, settled
+from spcastat.search.effort import EFFORTS, Effort
+from spcastat.search.evidence import Evidence
+from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fixed import refined
+from spcastat.search.moments import Dense, Identity, Moments, Products
+from spcastat.search.nested import Adjusted
+from spcastat.search.order import reordered
+from spcastat.search.predictor import best_predictor
+from spcastat.search.projected import Projected
+from spcastat.search.swaps import polish
+from spcastat.search.wide import ROUNDS, begun, improving, searchable, working_set
+from spcastat.solvers.support_search import best_support
+
+#: Up to so many variables the covariance matrix is held, and all of them are searched.
+HELD = 1000
+#: Up to so many, fits of many nonzeros are polished by swaps for PEV.
+POLISHED = 3000
+#: The criteria by name.
+CRITERIA = ("adjusted", "pev", "least_squares")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search returns.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Unit loadings with at most `card` nonzeros; fewer only where more would add nothing.
+    value : float
+        The objective, by :mod:`spcastat.measures`, as a share of the total variance.
+    order_counts : bool
+        Whether the value belongs to this order of the components (adjusted variance).
+    starts : int
+        Starts and kicks that were climbed from.
+    hits : int
+        How many of these climbs ended in the best fit.
+    chains, agreeing : int
+        Searches that know nothing of one another, and how many of them ended in the best fit.
+    unseen : float
+        Good and Turing's estimate of the chance that one more climb ends in an optimum not met before.
+    optima : tuple of (float, int)
+        Distinct optima that climbs ended in, as shares of the total variance, the best first, and how often.
+    settled : bool or None
+        True where every exchange of one variable of one component for another was looked at, the loadings
+        fitted anew to the best of them, and none raises the objective; None where that was not done.
+    proven : bool
+        Whether no other loadings of these cardinalities are better.
+    variables : ndarray of int or None
+        The working set, where the search ran on some of the variables.
+    sufficient : bool or None
+        For a working set, whether exchanges with all other variables were tested and none improves the fit.
+    """
+
+    V: np.ndarray
+    value: float
+    order_counts: bool
+    starts: int
+    hits: int
+    chains: int
+    agreeing: int
+    unseen: float
+    optima: tuple[tuple[float, int], ...]
+    settled: bool | None
+    proven: bool
+    variables: np.ndarray | None = None
+    sufficient: bool | None = None
+
+
+def joint(
+    op: Operator,
+    k: int,
+    card: tuple[int, ...],
+    objective: str = "adjusted",
+    effort: str | Effort = "auto",
+    rng: np.random.Generator | None = None,
+) -> Found:
+    """Search for the k components of given cardinalities that are best together.
+
+    Parameters
+    ----------
+    op : Operator
+        Of p variables, with positive total variance.
+    k : int
+        Number of components, at most the rank.
+    card : tuple of int
+        Cardinality of each component, from 1 to p.
+    objective : {"adjusted", "pev", "least_squares"}
+    effort : {"quick", "auto", "thorough"} or Effort
+    rng : numpy Generator, optional
+        The same generator gives the same bits; without one it is that of seed 0.
+
+    Returns
+    -------
+    Found
+
+    Raises
+    ------
+    OptionError
+        For an objective, effort or cardinality that there is not.
+    """
+    settings = _checked(op, k, card, objective, effort)
+    rng = np.random.default_rng(0) if rng is None else rng
+    if k == 1 and objective != "least_squares":
+        return _single(op, card[0], objective)
+    if op.p <= HELD:
+        S = op.block(np.arange(op.p)) / op.total
+        criterion = held(0.5 * (S + S.T), card, objective)
+        if k == 1:
+            fit, evidence = best_predictor(criterion)
+            return _found(op, criterion, fit, evidence, objective, True)
+        fit, evidence = search(criterion, _directions(op, k), settings, rng)
+        rests = None
+        if settings.deep:
+            fit, rests = settled(criterion, fit), True
+        return _found(op, criterion, fit, evidence, objective, rests)
+    return _wide(op, k, card, objective, settings, rng)
+
+
+def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of a covariance matrix of total variance one."""
+    if objective == "adjusted":
+        return Adjusted(Dense(S), card)
+    if objective == "pev":
+        return Projected(Identity(len(S)), Dense(S), card)
+    return Projected(Dense(S), Dense(S @ S), card)
+
+
+def _products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of an operator whose covariance matrix is not held."""
+    S: Moments = Products(op)
+    if objective == "adjusted":
+        return Adjusted(S, card)
+    if objective == "pev":
+        return Projected(Identity(op.p), S, card)
+    return Projected(S, Products(op, 2), card)
+
+
+def _checked(op: Operator, k: int, card: tuple[int, ...], objective: str, effort: str | Effort) -> Effort:
+    if objective not in CRITERIA:
+        raise OptionError(f"objective={objective!r} was given; it must be one of {', '.join(CRITERIA)}.")
+    if isinstance(effort, str) and effort not in EFFORTS:
+        raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(EFFORTS)}.")
+    if len(card) != k or min(card) < 1 or max(card) > op.p:
+        raise OptionError(
+            f"card={card} was given; it needs {k} cardinalities, one a component, from 1 to {op.p}, "
+            "the number of variables."
+        )
+    return EFFORTS[effort] if isinstance(effort, str) else effort
+
+
+def _directions(op: Operator, k: int) -> np.ndarray:
+    """Return twice as many leading directions as components, as far as there are."""
+    return op.leading(min(2 * k, op.p, max(op.rank_limit, k)))[1]
+
+
+def _single(op: Operator, card: int, objective: str) -> Found:
+    """Return the component of largest variance: the search over one support."""
+    _, support = best_support(op, card)
+    V = np.zeros((op.p, 1))
+    V[support, 0] = op.take(support).leading(1)[1][:, 0]
+    value = float(MEASURES[objective](V, op)[-1])
+    proven = card in (1, op.p)
+    return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), True, proven)
+
+
+def _found(
+    op: Operator,
+    criterion: Criterion,
+    fit: Fits,
+    evidence: Evidence,
+    objective: str,
+    rests: bool | None,
+    variables: np.ndarray | None = None,
+    sufficient: bool | None = None,
+) -> Found:
+    V = criterion.dense(fit)[0]
+    value = float(MEASURES[objective](V, op)[-1])
+    evidence.settle(float(fit.value[0]))
+    optima = evidence.table()
+    return Found(
+        V,
+        value,
+        not criterion.exact,
+        starts=len(evidence.values),
+        hits=optima[0][1],
+        chains=len(evidence.chains),
+        agreeing=sum(end >= max(evidence.chains) * (1.0 - SAME) for end in evidence.chains),
+        unseen=evidence.unseen(),
+        optima=tuple(optima),
+        settled=rests,
+        proven=min(criterion.cards) >= op.p,
+        variables=variables,
+        sufficient=sufficient,
+    )
+
+
+def _wide(
+    op: Operator, k: int, card: tuple[int, ...], objective: str, settings: Effort, rng: np.random.Generator
+) -> Found:
+    """Search with more variables than a covariance matrix is held for."""
+    whole = _products(op, card, objective)
+    values, vectors = op.leading(min(2 * k, op.p, max(op.rank_limit, k)))
+    fits = begun(whole, vectors, settings, rng)
+    evidence = Evidence(fits.value.tolist(), fits.value.tolist())
+    if settings.deep and objective == "pev" and not searchable(whole) and op.p <= POLISHED:
+        return _found(op, whole, _polished(op, whole, fits), evidence, objective, True)
+    fit = reordered(whole, refined(whole, fits.some(slice(0, 1)), SHORT))
+    if not searchable(whole) or not settings.deep:
+        return _found(op, whole, fit, evidence, objective, None)
+    variables = working_set(whole, fit, vectors[:, :k] ** 2 @ values[:k])
+    sufficient = False
+    for _ in range(ROUNDS):
+        criterion = _on(op, variables, card, objective)
+        start = criterion.fits(np.searchsorted(variables, fit.places), fit.x)
+        found, evidence = search(criterion, vectors[variables], settings, rng, start)
+        found = settled(criterion, found)
+        fit = whole.fits(variables[found.places], found.x)
+        entering = improving(whole, fit, variables)
+        if entering.size == 0:
+            sufficient = True
+            break
+        variables = np.union1d(variables, entering)
+    return _found(op, whole, fit, evidence, objective, True if sufficient else None, variables, sufficient)
+
+
+def _polished(op: Operator, whole: Criterion, fits: Fits) -> Fits:
+    """Return the best of the fits after swaps of single variables until none raises PEV."""
+    S = op.block(np.arange(op.p)) / op.total
+    found = []
+    for V in whole.dense(fits):
+        V, supports = polish(0.5 * (S + S.T), V, whole.cards, 1.0)
+        x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
+        found.append(whole.fits(np.concatenate(supports)[None], x[None]))
+    return max(found, key=lambda fit: float(fit.value[0]))
+
+
+def _on(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion on some variables, all others still counting where the objective looks at them."""
+    S = op.block(variables) / op.total
+    S = 0.5 * (S + S.T)
+    if objective != "least_squares":
+        return held(S, card, objective)
+    T = np.empty_like(S)
+    for start in range(0, len(variables), 200):
+        part = slice(start, start + 200)
+        T[:, part] = op.dot(op.columns(variables[part]))[variables] / op.total**2
+    return Projected(Dense(S), Dense(0.5 * (T + T.T)), card)

@@ -1,0 +1,69 @@
+"""Of variables that the covariance matrix does not tell apart, the first ones have the loadings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.kernels.ties import tie_width
+from spcastat.operators import Operator
+
+
+def first_of_equals(op: Operator, V: np.ndarray) -> np.ndarray:
+    """Return loadings that are as good, in which equal variables are used in their order.
+
+    Two variables are equal where exchanging them changes nothing of the covariance matrix but rounding. Every
+    measure of the loadings is then the same, and rounding alone would choose between them.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+    """
+    used = np.flatnonzero(V.any(axis=1))
+    columns, diagonal = op.columns(used), op.diagonal()
+    groups: list[np.ndarray] = []
+    for place, j in enumerate(used):
+        if any(j in group for group in groups):
+            continue
+        equals = _equals(op, used, columns, diagonal, place)
+        if equals.size > 1:
+            groups.append(equals)
+    if not groups:
+        return V
+    V = V.copy()
+    for group in groups:
+        rows = V[group]
+        # the last key counts first: the support of the first component, then that of the second, then sizes
+        sizes = -np.abs(rows).T.round(9)
+        V[group] = rows[np.lexsort([*sizes[::-1], *(rows == 0).T[::-1]])]
+    return V
+
+
+def _equals(
+    op: Operator, used: np.ndarray, columns: np.ndarray, diagonal: np.ndarray, place: int
+) -> np.ndarray:
+    """Return the variables that are equal to the one at `place` in `used`, ascending, with itself."""
+    j = used[place]
+    width = tie_width(diagonal, diagonal.max())
+    like = np.abs(diagonal - diagonal[j]) <= width[j]
+    apart = np.abs(columns - columns[j]) > _width(diagonal, diagonal[used], diagonal[j])
+    apart[:, place] = False
+    apart[used, np.arange(used.size)] = False
+    found = np.flatnonzero(like & ~apart.any(axis=1))
+    if found.size == 1:
+        return found
+    others = op.columns(found)
+    apart = np.abs(others - columns[:, [place]]) > _width(diagonal, diagonal[found], diagonal[j])
+    apart[found, np.arange(found.size)] = False
+    apart[j] = False
+    return found[~apart.any(axis=0)]
+
+
+def _width(diagonal: np.ndarray, others: np.ndarray, own: float) -> np.ndarray:
+    """Return how far covariances of two variables may lie apart and still tie, shape (p, len(others))."""
+    size = np.sqrt(diagonal.clip(min=0.0))
+    return tie_width(np.outer(size, np.sqrt(np.maximum(others, own))), diagonal.max())

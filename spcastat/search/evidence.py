@@ -1,0 +1,50 @@
+"""What a search has met, and how much of what there is it may not have met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+#: Values that differ by less than this share are one optimum.
+SAME = 1e-6
+
+
+@dataclass(eq=False)
+class Evidence:
+    """The local optima of a search.
+
+    Attributes
+    ----------
+    values : list of float
+        The criterion at the end of every climb.
+    chains : list of float
+        The best of each chain.
+    """
+
+    values: list[float] = field(default_factory=list)
+    chains: list[float] = field(default_factory=list)
+
+    def add(self, values: np.ndarray) -> None:
+        """Take in the ends of climbs."""
+        self.values += values.tolist()
+
+    def settle(self, value: float) -> None:
+        """Give the best optimum the value that a last ascent from it reached."""
+        best = max(self.values)
+        self.values = [max(value, v) if v >= best * (1.0 - SAME) else v for v in self.values]
+
+    def table(self) -> list[tuple[float, int]]:
+        """Return distinct optima, the best first, and how often each was met."""
+        found: list[tuple[float, int]] = []
+        for value in sorted(self.values, reverse=True):
+            if found and found[-1][0] - value <= SAME * abs(value):
+                found[-1] = (found[-1][0], found[-1][1] + 1)
+            else:
+                found.append((value, 1))
+        return found
+
+    def unseen(self) -> float:
+        """Return Good and Turing's estimate of the chance that the next climb ends in a new optimum."""
+        table = self.table()
+        return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)

@@ -1,0 +1,349 @@
+"""What a search raises, for a batch of fits at once: adjusted variance, PEV, the least-squares share.
+
+All are shares of the total variance, and no criterion changes with the lengths of the loadings. With unit
+loadings V, shape (m, k), each is a function of small matrices: of V'SV for adjusted variance, and of
+G = V'MV and N = V'TV for the other two, tr G^-1 N with M = I and T = S for PEV, M = S and T = SS for least
+squares.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+
+from spcastat.search.moments import Moments, scattered
+
+#: Added to the diagonal of correlation matrices that are factored: dependent columns do no harm.
+JITTER = 1e-12
+#: A column of which less than this share remains beside those before it adds nothing to a ratio.
+DEPENDENT = 1e-9
+#: Squared lengths below this are zero: the total variance is one.
+NOTHING = 1e-14
+
+
+@dataclass(eq=False)
+class Fits:
+    """A batch of B fits with k components on m variables.
+
+    Attributes
+    ----------
+    places : ndarray of int, shape (B, N)
+        The supports, one component after another, each ascending; N is the sum of the cardinalities.
+    x : ndarray of shape (B, N)
+        The loadings there, of unit length in each component; zeros for a component that is taken out.
+    first : ndarray of shape (B, k, m)
+        Products of the loadings with M.
+    second : ndarray of shape (B, k, m) or (B, 0, m)
+        Products with T.
+    G, N : ndarray of shape (B, k, k)
+        V'MV and V'TV (zeros for adjusted variance).
+    value : ndarray of shape (B,)
+        The criterion, a share of the total variance.
+    """
+
+    places: np.ndarray
+    x: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    G: np.ndarray
+    N: np.ndarray
+    value: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def some(self, which: np.ndarray | slice) -> Fits:
+        """Return those of an index array, a mask or a slice, copied."""
+        if isinstance(which, slice):
+            which = np.arange(len(self))[which]
+        return Fits(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    def put(self, which: np.ndarray, other: Fits) -> None:
+        """Replace those of an index array or a mask."""
+        for field in fields(self):
+            getattr(self, field.name)[which] = getattr(other, field.name)
+
+
+def joined(parts: list[Fits]) -> Fits:
+    """Return the fits of several batches as one."""
+    return Fits(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Fits)))
+
+
+@dataclass(eq=False)
+class Bordered:
+    """A and B on a support, and bordered by any other variable.
+
+    Attributes
+    ----------
+    A, M : ndarray of shape (B, c, c + w)
+        The rows of the support, its own columns first; M is None for the identity.
+    corner, corner_M : ndarray of shape (B, w)
+        Diagonals at the other variables.
+    """
+
+    A: np.ndarray
+    corner: np.ndarray
+    M: np.ndarray | None
+    corner_M: np.ndarray
+
+
+@dataclass(eq=False)
+class Model:
+    """Two matrices for each of B fits, A = alpha T - [F2'H F1 + F1'H F2] - F1'Z F1 and B = M - F1'H F1.
+
+    Attributes
+    ----------
+    criterion : Criterion
+    first, second : ndarray of shape (B, k, m)
+        Products of the loadings with M and T, as in `Fits`.
+    alpha : ndarray of shape (B,)
+    H, Z : ndarray of shape (B, k, k)
+    """
+
+    criterion: Criterion
+    first: np.ndarray
+    second: np.ndarray
+    alpha: np.ndarray
+    H: np.ndarray
+    Z: np.ndarray
+
+    def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
+        """Return A and B on supports, shape (B, c), and what they are for other variables, shape (B, w)."""
+        c = self.criterion
+        both = np.concatenate([support, entering], axis=1)
+        F = np.take_along_axis(self.first, both[:, None, :], axis=2)
+        turned = F[:, :, : support.shape[1]].swapaxes(1, 2)
+        main = c.M if c.T is None else c.T
+        A = self.alpha[:, None, None] * main.blocks(support, both) - turned @ (self.Z @ F)
+        out = F[:, :, support.shape[1] :]
+        corner = self.alpha[:, None] * main.diagonal()[entering] - (out * (self.Z @ out)).sum(axis=1)
+        if c.T is None:
+            return Bordered(A, corner, None, np.ones(1))
+        K = np.take_along_axis(self.second, both[:, None, :], axis=2)
+        HF, HK = self.H @ F, self.H @ K
+        A -= K[:, :, : support.shape[1]].swapaxes(1, 2) @ HF + turned @ HK
+        corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
+        M = c.M.blocks(support, both) - turned @ HF
+        corner_M = c.M.diagonal()[entering] - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
+        return Bordered(A, corner, M, corner_M)
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return A v, shape (B, L, m), for L sparse columns a fit, shape (B, L, c)."""
+        c = self.criterion
+        B, L, width = places.shape
+        flat = places.reshape(B * L, width), x.reshape(B * L, width)
+        main = (c.M if c.T is None else c.T).products(*flat).reshape(B, L, c.m)
+        first = self._dots(self.first, places, x)
+        found = self.alpha[:, None, None] * main - first @ (self.Z @ self.first)
+        if c.T is not None:
+            second = self._dots(self.second, places, x)
+            found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
+        return found
+
+    def corners(self) -> np.ndarray:
+        """Return the diagonal of B, shape (B, m)."""
+        c = self.criterion
+        if c.T is None:
+            return np.ones((len(self.first), c.m))
+        return c.M.diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of A, shape (B, m)."""
+        c = self.criterion
+        main = (c.M if c.T is None else c.T).diagonal()
+        found = self.alpha[:, None] * main - (self.first * (self.Z @ self.first)).sum(axis=1)
+        if c.T is not None:
+            found -= 2.0 * (self.first * (self.H @ self.second)).sum(axis=1)
+        return found
+
+    def repeated(self, times: int) -> Model:
+        """Return the model with every fit repeated so many times."""
+        arrays = (self.first, self.second, self.alpha, self.H, self.Z)
+        return Model(self.criterion, *(np.repeat(array, times, axis=0) for array in arrays))
+
+    @staticmethod
+    def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
+        return (gathered * x[:, :, None, :]).sum(axis=3)
+
+
+class Criterion(ABC):
+    """A criterion, with the cardinalities of the components.
+
+    Parameters
+    ----------
+    M : Moments
+    T : Moments or None
+        None where the criterion needs no second matrix.
+    cards : tuple of int
+        Cardinalities, at most m.
+    """
+
+    #: Whether the model of one column beside the others is exact; the order of components is then no matter.
+    exact: bool
+    #: Whether components are best built variable by variable, as regressions are.
+    grows: bool = False
+
+    def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
+        self.M = M
+        self.T = T
+        self.cards = cards
+        self.k = len(cards)
+        self.m = M.m
+        ends = np.cumsum((0, *cards))
+        self.parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        self.owner = np.repeat(np.arange(self.k), cards)
+        self.equal = len(set(cards)) == 1
+        #: Entries of x by component: shape (N, k)
+        self.member = (self.owner[:, None] == np.arange(self.k)).astype(float)
+
+    @abstractmethod
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        """Return the criterion, shape (...,), of matrices of shape (..., k, k)."""
+
+    @abstractmethod
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return half the gradient in column i plus s v_i, shape (B, m), and its scale s, shape (B,)."""
+
+    @abstractmethod
+    def model(self, fits: Fits, i: int) -> Model:
+        """Return what ranks the choices for column i beside the others, exact or at the present column."""
+
+    @abstractmethod
+    def beside(self, fits: Fits) -> Model:
+        """Return what ranks the choices for a column that has been taken out, beside all others."""
+
+    def fits(self, places: np.ndarray, x: np.ndarray) -> Fits:
+        """Return fits with given supports and loadings, which are brought to unit length."""
+        B = len(places)
+        places, x = places.copy(), self.unit(x)
+        first = np.zeros((B, self.k, self.m))
+        second = np.zeros((B, self.k if self.T is not None else 0, self.m))
+        for i, part in enumerate(self.parts):
+            first[:, i] = self.M.products(places[:, part], x[:, part])
+            if self.T is not None:
+                second[:, i] = self.T.products(places[:, part], x[:, part])
+        G, N = self._grams(places, x, first, second)
+        return Fits(places, x, first, second, G, N, self.value(G, N))
+
+    def unit(self, x: np.ndarray) -> np.ndarray:
+        """Scale every component to unit length; zero stays zero."""
+        lengths = np.sqrt(self.sums(x**2))
+        return x / np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Return the sums over each component, shape (B, k)."""
+        return x @ self.member
+
+    def _grams(
+        self, places: np.ndarray, x: np.ndarray, first: np.ndarray, second: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        G = np.stack([self._dots(first, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        N = np.zeros_like(G)
+        if self.T is not None:
+            N = np.stack([self._dots(second, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        return 0.5 * (G + G.swapaxes(1, 2)), 0.5 * (N + N.swapaxes(1, 2))
+
+    @staticmethod
+    def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return F v, shape (B, k), for one sparse column a fit."""
+        return (np.take_along_axis(F, places[:, None, :], axis=2) * x[:, None, :]).sum(axis=2)
+
+    def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the criterion with column i replaced by each of L columns, shape (B, L).
+
+        `places` and unit `x` have shape (B, L, c).
+        """
+        B, L, _ = places.shape
+        G, N = self._bordered(fits, i, places, x)
+        return self.value(G.reshape(B * L, self.k, self.k), N.reshape(B * L, self.k, self.k)).reshape(B, L)
+
+    def _bordered(
+        self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        B, L, c = places.shape
+        found = []
+        for F, old, moments in ((fits.first, fits.G, self.M), (fits.second, fits.N, self.T)):
+            new = np.repeat(old[:, None], L, axis=1)
+            if moments is not None:
+                gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
+                row = (gathered * x[:, :, None, :]).sum(axis=3)
+                row[:, :, i] = moments.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
+                new[:, :, i, :] = row
+                new[:, :, :, i] = row
+            found.append(new)
+        return found[0], found[1]
+
+    def put(self, fits: Fits, which: np.ndarray, i: int, places: np.ndarray, x: np.ndarray) -> None:
+        """Replace column i of some fits by unit columns (or zeros), shape (len(which), c)."""
+        part = self.parts[i]
+        order = np.argsort(places, axis=1, kind="stable")
+        places, x = np.take_along_axis(places, order, axis=1), np.take_along_axis(x, order, axis=1)
+        fits.places[which, part] = places
+        fits.x[which, part] = x
+        fits.first[which, i] = self.M.products(places, x)
+        if self.T is not None:
+            fits.second[which, i] = self.T.products(places, x)
+        for F, G in ((fits.first, fits.G), (fits.second, fits.N)):
+            if F.shape[1]:
+                own = self._dots(F[which], places, x)
+                G[which, i, :] = own
+                G[which, :, i] = own
+        fits.value[which] = self.value(fits.G[which], fits.N[which])
+
+    def empty(self, fits: Fits, which: np.ndarray, i: int) -> None:
+        """Take column i out of some fits."""
+        part = self.parts[i]
+        fits.x[which, part] = 0.0
+        fits.first[which, i] = 0.0
+        if self.T is not None:
+            fits.second[which, i] = 0.0
+        for G in (fits.G, fits.N):
+            G[which, i, :] = 0.0
+            G[which, :, i] = 0.0
+
+    def dense(self, fits: Fits) -> np.ndarray:
+        """Return the loadings, shape (B, m, k)."""
+        parts = [scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
+        return np.stack(parts, axis=2)
+
+    def packed(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return M, and T, among the places of fits: shape (B, N, N)."""
+        M = self.M.blocks(places, places)
+        return M, None if self.T is None else self.T.blocks(places, places)
+
+    @abstractmethod
+    def with_gradient(
+        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return values, shape (B,), and gradients, shape (B, N), on fixed supports.
+
+        `M` and `T` are those of `packed`; loadings may have any length.
+        """
+
+
+def factor(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lower Cholesky factors of G as correlations, the sizes, and which columns are not zero.
+
+    Shapes (..., k, k), (..., k) and (..., k). Singular matrices are no error.
+    """
+    diagonal = np.einsum("...ii->...i", G)
+    present = diagonal > NOTHING
+    size = np.sqrt(np.where(present, diagonal, 1.0))
+    K = G / (size[..., :, None] * size[..., None, :])
+    k = G.shape[-1]
+    K[..., np.arange(k), np.arange(k)] = 1.0 + JITTER
+    if not present.all():
+        pairs = present[..., :, None] & present[..., None, :]
+        K = np.where(pairs | np.eye(k, dtype=bool), K, 0.0)
+    try:
+        L = np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:  # rounding has made a dependent column look more than dependent
+        values, turn = np.linalg.eigh(K)
+        root = np.sqrt(np.maximum(values, JITTER))[..., None, :] * turn
+        L = np.asarray(np.linalg.qr(root.swapaxes(-1, -2), mode="r")).swapaxes(-1, -2)
+        L = L * np.sign(np.einsum("...ii->...i", L))[..., None, :]
+    return L, size, present

@@ -1,0 +1,123 @@
+"""The best loadings on fixed supports, for a batch of fits at once: limited-memory BFGS on their nonzeros.
+
+A fit has a few dozen nonzeros. A loop over fits would spend its time in the interpreter, so the two-loop
+recursion and the line search run for all of them together; a fit that has come to rest stays where it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.fits import Criterion, Fits
+
+#: Pairs of steps and changes of the gradient that are remembered.
+MEMORY = 6
+#: A step must bring this share of the rise that the slope promises.
+ARMIJO = 1e-4
+#: A fit is at rest when a step raises its criterion by less than this share.
+FLAT = 1e-12
+#: Trials of a step length.
+TRIALS = 12
+
+
+def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
+    """Return the fits after at most `steps` steps of ascent on their supports; none is worse than before."""
+    M, T = criterion.packed(fits.places)
+    x = _ascend(criterion, fits.x, M, T, steps)
+    found = criterion.fits(fits.places, x)
+    worse = ~(found.value >= fits.value)
+    if worse.any():
+        found.put(worse, fits.some(worse))
+    return found
+
+
+def _ascend(
+    criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | None, steps: int
+) -> np.ndarray:
+    """Return loadings, shape (B, N), with values no smaller than those of `x`."""
+    x = x.copy()
+    value, slope = criterion.with_gradient(x, M, T)
+    running = np.arange(len(x))
+    memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    for _ in range(steps):
+        direction = _direction(slope[running], memory)
+        rise = (slope[running] * direction).sum(axis=1)
+        lost = ~(rise > 0)
+        if lost.any():
+            direction[lost] = slope[running[lost]]
+            rise[lost] = (direction[lost] ** 2).sum(axis=1)
+        step = np.ones(running.size)
+        if not memory:
+            step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), 1e-300))
+        now = x[running], direction, step, value[running], rise
+        new, better, turned = _line(criterion, *now, M, T, running)
+        change, bend = new - x[running], slope[running] - turned
+        gain = better - value[running]
+        x[running], value[running], slope[running] = new, better, turned
+        still = gain > FLAT * np.abs(better)
+        product = (change * bend).sum(axis=1)
+        sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
+        memory.append((change, bend, np.where(sound, 1.0 / np.where(sound, product, 1.0), 0.0)))
+        memory = memory[-MEMORY:]
+        if not still.any():
+            break
+        if not still.all():
+            running = running[still]
+            memory = [(a[still], b[still], c[still]) for a, b, c in memory]
+    return x
+
+
+def _line(
+    criterion: Criterion,
+    x: np.ndarray,
+    direction: np.ndarray,
+    step: np.ndarray,
+    value: np.ndarray,
+    rise: np.ndarray,
+    M: np.ndarray,
+    T: np.ndarray | None,
+    at: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return points along the directions, their values and gradients; a fit for which no step rises stays."""
+    new = x.copy()
+    better = value.copy()
+    slope = np.zeros_like(x)
+    open_ = np.arange(len(x))
+    for trial in range(TRIALS + 1):
+        length = step[open_, None] if trial < TRIALS else 0.0
+        point = x[open_] + length * direction[open_]
+        rows = at[open_]
+        found, gradient = criterion.with_gradient(point, M[rows], None if T is None else T[rows])
+        enough = found >= value[open_] + ARMIJO * step[open_] * rise[open_]
+        if trial == TRIALS:
+            enough[:] = True
+        done = open_[enough]
+        new[done], better[done], slope[done] = point[enough], found[enough], gradient[enough]
+        open_ = open_[~enough]
+        if open_.size == 0:
+            break
+        found = found[~enough]
+        short = step[open_] * rise[open_]
+        curved = 2.0 * (short - (found - value[open_]))
+        share = np.where(curved > 0, short / np.where(curved > 0, curved, 1.0), 0.5)
+        step[open_] *= np.clip(share, 0.1, 0.5)
+    return new, np.maximum(better, value), slope
+
+
+def _direction(
+    slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+) -> np.ndarray:
+    """Return the estimated inverse of minus the Hessian times the gradient: the two-loop recursion."""
+    q = slope.copy()
+    factors = []
+    for change, bend, inverse in reversed(memory):
+        factor = inverse * (change * q).sum(axis=1)
+        factors.append(factor)
+        q -= factor[:, None] * bend
+    if memory:
+        change, bend, inverse = memory[-1]
+        size = inverse * (bend**2).sum(axis=1)
+        q /= np.where(size > 0, size, 1.0)[:, None]
+    for (change, bend, inverse), factor in zip(memory, reversed(factors), strict=True):
+        q += change * (factor - inverse * (bend * q).sum(axis=1))[:, None]
+    return q

@@ -1,0 +1,143 @@
+"""Symmetric matrices as a batched search asks for them: products with sparse columns, and small blocks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from spcastat.operators import Operator, Rows
+
+#: Numbers that are gathered at once.
+GATHERED = 4_000_000
+
+
+class Moments(ABC):
+    """A symmetric positive semidefinite matrix M of order m.
+
+    A sparse column is given by the places of its c nonzeros and the values there, two arrays of shape
+    (L, c) for L columns at once.
+    """
+
+    m: int
+
+    @abstractmethod
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return M v for every column, shape (L, m)."""
+
+    @abstractmethod
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return M[rows, columns], shape (L, q, r), for rows of shape (L, q) and columns of shape (L, r)."""
+
+    @abstractmethod
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal, shape (m,)."""
+
+    def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return v'Mv for every column, shape (L,)."""
+        inner = self.blocks(places, places) @ x[:, :, None]
+        return (inner[:, :, 0] * x).sum(axis=1)
+
+
+class Dense(Moments):
+    """A matrix that is held.
+
+    Parameters
+    ----------
+    M : ndarray of shape (m, m)
+        Symmetric.
+    """
+
+    def __init__(self, M: np.ndarray):
+        self.M = M
+        self.m = len(M)
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        L, c = places.shape
+        if 3 * c >= self.m:
+            return scattered(places, x, self.m) @ self.M
+        if L * c * self.m <= GATHERED:
+            return np.matmul(x[:, None, :], self.M[places])[:, 0]
+        step = max(1, GATHERED // (c * self.m))
+        parts = [self.products(places[a : a + step], x[a : a + step]) for a in range(0, L, step)]
+        return np.concatenate(parts)
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.M.take(rows[:, :, None] * self.m + columns[:, None, :])
+
+    def diagonal(self) -> np.ndarray:
+        return np.diag(self.M)
+
+
+class Identity(Moments):
+    """The identity matrix of order m."""
+
+    def __init__(self, m: int):
+        self.m = m
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return scattered(places, x, self.m)
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return (rows[:, :, None] == columns[:, None, :]).astype(float)
+
+    def diagonal(self) -> np.ndarray:
+        return np.ones(self.m)
+
+    def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return (x**2).sum(axis=1)
+
+
+class Products(Moments):
+    """A power of the covariance matrix of an operator, over its total variance, known by products alone.
+
+    Parameters
+    ----------
+    op : Operator
+    power : {1, 2}
+    """
+
+    def __init__(self, op: Operator, power: int = 1):
+        self.op = op
+        self.m = op.p
+        self.power = power
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        V = scattered(places, x, self.m).T
+        for _ in range(self.power):
+            V = self.op.dot(V) / self.op.total
+        return np.ascontiguousarray(V.T)
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return np.stack([self._block(a, b) for a, b in zip(rows, columns, strict=True)])
+
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if self.power == 1 and rows.shape == columns.shape and (rows == columns).all():
+            return self.op.block(rows) / self.op.total
+        if self.power == 1:
+            return self.op.columns(columns)[rows] / self.op.total
+        first = self.op.columns(rows)
+        second = first if rows is columns else self.op.columns(columns)
+        return first.T @ second / self.op.total**2
+
+    def diagonal(self) -> np.ndarray:
+        if self.power == 1:
+            return self.op.diagonal() / self.op.total
+        every = np.arange(self.m)
+        parts = [self.op.columns(every[a : a + 200]) for a in range(0, self.m, 200)]
+        return np.concatenate([(part**2).sum(axis=0) for part in parts]) / self.op.total**2
+
+    def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        V = scattered(places, x, self.m).T
+        if self.power == 2:
+            return (self.op.dot(V) ** 2).sum(axis=0) / self.op.total**2
+        if isinstance(self.op, Rows):
+            return (self.op.forward(V) ** 2).sum(axis=0) / self.op.total
+        return np.einsum("ij,ij->j", V, self.op.dot(V)) / self.op.total
+
+
+def scattered(places: np.ndarray, x: np.ndarray, m: int) -> np.ndarray:
+    """Return sparse columns as rows of an array of shape (L, m)."""
+    V = np.zeros((len(places), m))
+    np.put_along_axis(V, places, x, axis=1)
+    return V

@@ -1,0 +1,108 @@
+"""The order of the components, on which adjusted variance depends."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from spcastat.search.exchange import GAIN
+from spcastat.search.fits import Criterion, Fits
+
+#: Up to so many orders are all tried; beyond, pairs are exchanged.
+ORDERS = 120
+
+
+def reordered(criterion: Criterion, fits: Fits) -> Fits:
+    """Return the fits in their best order; components change places only with others of their cardinality."""
+    if criterion.exact or criterion.k == 1:
+        return fits
+    orders = _admissible(criterion.cards)
+    if orders is not None:
+        best = _best(criterion, fits, orders)
+        return permuted(criterion, fits, best)
+    now = np.broadcast_to(np.arange(criterion.k), (len(fits), criterion.k)).copy()
+    pairs = np.array(_pairs(criterion.cards))
+    if pairs.size == 0:
+        return fits
+    G = fits.G
+    value = fits.value.copy()
+    while True:
+        trials = now[:, pairs]
+        values = criterion.value(_turned(G, trials), np.zeros(1))
+        best = np.argmax(values, axis=1)
+        every = np.arange(len(fits))
+        rose = values[every, best] > value * (1.0 + GAIN)
+        if not rose.any():
+            return permuted(criterion, fits, now)
+        now[rose] = trials[rose, best[rose]]
+        value[rose] = values[rose, best[rose]]
+
+
+def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
+    """Return the fits with component order[b, i] of fit b at place i; cardinalities must agree."""
+    if (order == np.arange(criterion.k)).all():
+        return fits
+    B = len(fits)
+    starts = np.array([part.start for part in criterion.parts])
+    entries = np.arange(len(criterion.owner)) - starts[criterion.owner]
+    at = starts[order][:, criterion.owner] + entries
+    every = np.arange(B)[:, None]
+    pairs = np.arange(B)[:, None, None], order[:, :, None], order[:, None, :]
+    second = fits.second[every, order] if fits.second.shape[1] else fits.second
+    G, N = fits.G[pairs], fits.N[pairs]
+    return Fits(
+        np.take_along_axis(fits.places, at, axis=1),
+        np.take_along_axis(fits.x, at, axis=1),
+        fits.first[every, order],
+        second,
+        G,
+        N,
+        criterion.value(G, N),
+    )
+
+
+def _admissible(cards: tuple[int, ...]) -> np.ndarray | None:
+    """Return all orders that leave the cardinalities in their places; None if there are too many."""
+    groups: dict[int, list[int]] = {}
+    for place, card in enumerate(cards):
+        groups.setdefault(card, []).append(place)
+    orders = [list(range(len(cards)))]
+    for places in groups.values():
+        if len(places) > 5 or len(orders) * np.prod(range(1, len(places) + 1)) > ORDERS:
+            return None
+        orders = [_with(order, places, turn) for order in orders for turn in permutations(places)]
+    return np.array(orders)
+
+
+def _with(order: list[int], places: list[int], turn: tuple[int, ...]) -> list[int]:
+    new = order.copy()
+    for place, component in zip(places, turn, strict=True):
+        new[place] = component
+    return new
+
+
+def _pairs(cards: tuple[int, ...]) -> list[list[int]]:
+    found = []
+    for a in range(len(cards)):
+        for b in range(a + 1, len(cards)):
+            if cards[a] == cards[b]:
+                swap = list(range(len(cards)))
+                swap[a], swap[b] = b, a
+                found.append(swap)
+    return found
+
+
+def _best(criterion: Criterion, fits: Fits, orders: np.ndarray) -> np.ndarray:
+    """Return the best of some orders for each fit; the present one where none is better."""
+    trials = np.broadcast_to(orders, (len(fits), *orders.shape))
+    values = criterion.value(_turned(fits.G, trials), np.zeros(1))
+    best = np.argmax(values, axis=1)
+    best[values.max(axis=1) <= fits.value * (1.0 + GAIN)] = 0
+    return orders[best]
+
+
+def _turned(G: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Return G with rows and columns in each of the orders, shape (B, P, k, k)."""
+    which = np.arange(len(G))[:, None, None, None]
+    return G[which, orders[..., :, None], orders[..., None, :]]

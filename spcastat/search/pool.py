@@ -1,0 +1,109 @@
+"""Starts of a search: greedy fits, and directions of PCA, rotated and mixed, cut to the cardinalities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.kernels.rotation import varimax
+from spcastat.search.columns import hard, largest
+from spcastat.search.fits import Criterion, Fits, joined
+from spcastat.search.rebuild import CHOICE, MANY, rebuild
+
+#: Up to so many variables a greedy fit starts its components from every row.
+ROWS = 100
+#: So many rows of largest variance, and as many random ones; with more than MANY variables fewer of each.
+FEW, FEWER = 25, 10
+
+
+def empty(criterion: Criterion, B: int) -> Fits:
+    """Return fits without any loadings."""
+    places = np.concatenate([np.arange(card) for card in criterion.cards])
+    N = len(places)
+    return criterion.fits(np.broadcast_to(places, (B, N)), np.zeros((B, N)))
+
+
+def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) -> Fits:
+    """Return fits whose components were found one after another.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    B : int
+    rng : numpy Generator
+    plain : bool
+        Whether the first is the plain one: the given order, and the best component in every stage. The
+        others take one of the best at random, and where cardinalities differ the stages in random order.
+    """
+    fits = empty(criterion, B)
+    order = np.tile(np.arange(criterion.k), (B, 1))
+    if not criterion.equal:
+        order = rng.permuted(order, axis=1)
+        if plain:
+            order[0] = np.arange(criterion.k)
+    for stage in range(criterion.k):
+        pick = rng.integers(0, CHOICE, size=B)
+        seeds = _rows(criterion, fits, rng)
+        if plain:
+            pick[0] = 0
+        for i in np.unique(order[:, stage]):
+            which = np.flatnonzero(order[:, stage] == i)
+            rebuild(criterion, fits, which, int(i), seeds[which], pick[which])
+    return fits
+
+
+def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndarray:
+    """Return the variables whose rows start a component, shape (B, R)."""
+    m, B = criterion.m, len(fits)
+    if m <= ROWS:
+        return np.broadcast_to(np.arange(m), (B, m))
+    few = FEW if m <= MANY else FEWER
+    spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :few]
+    model = criterion.beside(fits)
+    diagonal = np.einsum("bkm,bkl,blm->bm", model.first, model.Z, model.first)
+    main = criterion.M if criterion.T is None else criterion.T
+    left = np.maximum(main.diagonal() - diagonal, 0.0)
+    return np.concatenate([largest(left, few), spread], axis=1)
+
+
+def from_directions(criterion: Criterion, directions: list[np.ndarray]) -> Fits:
+    """Return the fits of dense loadings, each of shape (m, k), cut to the cardinalities."""
+    stacked = np.stack([D.T for D in directions])
+    cut = [hard(stacked[:, i], card) for i, card in enumerate(criterion.cards)]
+    return criterion.fits(
+        np.concatenate([places for places, _ in cut], axis=1), np.concatenate([x for _, x in cut], axis=1)
+    )
+
+
+def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return random rotations of the leading directions, half of them brought to simple structure."""
+    found = []
+    for draw in range(count):
+        turn = np.linalg.qr(rng.standard_normal((vectors.shape[1], vectors.shape[1])))[0][:, :k]
+        mixed = vectors @ turn
+        found.append(varimax(mixed) if draw % 2 else mixed)
+    return found
+
+
+def pool(
+    criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, first: bool
+) -> Fits:
+    """Return starts.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    vectors : ndarray of shape (m, k or more)
+        Leading directions.
+    size : int
+        How many starts, at least 3.
+    rng : numpy Generator
+    first : bool
+        Whether the starts that know no chance are among them: greedy, PCA, varimax.
+    """
+    k = criterion.k
+    fixed = [vectors[:, :k], varimax(vectors[:, :k])] if first else []
+    mixed = max(1, size // (2 if criterion.exact else 4))
+    drawn = size - len(fixed) - mixed
+    directions = fixed + mixtures(vectors, k, mixed, rng)
+    starts = greedy(criterion, max(1, drawn), rng, plain=first)
+    return joined([starts, from_directions(criterion, directions)])

@@ -1,0 +1,80 @@
+"""PEV and the least-squares share for a batch of fits: traces tr G^-1 N with G = V'MV and N = V'TV.
+
+PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H.
+With the others fixed, H and N theirs, the criterion is that of the others plus v'Av / v'Bv,
+
+    A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.fits import DEPENDENT, Criterion, Fits, Model, factor
+from spcastat.search.moments import Identity, Moments
+
+
+class Projected(Criterion):
+    """The share of the variance in a projection: on the loadings, or on the scores."""
+
+    exact = True
+
+    def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
+        super().__init__(M, T, cards)
+        self.grows = not isinstance(M, Identity)
+
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        root = _root(G)
+        return np.einsum("...ij,...ij->...", root @ N, root)
+
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        H, W = self._weights(fits.G, fits.N)
+        half = (H[:, i, None, :] @ fits.second - W[:, i, None, :] @ fits.first)[:, 0]
+        scale = W[:, i, i] * fits.G[:, i, i]
+        part = self.parts[i]
+        at = np.arange(len(fits))[:, None], fits.places[:, part]
+        half[at] += scale[:, None] * fits.x[:, part]
+        return half, scale
+
+    def _weights(self, G: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        root = _root(G)
+        H = root.swapaxes(-1, -2) @ root
+        return H, H @ N @ H
+
+    def model(self, fits: Fits, i: int) -> Model:
+        G, N = fits.G.copy(), fits.N.copy()
+        for K in (G, N):
+            K[:, i, :] = 0.0
+            K[:, :, i] = 0.0
+        return self._model(fits, G, N)
+
+    def beside(self, fits: Fits) -> Model:
+        return self._model(fits, fits.G, fits.N)
+
+    def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> Model:
+        H, W = self._weights(G, N)
+        return Model(self, fits.first, fits.second, np.ones(len(fits)), H, -W)
+
+    def with_gradient(
+        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        assert T is not None
+        lengths = np.sqrt(self.sums(x**2))
+        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        V = (x / size)[:, :, None] * self.member
+        MV, TV = M @ V, T @ V
+        turned = V.swapaxes(1, 2)
+        G, N = turned @ MV, turned @ TV
+        root = _root(G)
+        H = root.swapaxes(-1, -2) @ root
+        HN = H @ N
+        half = ((TV @ H - MV @ (HN @ H)) * self.member).sum(axis=2)
+        return np.einsum("bii->b", HN), 2.0 * half / size
+
+
+def _root(G: np.ndarray) -> np.ndarray:
+    """Return a root R with R'R = G^-1, in which columns that depend on those before them have no part."""
+    L, size, present = factor(G)
+    sound = present & (np.einsum("...ii->...i", L) ** 2 > DEPENDENT)
+    root = np.linalg.inv(L) / size[..., None, :]
+    return root * sound[..., :, None]

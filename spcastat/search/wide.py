@@ -1,0 +1,83 @@
+"""The default search with more variables than a covariance matrix is held for.
+
+A greedy fit and sweeps work with products alone. The search proper then runs on a working set of variables,
+and every other variable is tested against its result: those that would improve it by an exchange join the
+set.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.kernels.rotation import varimax
+from spcastat.search.effort import Effort
+from spcastat.search.exchange import GAIN, trials
+from spcastat.search.fits import NOTHING, Criterion, Fits, joined
+from spcastat.search.order import reordered
+from spcastat.search.pool import from_directions, greedy
+from spcastat.search.sweeps import swept
+
+#: A working set has at most so many variables, and so many for each nonzero loading.
+LARGEST, EACH = 1000, 4
+#: With more nonzeros than this in all, or more in one component, exchanges cost more than they bring.
+NONZEROS, COMPONENT = 120, 40
+#: Exchanges of a component with variables outside that are valued.
+VALUED = 256
+#: How often a working set is enlarged.
+ROUNDS = 3
+
+
+def begun(criterion: Criterion, vectors: np.ndarray, effort: Effort, rng: np.random.Generator) -> Fits:
+    """Return a few starts, the best first, after sweeps over all variables.
+
+    The starts are greedy; where the order of the components does not count, PCA's loadings are rotated to
+    simple structure as well.
+    """
+    starts = greedy(criterion, 1 if criterion.exact else effort.wide_starts, rng, plain=True)
+    if criterion.exact:
+        starts = joined([starts, from_directions(criterion, [varimax(vectors[:, : criterion.k])])])
+    fits = reordered(criterion, swept(criterion, starts, effort.wide_sweeps))
+    return fits.some(np.argsort(-fits.value, kind="stable"))
+
+
+def searchable(criterion: Criterion) -> bool:
+    """Return whether exchanges are worth their cost."""
+    return len(criterion.owner) <= NONZEROS and max(criterion.cards) <= COMPONENT
+
+
+def working_set(criterion: Criterion, fits: Fits, explained: np.ndarray) -> np.ndarray:
+    """Return the variables to search among, ascending: the supports, and those of steepest slope.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fits : Fits
+        One fit.
+    explained : ndarray of shape (m,)
+        What PCA explains of each variable, which ranks half of the set.
+    """
+    size = min(max(EACH * len(criterion.owner), 300), LARGEST)
+    model = criterion.beside(fits)
+    steep = np.zeros(criterion.m)
+    for i in range(criterion.k):
+        pull, scale = criterion.pull(fits, i)
+        steep = np.maximum(steep, (pull[0] ** 2 / max(float(scale[0]), NOTHING)))
+    steep /= np.maximum(model.corners()[0], NOTHING)
+    used = np.unique(fits.places)
+    steep[used] = explained[used] = np.inf
+    slopes = np.argsort(-steep, kind="stable")[: max(size // 2, used.size)]
+    means = np.argsort(-explained, kind="stable")[: max(size // 2, used.size)]
+    return np.union1d(slopes, means)
+
+
+def improving(criterion: Criterion, fits: Fits, inside: np.ndarray) -> np.ndarray:
+    """Return the variables outside a working set that would improve a fit by an exchange.
+
+    Of each component the best VALUED exchanges by the model, over all variables, are valued by the criterion.
+    """
+    found: list[np.ndarray] = []
+    for i in range(criterion.k):
+        places, _, values = trials(criterion, fits, i, criterion.m, VALUED)
+        better = values[0] > fits.value[0] * (1.0 + max(GAIN, 1e-8))
+        found.append(places[0][better].ravel())
+    return np.setdiff1d(np.concatenate(found), inside)

@@ -1,0 +1,146 @@
+"""The criteria of the default search: values, slopes, and one column beside the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spcastat.measures import MEASURES
+from spcastat.operators import Gram
+from spcastat.search.default import CRITERIA, held
+from spcastat.search.exchange import exchange_values
+from spcastat.search.fixed import refined
+from spcastat.search.order import reordered
+from tests.search.conftest import draw
+
+CARDS = (4, 3, 2)
+P = 8
+
+
+@pytest.fixture(params=CRITERIA)
+def problem(request):
+    """A criterion, its operator, and a batch of six random fits."""
+    S = draw(P, 3)
+    S /= np.trace(S)
+    criterion = held(S, CARDS, request.param)
+    rng = np.random.default_rng(1)
+    places = np.array(
+        [np.concatenate([np.sort(rng.permutation(P)[:c]) for c in CARDS]) for _ in range(6)]
+    )
+    fits = criterion.fits(places, rng.standard_normal(places.shape))
+    return request.param, criterion, Gram(S), fits
+
+
+def test_values_are_those_of_the_measures(problem):
+    name, criterion, op, fits = problem
+    expected = [MEASURES[name](V, op)[-1] for V in criterion.dense(fits)]
+    # the ridge of 1e-12 on correlations, times the condition of a few hundred
+    np.testing.assert_allclose(fits.value, expected, rtol=1e-8)
+
+
+def test_gradient_is_the_limit_of_differences(problem):
+    _, criterion, _, fits = problem
+    M, T = criterion.packed(fits.places)
+    x = 1.7 * fits.x
+    gradient = criterion.with_gradient(x, M, T)[1]
+    direction = np.random.default_rng(0).standard_normal(x.shape)
+    step = 1e-6  # central differences: error of order 1e-12 from the step and 1e-10 from rounding
+    up = criterion.with_gradient(x + step * direction, M, T)[0]
+    down = criterion.with_gradient(x - step * direction, M, T)[0]
+    np.testing.assert_allclose((gradient * direction).sum(axis=1), (up - down) / (2 * step), atol=1e-8)
+
+
+def test_pull_is_half_the_gradient_and_the_present_loadings(problem):
+    _, criterion, _, fits = problem
+    M, T = criterion.packed(fits.places)
+    gradient = criterion.with_gradient(fits.x, M, T)[1]
+    for i, part in enumerate(criterion.parts):
+        pull, scale = criterion.pull(fits, i)
+        own = np.take_along_axis(pull, fits.places[:, part], axis=1) - scale[:, None] * fits.x[:, part]
+        np.testing.assert_allclose(own, 0.5 * gradient[:, part], atol=1e-12)
+
+
+def test_a_replaced_column_has_the_value_of_the_new_fit(problem):
+    _, criterion, _, fits = problem
+    rng = np.random.default_rng(5)
+    for i, card in enumerate(CARDS):
+        places = np.sort(np.array([[rng.permutation(P)[:card] for _ in range(4)] for _ in range(6)]), axis=2)
+        x = rng.standard_normal(places.shape)
+        x /= np.linalg.norm(x, axis=2, keepdims=True)
+        values = criterion.replaced(fits, i, places, x)
+        new = fits.some(slice(None))
+        criterion.put(new, np.arange(6), i, places[:, 2], x[:, 2])
+        afresh = criterion.fits(new.places, new.x)
+        np.testing.assert_allclose(values[:, 2], afresh.value, rtol=1e-9)
+        np.testing.assert_allclose(new.value, afresh.value, rtol=1e-9)
+        np.testing.assert_allclose(new.first, afresh.first, atol=1e-14)
+        np.testing.assert_allclose(new.G, afresh.G, atol=1e-14)
+
+
+def test_the_model_of_one_column_has_the_value_and_slope_of_the_criterion(problem):
+    _, criterion, _, fits = problem
+    every = np.arange(P)
+    for i, part in enumerate(criterion.parts):
+        support = fits.places[:, part]
+        rest = np.array([np.setdiff1d(every, one) for one in support])
+        parts = criterion.model(fits, i).bordered(support, rest)
+        x = fits.x[:, part]
+        c = support.shape[1]
+        pull, scale = criterion.pull(fits, i)
+        half = np.take_along_axis(pull, np.hstack([support, rest]), axis=1)
+        half[:, :c] -= scale[:, None] * x
+        Av = np.einsum("bc,bcw->bw", x, parts.A)
+        Mv = np.hstack([x, np.zeros(rest.shape)])
+        if parts.M is not None:
+            Mv = np.einsum("bc,bcw->bw", x, parts.M)
+        length = (Mv[:, :c] * x).sum(axis=1)
+        ratio = (Av[:, :c] * x).sum(axis=1) / length
+        np.testing.assert_allclose((Av - ratio[:, None] * Mv) / length[:, None], half, atol=1e-10)
+        if criterion.exact:  # PEV and least squares: the value itself is that of the others and the ratio
+            without = fits.some(slice(None))
+            criterion.empty(without, np.arange(6), i)
+            others = criterion.value(without.G, without.N)
+            np.testing.assert_allclose(others + ratio, fits.value, rtol=1e-9)
+
+
+def test_exchange_values_rise_to_eigenvalues(problem):
+    from scipy.linalg import eigh
+
+    _, criterion, _, fits = problem
+    support = fits.places[:1, criterion.parts[0]]
+    rest = np.setdiff1d(np.arange(P), support[0])[None]
+    parts = criterion.model(fits.some(slice(0, 1)), 0).bordered(support, rest)
+    table = exchange_values(parts, 4, steps=30)[0]
+    model = criterion.model(fits.some(slice(0, 1)), 0)
+    for out in range(4):
+        for j, new in enumerate(rest[0]):
+            after = np.append(np.delete(support[0], out), new)[None]
+            block = model.bordered(after, after[:, :0])
+            best = eigh(block.A[0], None if block.M is None else block.M[0])[0][-1]
+            # the ridge of 1e-9 that the inner product has as correlations
+            assert table[out, j] == pytest.approx(best, rel=1e-6)
+
+
+def test_an_ascent_on_fixed_supports_ends_where_the_slope_is_zero(problem):
+    _, criterion, _, fits = problem
+    found = refined(criterion, fits, 500)
+    assert (found.value >= fits.value).all()
+    gradient = criterion.with_gradient(found.x, *criterion.packed(found.places))[1]
+    # values agree to 1e-12, and slopes to the root of that
+    assert np.abs(gradient).max() < 1e-5
+
+
+def test_the_order_is_the_best_of_all_that_keep_the_cardinalities():
+    from itertools import permutations
+
+    S = draw(P, 9)
+    criterion = held(S / np.trace(S), (3, 3, 2, 3), "adjusted")
+    rng = np.random.default_rng(2)
+    places = np.array([np.concatenate([np.sort(rng.permutation(P)[:c]) for c in (3, 3, 2, 3)])] * 5)
+    fits = criterion.fits(places, rng.standard_normal(places.shape))
+    found = reordered(criterion, fits)
+    op = Gram(S)
+    for V, value in zip(criterion.dense(fits), found.value, strict=True):
+        admissible = [[a, b, 2, c] for a, b, c in permutations((0, 1, 3))]
+        best = max(MEASURES["adjusted"](V[:, order], op)[-1] for order in admissible)
+        assert value == pytest.approx(best, rel=1e-9)

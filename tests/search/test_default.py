@@ -1,0 +1,256 @@
+"""The default search: enumeration, published figures, invariances, and data that could break it."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.linalg import eigh
+from scipy.optimize import minimize
+
+from spcastat.errors import OptionError
+from spcastat.measures import MEASURES
+from spcastat.operators import Gram, prepare
+from spcastat.search.chains import search
+from spcastat.search.default import CRITERIA, Found, held, joint
+from spcastat.search.effort import EFFORTS
+from spcastat.search.evidence import Evidence
+from tests.search.conftest import draw
+
+
+def value(S: np.ndarray, V: np.ndarray, name: str) -> float:
+    """The objectives by their definitions, in NumPy's own factorisations."""
+    if name == "adjusted":
+        root = np.linalg.cholesky(S).T
+        return float((np.diag(np.linalg.qr(root @ V)[1]) ** 2 / (V**2).sum(axis=0)).sum() / np.trace(S))
+    M, T = (np.eye(len(S)), S) if name == "pev" else (S, S @ S)
+    return float(np.trace(np.linalg.pinv(V.T @ M @ V) @ (V.T @ T @ V)) / np.trace(S))
+
+
+def fitted(S: np.ndarray, supports: tuple, name: str, rng: np.random.Generator, starts: int = 2) -> float:
+    """The best that a general optimiser finds on given supports."""
+    mask = np.zeros((len(S), len(supports)), dtype=bool)
+    for j, J in enumerate(supports):
+        mask[list(J), j] = True
+
+    def loss(x: np.ndarray) -> float:
+        V = np.zeros(mask.shape)
+        V[mask] = x
+        return -value(S, V / np.linalg.norm(V, axis=0), name)
+
+    return max(
+        -minimize(loss, rng.standard_normal(mask.sum()), method="BFGS", options={"gtol": 1e-6}).fun
+        for _ in range(starts)
+    )
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("cards", [(2, 2), (3, 2)])
+def test_two_components_are_the_best_of_all_supports(name, cards):
+    S = draw(5, 4)
+    rng = np.random.default_rng(0)
+    every = product(*(combinations(range(5), c) for c in cards))
+    best = max(fitted(S, pair, name, rng, 1) for pair in every)
+    found = joint(Gram(S), 2, cards, name)
+    # the optimiser stops at slopes of 1e-6; it may miss the best on a support, but never exceed it
+    assert found.value >= best - 1e-7
+    assert found.value == pytest.approx(value(S, found.V, name), abs=1e-9)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_least_squares_of_one_component_is_the_best_of_all_supports(effort):
+    for seed in range(4):
+        S = draw(7, seed)
+        best = max(
+            eigh((S @ S)[np.ix_(J, J)], S[np.ix_(J, J)])[0][-1]
+            for J in map(list, combinations(range(7), 3))
+        )
+        assert joint(Gram(S), 1, (3,), "least_squares", effort).value == pytest.approx(
+            best / np.trace(S), rel=1e-8
+        )
+
+
+def test_least_squares_of_pitprops(R):
+    # enumeration of all 286 supports of three variables: 31.02 percent; that of largest variance has 28.07
+    assert 100 * joint(Gram(R.to_numpy()), 1, (3,), "least_squares").value == pytest.approx(31.02, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("card", "name", "best"),
+    [
+        ((8, 5, 6, 2, 3, 2), "adjusted", 81.938),
+        ((7, 4, 4, 1, 1, 1), "pev", 82.266),
+        ((7, 2, 3, 1, 1, 1), "least_squares", 85.488),
+    ],
+)
+def test_best_known_of_pitprops(R, card, name, best):
+    found = joint(Gram(R.to_numpy()), 6, card, name)
+    assert 100 * found.value >= best - 0.0005  # printed with three decimals
+    assert tuple(np.count_nonzero(found.V, axis=0)) == card
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_same_generator_gives_the_same_bits(R, name, effort):
+    op = Gram(R.to_numpy())
+    first, second = (joint(op, 3, (4, 3, 3), name, effort, np.random.default_rng(8)) for _ in range(2))
+    assert (first.V == second.V).all()
+    assert first.optima == second.optima
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_units_change_nothing(R, name, scale):
+    S = R.to_numpy()
+    one, other = joint(Gram(S), 3, (4,) * 3, name), joint(Gram(scale * S), 3, (4,) * 3, name)
+    assert ((one.V != 0) == (other.V != 0)).all()
+    np.testing.assert_allclose(one.V, other.V, atol=1e-6)
+    assert one.value == pytest.approx(other.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_settled_means_that_no_exchange_improves(name):
+    S = draw(8, 6)
+    found = joint(Gram(S), 2, (3, 2), name)
+    assert found.settled
+    supports = [tuple(np.flatnonzero(v)) for v in found.V.T]
+    rng = np.random.default_rng(3)
+    for i, J in enumerate(supports):
+        for out, new in product(J, set(range(8)) - set(J)):
+            trial = list(supports)
+            trial[i] = tuple(sorted(set(J) - {out} | {new}))
+            assert fitted(S, tuple(trial), name, rng, 1) <= found.value + 1e-7
+
+
+def test_no_order_of_components_is_better_for_adjusted_variance(R):
+    from itertools import permutations
+
+    op = Gram(R.to_numpy())
+    found = joint(op, 4, (5,) * 4)
+    assert found.order_counts
+    best = max(MEASURES["adjusted"](found.V[:, order], op)[-1] for order in permutations(range(4)))
+    assert found.value == pytest.approx(best, rel=1e-9)
+
+
+def awkward() -> dict[str, tuple[np.ndarray, int, tuple[int, ...], float]]:
+    """Name -> covariance matrix, k, cardinalities, and the largest share that k components can have."""
+    ones = np.ones((6, 6))
+    block = np.kron(np.diag([3.0, 2.0, 1.0]), np.ones((2, 2)))
+    rng = np.random.default_rng(0)
+    thin = np.cov(rng.standard_normal((4, 8)), rowvar=False)
+    twice = np.kron(draw(4, 1), np.ones((2, 2)))
+    return {
+        "identity": (np.eye(6), 3, (2, 2, 2), 0.5),
+        "rank one": (ones, 1, (3,), 1.0),
+        "duplicates in blocks": (block, 3, (2, 2, 2), 1.0),
+        "all of the rank": (thin, 3, (8, 8, 8), 1.0),
+        "every variable twice": (twice, 4, (8, 8, 8, 8), 1.0),
+    }
+
+
+@pytest.mark.parametrize("case", awkward())
+@pytest.mark.parametrize("name", CRITERIA)
+def test_singular_data(case, name):
+    S, k, cards, share = awkward()[case]
+    found = joint(Gram(S), k, cards, name)
+    assert np.isfinite(found.V).all()
+    np.testing.assert_allclose(np.linalg.norm(found.V, axis=0), 1.0)
+    assert (np.count_nonzero(found.V, axis=0) <= cards).all()
+    if case == "rank one" and name != "least_squares":
+        share = 0.5  # three of six variables with one factor: half its variance
+    assert found.value == pytest.approx(share, abs=2e-6)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_more_components_than_rank_do_no_harm(name):
+    S = np.cov(np.random.default_rng(1).standard_normal((3, 6)), rowvar=False)  # rank 2
+    found = joint(Gram(S), 4, (3,) * 4, name)
+    assert np.isfinite(found.V).all()
+    assert found.value <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_full_cardinality_is_pca(name):
+    S = draw(6, 2)
+    share = np.linalg.eigvalsh(S)[-2:].sum() / np.trace(S)
+    assert joint(Gram(S), 2, (6, 6), name).value == pytest.approx(share, rel=1e-8)
+
+
+def test_one_component_is_the_largest_sparse_eigenvalue(R):
+    S = R.to_numpy()
+    # largest eigenvalue on 5 variables of pitprops: Moghaddam et al. (2006) and later exact methods
+    found = joint(Gram(S), 1, (5,))
+    assert 13 * found.value == pytest.approx(3.406155, abs=5e-7)
+    assert (found.V == joint(Gram(S), 1, (5,), "pev").V).all()
+
+
+def operator(X: np.ndarray):
+    return prepare(X, None, True, False, pd.Index([f"v{i}" for i in range(X.shape[1])]))[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["adjusted", "pev", pytest.param("least_squares", marks=pytest.mark.slow)]
+)
+def test_wide_data_find_planted_supports(name):
+    rng = np.random.default_rng(6)
+    p, k, c = 1100, 3, 6
+    V = np.zeros((p, k))
+    for j in range(k):
+        V[rng.permutation(p)[:c], j] = rng.choice([-1.0, 1.0], c) / np.sqrt(c)
+    scores = rng.standard_normal((60, k)) * np.sqrt([60.0, 40.0, 25.0])
+    found = joint(operator(rng.standard_normal((60, p)) + scores @ V.T), k, (c,) * k, name)
+    assert found.variables is not None
+    assert found.sufficient
+    if name != "least_squares":  # which predicts other variables by chance with 60 rows
+        assert {tuple(np.flatnonzero(v)) for v in found.V.T} == {tuple(np.flatnonzero(v)) for v in V.T}
+
+
+def test_rows_and_their_covariance_matrix_give_the_same_fit():
+    X = np.random.default_rng(3).standard_normal((40, 12)) @ np.linalg.cholesky(draw(12, 0)).T
+    one = joint(operator(X), 3, (4, 3, 2))
+    other = joint(Gram(np.cov(X, rowvar=False)), 3, (4, 3, 2))
+    np.testing.assert_allclose(np.abs(one.V), np.abs(other.V), atol=1e-6)
+
+
+def test_more_effort_is_not_worse_and_tells_what_it_met(R):
+    op = Gram(R.to_numpy())
+    found = {effort: joint(op, 5, (4,) * 5, effort=effort) for effort in EFFORTS}
+    assert found["quick"].value <= found["auto"].value + 1e-9
+    assert found["auto"].value <= found["thorough"].value + 1e-9
+    for one in found.values():
+        assert isinstance(one, Found)
+        assert one.hits == one.optima[0][1] <= one.starts == sum(hits for _, hits in one.optima)
+        assert 1 <= one.agreeing <= one.chains
+        assert 0 <= one.unseen <= 1
+    assert found["quick"].settled is None
+
+
+def test_a_search_from_a_start_is_never_worse(R):
+    S = R.to_numpy() / 13
+    criterion = held(S, (3, 3, 3), "adjusted")
+    start = criterion.fits(np.array([[0, 1, 2, 3, 4, 5, 6, 7, 8]]), np.ones((1, 9)))
+    best, _ = search(criterion, np.eye(13)[:, :6], EFFORTS["quick"], np.random.default_rng(0), start)
+    assert best.value[0] >= start.value[0]
+
+
+def test_good_turing():
+    evidence = Evidence([0.5, 0.5, 0.4, 0.3])
+    assert evidence.unseen() == 0.5
+    assert evidence.table() == [(0.5, 2), (0.4, 1), (0.3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "cpev"}, "adjusted, pev, least_squares"),
+        ({"effort": "more"}, "quick, auto, thorough"),
+        ({"card": (3,)}, "needs 2 cardinalities"),
+        ({"card": (3, 14)}, "from 1 to 13"),
+    ],
+)
+def test_refusals(R, options, message):
+    given = {"card": (3, 3), **options}
+    with pytest.raises(OptionError, match=message):
+        joint(Gram(R.to_numpy()), 2, **given)
