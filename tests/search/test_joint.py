@@ -223,7 +223,7 @@ def test_refusals(R):
         sp.spca_cov(R, 2, card=3, search="joint", nonneg=True)
     with pytest.raises(UnknownOptionError, match="methods that have it: 'bcd-l0', 'controlled'"):
         sp.spca_cov(R, 2, card=3, method="gspca", search="joint")
-    with pytest.raises(UnknownOptionError, match="methods that have it: 'bcd-l0', 'bcd-l1'"):
+    with pytest.raises(UnknownOptionError, match="methods that have it: 'joint', 'bcd-l0', 'bcd-l1'"):
         sp.spca_cov(R, 2, card=3, method="greedy", objective="adjusted")
     with pytest.raises(OptionError, match="objective"):
         sp.spca_cov(R, 2, card=3, objective="variance")
