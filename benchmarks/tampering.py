@@ -354,8 +354,8 @@ def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
 
 def _parts(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     V = fit.loadings.to_numpy()
-    moments = fit._state.moments
-    held = {name: np.asarray(getattr(moments, name)) for name in Moments.ARRAYS if name != "residual_traces"}
+    names = [name for name in Moments.ARRAYS if name != "residual_traces"]
+    held = {name: np.asarray(getattr(fit._state.moments, name)) for name in names}
     total = fit.total_variance
     C, coupling = held["scores"], held["coupling"]
     with np.errstate(all="ignore"):

@@ -93,8 +93,7 @@ def read_data(
             hint = "pd.DataFrame.sparse.from_spmatrix(data, columns=[...]), or leave the formula out"
         raise FormulaError(
             f"formula={shown(formula)} was given with {kind}, whose columns have no names; give the columns "
-            "names "
-            f"with {hint}."
+            f"names with {hint}."
         )
     parsed = formulas.parse(formula, table.columns, context or {})
     kinds = formulas.inputs(table.values, parsed, categorical)

@@ -40,8 +40,7 @@ def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
     if not np.isfinite(op.total):
         raise DataError(
             "The variances of X are too large for floating-point numbers (beyond 1e308). Divide the columns "
-            "by "
-            "a constant first."
+            "by a constant first."
         )
     if op.total <= 0:
         raise ConstantColumnError(

@@ -50,8 +50,7 @@ def plot_diagnostics_data(
     if not isinstance(limits, pd.Series):
         raise ShapeError(
             f"limits of type {type(limits).__name__} was given; it must be a Series with 'T2' and 'Q', such "
-            "as "
-            "limits() of a fit."
+            "as limits() of a fit."
         )
     for name in ("T2", "Q"):
         if name not in getattr(diagnostics, "columns", ()) or name not in limits.index:

@@ -128,8 +128,7 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
             lacking, further = columns[~columns.isin(own)], own[~own.isin(columns)]
             raise ShapeError(
                 f"The fits {shown(first_name)} and {shown(name)} are of different variables, {len(columns)} "
-                "and "
-                f"{len(own)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
+                f"and {len(own)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
                 f"{listed(further, 4) or 'none'}. Compare fits of the same variables."
             )
         aligned[name] = fit.loadings if own.equals(columns) else fit.loadings.loc[columns]

@@ -25,8 +25,6 @@ DEEPEST = 40
 LARGEST_INTEGER = 4096
 
 UNITS = ("s", "ms", "us", "ns")
-#: Units of NumPy's differences of time, as scalars.
-TIME_UNITS = (*UNITS, "m", "h", "D")
 CLOSED = ("left", "right", "both", "neither")
 #: Frequencies of pandas, by what stands after a multiple.
 _DAYS, _MONTHS = "MON|TUE|WED|THU|FRI|SAT|SUN", "JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC"

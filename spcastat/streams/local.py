@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat.config import offers, plural
 from spcastat.errors import DataError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
 from spcastat.intake.checks import read_weights, require_weight
@@ -204,14 +204,11 @@ class _Nothing:
 
 def _rows_of(chunk: Any) -> int | None:
     """Return the number of rows of a chunk, or None for what is none."""
-    try:
-        shape = getattr(chunk, "shape", None)
-        if shape is not None and len(shape):
-            return int(shape[0])
-        rows = getattr(chunk, "num_rows", None)
-        return None if rows is None else int(rows)
-    except Exception:  # an object of the user's own class; it is refused when it is opened
-        return None
+    shape = chunk.shape if offers(chunk, "shape") else None
+    if shape is not None and len(shape):
+        return int(shape[0])
+    rows = chunk.num_rows if offers(chunk, "num_rows") else None
+    return None if rows is None else int(rows)
 
 
 def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:

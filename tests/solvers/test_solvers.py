@@ -109,7 +109,7 @@ def test_all_nonzero_is_pca(method):
 @pytest.mark.parametrize("seed", [9, 13, 14, 21])
 @pytest.mark.parametrize("method", BY_CARD)
 def test_all_nonzero_with_all_components_is_pca(method, seed):
-    # All loadings explain all of the data then, there is nothing to climb, and the start, PCA, has to stay.
+    # All loadings explain all of the data then: there is nothing to climb, and the start, PCA, has to stay.
     rng = np.random.default_rng(seed)
     p = int(rng.integers(2, 6))
     X = rng.normal(size=(50, p)) @ rng.normal(size=(p, p))
