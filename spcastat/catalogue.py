@@ -48,7 +48,7 @@ def methods(name: str | None = None) -> Any:
     """
     if name is None:
         return _table()
-    if name == "spco":
+    if isinstance(name, str) and name == "spco":
         raise MethodError("name='spco' is a function of its own; see help(spcastat.spco).")
     return _page(SOLVERS[one_of("name", name, SOLVERS, MethodError)])
 

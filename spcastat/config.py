@@ -179,6 +179,14 @@ def generator(rng: Any) -> np.random.Generator:
     )
 
 
+def offers(value: Any, name: str) -> bool:
+    """Whether a value has an attribute; one whose look-up fails in any way has it not."""
+    try:
+        return hasattr(value, name)
+    except Exception:  # the user's own class
+        return False
+
+
 def is_single(value: Any) -> bool:
     """Whether a value is one rather than a sequence of them: text, mappings and sets are."""
     no_sequence = isinstance(value, (str, bytes, bytearray, memoryview, Mapping, Set))

@@ -66,6 +66,41 @@ def test_data_that_are_refused(data, error, phrase):
         pd.testing.assert_frame_equal(data, before, check_exact=True)
 
 
+class Broken:
+    """An object of a user's class in which every look-up of an attribute fails."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(f"no {name}")
+
+
+class Endless:
+    """An object that cannot be walked over, though it says so."""
+
+    def __iter__(self):
+        raise RuntimeError("closed")
+
+
+BROKEN = {
+    "object": Broken,
+    "list": lambda: [Broken()],
+    "function": lambda: Broken,
+    "function of a list": lambda: lambda: [Broken()],
+    "iterable": Endless,
+    "function of an iterable": lambda: lambda: Endless(),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_objects_that_fail_when_they_are_looked_at_are_refused(kind):
+    data = BROKEN[kind]()
+    calls = [lambda: sp.spca(data, 1, 2), lambda: sp.spca_path(data), lambda: sp.spco(data, 1, zeros=0.5)]
+    for call in calls:
+        with pytest.raises(errors.DataError):
+            call()
+    with pytest.raises(errors.DataError):
+        list(sp.spca(good(), 1, 2).transform(data))  # those of chunks come when they are walked over
+
+
 BAD_OPTIONS = [
     ({"k": 0, "card": 1}, errors.ComponentsError, r"k=0.*1 or more"),
     ({"k": -1}, errors.ComponentsError, r"k=-1"),

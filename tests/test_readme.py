@@ -42,7 +42,7 @@ def test_what_one_start_gives(shares):
 
 def test_the_ends_of_that_range():
     R = sp.datasets.load_pitprops()
-    ends = [sp.spca_cov(R, 6, CARD, method=name).measure("pev") for name in ("scotlass", "nspca")]
+    ends = [sp.spca_cov(R, 6, CARD, method=name).measure("pev") for name in ("scotlass", "gpower-l1-block")]
     assert "gives {:.2f} to {:.2f}".format(*ends) in README
 
 

@@ -170,8 +170,7 @@ def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
         if value != needed:
             raise OptionError(
                 f"screen={shown(aim.screen)} was given with {name}={shown(value)}; variables can be screened "
-                "with "
-                f"{name}={shown(needed)} only. Leave out one of them."
+                f"with {name}={shown(needed)} only. Leave out one of them."
             )
     if aim.screen is not True and int(aim.screen or 0) < max(checked["card"]):
         raise OptionError(

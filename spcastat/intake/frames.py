@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, plural
+from spcastat.config import listed, offers, plural
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.columntypes import require_numbers
 from spcastat.intake.sparse import require_sound_columns, sound
@@ -246,9 +246,9 @@ def _open_other(data: Any) -> pd.DataFrame:
             hint = " Use pd.DataFrame(data)."
         elif isinstance(data, str):
             hint = " Read the file first, e.g. with pd.read_csv."
-        elif hasattr(data, "collect"):
+        elif offers(data, "collect"):
             hint = " Use data.collect() to turn a lazy table into an eager one."
-        elif hasattr(data, "__array__"):
+        elif offers(data, "__array__"):
             hint = " Use np.asarray(data), two-dimensional."
         raise DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
     try:

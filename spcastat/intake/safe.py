@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import listed, nearest
+from spcastat.config import listed, nearest, one_line
 from spcastat.errors import FormulaError
 from spcastat.intake.expressions import (
     DEEPEST,
@@ -119,7 +119,7 @@ def problem_of(
         try:
             expression = read_expression(text)
         except ExpressionError as error:
-            return f"{shortened(text, 120)}, which cannot be read: {error}"
+            return f"{shortened(text, 120)}, which cannot be read: {one_line(str(error), 300)}"
     if expression.odd is not None:
         return f"the character {expression.odd!r}"
     if depth_of(expression.tree) > DEEPEST:

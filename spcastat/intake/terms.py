@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from spcastat.config import one_line
 from spcastat.errors import FormulaError
 from spcastat.intake.expressions import Expression, read_expression, shortened
 from spcastat.intake.names import with_words
@@ -148,9 +149,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
 
 def unreadable(formula: str, reason: str) -> FormulaError:
     """Return the error for a formula that cannot be read."""
-    told = " ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split())
-    if len(told) > 300:
-        told = told[:300] + " ..."
+    told = one_line(" ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300)
     return FormulaError(
         f"formula={shortened(formula)} cannot be read: {told.rstrip('.')}. A formula looks like "
         "'~ a + b + log(c)' or '~ . - id'."

@@ -78,8 +78,8 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
     values = np.linalg.eigvalsh(W.T @ W)
     if values[0] <= DEPENDENT * values[-1]:
         return W
-    where = np.nonzero(W)
     total = view.total
+    where = np.nonzero(W)
     point = np.zeros(W.shape)
 
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -90,6 +90,8 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
 
     x = W[where]
     begun, small = negative(x)[0], x.size <= NEWTON_ORDER
+    if np.abs(negative(x)[1]).max() <= ROUNDED:  # where all is flat, steps would follow rounding
+        return W
     near = _newton(negative, x) if small else x  # from nearby these are enough, and leave alone what is flat
     value, slope = negative(near)
     if not small or np.abs(slope).max() > SETTLED or value > begun:

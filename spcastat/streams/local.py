@@ -204,11 +204,14 @@ class _Nothing:
 
 def _rows_of(chunk: Any) -> int | None:
     """Return the number of rows of a chunk, or None for what is none."""
-    shape = getattr(chunk, "shape", None)
-    if shape is not None and len(shape):
-        return int(shape[0])
-    rows = getattr(chunk, "num_rows", None)
-    return None if rows is None else int(rows)
+    try:
+        shape = getattr(chunk, "shape", None)
+        if shape is not None and len(shape):
+            return int(shape[0])
+        rows = getattr(chunk, "num_rows", None)
+        return None if rows is None else int(rows)
+    except Exception:  # an object of the user's own class; it is refused when it is opened
+        return None
 
 
 def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import one_of, shown
+from spcastat.config import offers, one_of, shown
 from spcastat.errors import DataError
 from spcastat.intake import Spec
 from spcastat.streams.base import Stream
@@ -91,7 +91,7 @@ def _chunks_of(data: Any) -> Chunks | None:
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
         return IterableChunks(lambda: data, f"the {type(data).__name__} of {chunks}")
     buffers = bytes | bytearray | memoryview
-    if hasattr(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
+    if offers(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
         return None
     if isinstance(data, Iterable):
         return _from_iterable(data)
@@ -106,8 +106,7 @@ def _from_path(data: str | os.PathLike[str]) -> Chunks:
     if "://" in str(data) and not there:
         raise DataError(
             f"Data of type str were given, {shown(str(data))}, which is an address, and files are read from "
-            "disk "
-            f"only. Copy it to a disk first, or give dask.dataframe.read_parquet({shown(str(data))})."
+            f"disk only. Copy it to a disk first, or give dask.dataframe.read_parquet({shown(str(data))})."
         )
     if (there or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return ParquetChunks(path)
@@ -121,7 +120,12 @@ def _from_path(data: str | os.PathLike[str]) -> Chunks:
 
 def _from_iterable(data: Any) -> Chunks | None:
     name = type(data).__name__
-    if iter(data) is data:
+    try:
+        again = iter(data)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".rstrip(".")
+        raise DataError(f"Data of type {name} were given, which cannot be walked over: {reason}.") from error
+    if again is data:
         raise DataError(f"Data of type {name} were given, which {ONCE}")
     try:
         first = next(iter(data), None)

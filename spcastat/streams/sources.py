@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.config import offers
 from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.kernels.sparsity import is_sparse
 
@@ -103,12 +104,16 @@ class IterableChunks:
             given = self._begin()
         except OSError as error:
             raise FileError(f"{self.title} cannot be opened: {error}.") from error
-        if is_chunk(given) or isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
+        if is_chunk(given) or isinstance(given, str | bytes | dict) or not offers(given, "__iter__"):
             raise DataError(
                 f"{self.title} gave a value of type {type(given).__name__}; it must give an iterable of "
                 "chunks, such as pd.read_csv(path, chunksize=100_000) or a list of data frames."
             )
-        chunks = iter(given)
+        try:
+            chunks = iter(given)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            raise DataError(f"{self.title} gave what cannot be walked over: {reason}.") from error
         if chunks is given and chunks is self._last:
             raise DataError(f"{self.title} gave the same iterator again, which {ONCE}")
         self._last = chunks
@@ -124,7 +129,7 @@ def is_chunk(value: Any) -> bool:
         return type(value).__name__ in ("DataFrame", "Table", "RecordBatch")
     if isinstance(value, np.ndarray):
         return value.ndim == 2
-    return is_sparse(value) or hasattr(value, "__narwhals_dataframe__") or hasattr(value, "__dataframe__")
+    return is_sparse(value) or offers(value, "__narwhals_dataframe__") or offers(value, "__dataframe__")
 
 
 def rows_at_once(p: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 
 import pandas as pd
@@ -12,7 +11,7 @@ from spcastat.errors import ShapeError
 from spcastat.intake.checks import real_array
 from spcastat.intake.columntypes import frame_values
 from spcastat.labels import HEADING_WIDTH, short_names
-from spcastat.state.variance import VARIANCE, Column
+from spcastat.state.variance import VARIANCE
 from spcastat.tables.cells import alike, fixed, percent
 from spcastat.tables.table import Row, Table
 
@@ -20,20 +19,17 @@ from spcastat.tables.table import Row, Table
 MANY = 9
 
 
-def variance_table(
-    variance: pd.DataFrame, correlation: pd.Series | None = None, columns: Sequence[Column] = VARIANCE
-) -> Table:
+def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None) -> Table:
     """Return the variance of the components as a table.
 
     Parameters
     ----------
     variance : DataFrame
-        One row a component, with the columns that `columns` names. Variances are in the units of the
-        analysis; shares are fractions of the total variance and are shown in percent with two decimals.
+        One row a component, with the columns of :data:`spcastat.state.variance.VARIANCE`. Variances are in
+        the units of the analysis; shares are fractions of the total variance and are shown in percent with
+        two decimals.
     correlation : Series of length k, optional
         The largest absolute correlation of the scores of each component with those of another.
-    columns : sequence of Column
-        What is shown, from top to bottom.
 
     Returns
     -------
@@ -46,12 +42,12 @@ def variance_table(
     ShapeError
         A column is missing, or there is no component.
     """
-    missing = [column.name for column in columns if column.name not in getattr(variance, "columns", ())]
+    missing = [column.name for column in VARIANCE if column.name not in getattr(variance, "columns", ())]
     if missing or variance.empty:
         raise ShapeError(
             f"The frame of variances has shape {getattr(variance, 'shape', None)} and lacks the columns "
             f"{listed(missing)}; it needs a row for each component and the columns "
-            f"{listed([column.name for column in columns])}."
+            f"{listed([column.name for column in VARIANCE])}."
         )
     largest = None if correlation is None else real_array(correlation)
     if correlation is not None and (largest is None or largest.shape != (len(variance),)):
@@ -59,24 +55,24 @@ def variance_table(
             f"correlation of type {type(correlation).__name__} was given; it must be a Series of "
             f"{plural(len(variance), 'number')}, one for each component."
         )
-    frame_values(variance[[column.name for column in columns]], "variances")
-    cells = _cells(variance, columns)
-    rows = [Row(column.label, cells[column.name], column.group) for column in columns]
+    frame_values(variance[[column.name for column in VARIANCE]], "variances")
+    cells = _cells(variance)
+    rows = [Row(column.label, cells[column.name], column.group) for column in VARIANCE]
     if largest is not None:
         rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in largest.tolist())))
     names = short_names(list(variance.index), HEADING_WIDTH)
     if len(names) < MANY:
         return Table("Variance", tuple(names), tuple(rows))
-    return _upright(names, rows, columns, correlation is not None)
+    return _upright(names, rows, correlation is not None)
 
 
-def _cells(variance: pd.DataFrame, columns: Sequence[Column]) -> dict[str, tuple[str, ...]]:
+def _cells(variance: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Return the cells of every column; all variances have the same decimals."""
     k = len(variance)
-    several = [column.name for column in columns if column.kind == "variance"]
+    several = [column.name for column in VARIANCE if column.kind == "variance"]
     together = alike(list(chain.from_iterable(variance[name].tolist() for name in several)))
     cells = {name: together[i * k : (i + 1) * k] for i, name in enumerate(several)}
-    for column in columns:
+    for column in VARIANCE:
         values = variance[column.name].tolist()
         if column.kind == "count":
             cells[column.name] = tuple(f"{count:.0f}" for count in values)
@@ -85,17 +81,17 @@ def _cells(variance: pd.DataFrame, columns: Sequence[Column]) -> dict[str, tuple
     return cells
 
 
-def _upright(names: list[str], rows: list[Row], columns: Sequence[Column], correlated: bool) -> Table:
+def _upright(names: list[str], rows: list[Row], correlated: bool) -> Table:
     """Return the same with one row a component."""
     lines = zip(*(row.cells for row in rows), strict=True)
-    cumulative = [column.key or column.label for column in columns if column.group]
-    further = [column for column in columns if not column.group and column.key]
+    cumulative = [column.key or column.label for column in VARIANCE if column.group]
+    further = [column for column in VARIANCE if not column.group and column.key]
     note = (
         "Variance: of the scores, adjusted, and its share of the total in %; then cumulative % of the total: "
         + ", ".join(cumulative)
         + "".join(f"; {column.heading}: {column.key}" for column in further)
         + ("; largest correlation |r| with the scores of another." if correlated else ".")
     )
-    headings = [column.heading for column in columns] + ["|r|"] * correlated
+    headings = [column.heading for column in VARIANCE] + ["|r|"] * correlated
     rows_of = tuple(Row(name, cells) for name, cells in zip(names, lines, strict=True))
     return Table("Variance", tuple(headings), rows_of, notes=(note,))

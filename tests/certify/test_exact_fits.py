@@ -94,3 +94,13 @@ def test_nonnegative_fits_stay_nonnegative_and_are_exact() -> None:
     assert v @ S @ v == pytest.approx(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1], rel=1e-14)
     signed = sp.spca_cov(R, 2, 5, nonneg=True).loadings.to_numpy()
     assert (signed >= 0).all()
+
+
+def test_loadings_stay_those_of_pca_where_every_basis_explains_the_same():
+    """With k = card = p every basis of the space has PEV 1: the fit ends where it began, at PCA."""
+    rng = np.random.default_rng(5)
+    for p in (2, 3):
+        for _ in range(20):
+            X = rng.normal(size=(40, p)) @ rng.normal(size=(p, p))
+            fit, pca = sp.spca(X, p, p, method="bcd-l0"), sp.spca(X, p, method="pca")
+            np.testing.assert_allclose(np.abs(fit.loadings), np.abs(pca.loadings), atol=1e-10)

@@ -25,7 +25,6 @@ from spcastat.registry import SOLVERS
 
 #: (method, clause) -> why the clause cannot hold for the method as it is defined.
 DECLARED: dict[tuple[str, str], str] = {
-    ("alspca", "cardinality"): "its penalty is common to all components: only the total is asked for",
     ("joint", "status"): "it ends by what it has seen: searched",
     ("nspca", "PCA"): "loadings are nonnegative",
     ("rotate", "PCA"): "the components are rotated",

@@ -106,6 +106,18 @@ def test_all_nonzero_is_pca(method):
         )
 
 
+@pytest.mark.parametrize("seed", [9, 13, 14, 21])
+@pytest.mark.parametrize("method", BY_CARD)
+def test_all_nonzero_with_all_components_is_pca(method, seed):
+    # All loadings explain all of the data then, there is nothing to climb, and the start, PCA, has to stay.
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(2, 6))
+    X = rng.normal(size=(50, p)) @ rng.normal(size=(p, p))
+    V = np.linalg.eigh(np.cov(X.T))[1][:, ::-1]
+    fit = sp.spca(X, p, p, method=method)
+    np.testing.assert_allclose(np.abs(fit.loadings.to_numpy().T @ V), np.eye(p), atol=1e-7)
+
+
 @pytest.mark.parametrize(("method", "options"), [("bcd-l0", {}), ("bcd-l1", {}), ("greedy", {"c": 2})])
 @pytest.mark.parametrize("card", [1, 3, (6, 1, 4)])
 def test_cardinality_is_as_asked(method, options, card):
