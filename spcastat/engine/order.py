@@ -28,4 +28,4 @@ def settle(op: Operator, V: np.ndarray, sort: bool) -> tuple[np.ndarray, np.ndar
     """
     order = by_variance(op, V) if sort else np.arange(V.shape[1])
     V = V[:, order]
-    return V * flip_signs(V), order
+    return V * flip_signs(V) + 0.0, order  # no -0

@@ -84,6 +84,7 @@ def test_the_order_is_part_of_an_adjusted_fit():
         fit = sp.spca_cov(R, 4, 6, method="joint", effort="quick", order=order)
         variances = fit.variance["score variance"].to_numpy()
         assert fit.objective_value == pytest.approx(adjusted(fit.loadings.to_numpy(), S), rel=1e-9)
+        assert "-0.0" not in fit.loadings.to_string(float_format="{:.1f}".format).split()
         if order == "variance":
             assert (np.diff(variances) <= 1e-9).all()
     for objective in ("pev", "least_squares"):
