@@ -16,6 +16,8 @@ from spcastat.search.nested import Adjusted, inverse
 REACHED = 1e-10
 #: Shortfalls differ by this share of the promise before their weights differ by a factor e.
 SOFT = 0.005
+#: A component weighs at least this much, however far the promises from its own on are overfulfilled.
+LEAST = 1e-3
 #: Weight of the variance in all, beside the promises that are not kept yet.
 SLACK = 0.05
 
@@ -65,7 +67,7 @@ class Promise:
         over = self.kept(added) / self.share - 1.0
         close = np.exp(-(over - over.min()) / SOFT)
         counts = np.cumsum(close[::-1])[::-1]
-        return counts / counts[0]
+        return np.maximum(counts / counts[0], LEAST)
 
     def measured(self, V: np.ndarray, op: Operator) -> np.ndarray:
         """Return the share kept after each component, shape (k,), by :mod:`spcastat.measures`."""

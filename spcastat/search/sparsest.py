@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from spcastat.kernels.rotation import varimax
 from spcastat.operators import Gram, Operator, Rows
 from spcastat.progress import stage
 from spcastat.search.moments import Dense, Moments, Products
-from spcastat.search.priced import Loaded, loaded, priced, sequential
+from spcastat.search.pool import mixtures
+from spcastat.search.priced import Loaded
 from spcastat.search.promise import Promise
 from spcastat.search.proposals import grown, one_by_one, one_cardinality, one_price
 from spcastat.search.shrinking import PATIENCE, Shrinking
@@ -21,14 +22,18 @@ from spcastat.search.trimming import trimmed
 HELD, TALL = 1000, 3000
 #: Up to so many variables components are looked for one by one, and greedy growth is a proposal.
 ONE_BY_ONE, GROWN = 200, 300
-#: Up to so many nonzeros in all, and in one component, all components are searched together.
-NONZEROS, COMPONENT = 120, 40
+#: effort -> up to so many nonzeros in all, and in one component, all components are searched together.
+SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
+#: effort -> so many random rotations of PCA's loadings that one price starts from, where only the total counts.
+TURNED = {"quick": 0, "auto": 3, "thorough": 8}
 #: With more variables the search runs on so many for each nonzero, and on at least so many.
 EACH, LEAST = 4, 200
 #: Of rows that are not in memory, so many variables are held.
 STREAMED = 2000
 #: Where more than this share of the loadings are nonzero, sparsity is not to be had at the promised share.
 DENSE = 1.0 / 3.0
+#: So many of the sparsest proposals lose single loadings before the sparsest of all is searched on.
+FOLLOWED = 3
 
 PROMISES = ("every", "total")
 
@@ -50,8 +55,8 @@ class Sparsest:
     promised : float
     promise : {"every", "total"}
     winner : str
-        The proposal that the loadings come from: "one price", "one price, rotated", "one by one",
-        "one cardinality", "greedy" or "PCA".
+        The proposal that the loadings come from: "one price", "one price, rotated", "one price,
+        turned", "one price, every", "one by one", "one cardinality", "greedy" or "PCA".
     candidates : dict of str to int
         Nonzeros of each proposal that keeps the promise, after its smallest loadings were taken away.
     searched : bool
@@ -184,7 +189,8 @@ class _Search:
     def proposals(self) -> list[str]:
         names = ["one price"]
         if not self.goal.every and self.goal.k > 1:
-            names.append("one price, rotated")
+            names += ["one price, rotated", "one price, every"]
+            names += ["one price, turned"] if TURNED[self.effort] else []
         if self.work.p <= ONE_BY_ONE:
             names.append("one by one")
         if self.op.p <= GROWN:
@@ -206,6 +212,12 @@ class _Search:
             return one_price(work, self.vectors, goal, total)
         if name == "one price, rotated":
             return one_price(work, varimax(self.vectors), goal, total)
+        if name == "one price, turned":
+            starts = mixtures(self.vectors, goal.k, TURNED[self.effort], self.rng)
+            fits = [one_price(work, start, goal, total) for start in starts]
+            return min((fit for fit in fits if fit is not None), key=lambda fit: fit.nonzeros, default=None)
+        if name == "one price, every":
+            return one_price(work, self.vectors, replace(goal, every=True), total)
         if name == "one by one":
             return one_by_one(work.block(np.arange(work.p)) / total, goal)
         if name == "greedy":
@@ -222,16 +234,31 @@ class _Search:
 
     def result(self) -> tuple[np.ndarray, str, bool]:
         """Return the loadings, the proposal they come from and whether a joint search ended in vain."""
-        order = sorted(self.found, key=lambda name: (self.counts[name], -self.found[name].added.sum()))
-        for name in order:
-            V, searched = self._shrunk(self.found[name])
-            V = self._whole(V)
-            if self.goal.true(V, self.op):
-                return V, name, searched
-            V = self._whole(self.found[name].V)
-            if self.goal.true(V, self.op):
-                return V, name, False
+        ends = {name: fit.V for name, fit in self.found.items()}
+        searched = False
+        for name in self._ranked(ends)[:FOLLOWED]:
+            if self._searchable(ends[name]):
+                ends[name] = self._shrunk(self.found[name], ends[name], "quick")
+        best = self._ranked(ends)[:1]
+        if best and self.effort != "quick" and self._searchable(ends[best[0]]):
+            ends[best[0]] = self._shrunk(self.found[best[0]], ends[best[0]], self.effort)
+            searched = True
+        for name in self._ranked(ends):
+            for V in (ends[name], self.found[name].V):
+                whole = self._whole(V)
+                if self.goal.true(whole, self.op):
+                    return whole, name, searched and name in best
         return self.pca, "PCA", False
+
+    def _ranked(self, ends: dict[str, np.ndarray]) -> list[str]:
+        """Return the names of the proposals, that with the fewest nonzeros first."""
+        return sorted(ends, key=lambda name: (np.count_nonzero(ends[name]), -self.found[name].added.sum()))
+
+    def _searchable(self, V: np.ndarray) -> bool:
+        """Return whether all components can be searched together."""
+        cards = np.count_nonzero(V, axis=0)
+        most, each = SEARCHED[self.effort]
+        return bool(cards.sum() <= most and cards.max() <= each)
 
     def _whole(self, V: np.ndarray) -> np.ndarray:
         if self.variables is None:
@@ -240,28 +267,26 @@ class _Search:
         whole[self.variables] = V
         return whole
 
-    def _shrunk(self, fit: Loaded) -> tuple[np.ndarray, bool]:
-        """Search all components together for fewer nonzeros, where there are few."""
-        cards = np.count_nonzero(fit.V, axis=0)
-        if cards.sum() > NONZEROS or cards.max() > COMPONENT:
-            return fit.V, False
+    def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
+        """Search all components together for fewer nonzeros than V has, which came from `fit`."""
         some = np.arange(self.work.p)
-        size = max(EACH * int(cards.sum()), LEAST)
+        size = max(EACH * np.count_nonzero(V), LEAST)
         if self.work.p > size:
-            strength = np.maximum((fit.F**2 / np.maximum(fit.added, 1e-300)).max(axis=1), (fit.V != 0).any(axis=1) * np.inf)
+            strength = (fit.F**2 / np.maximum(fit.added, 1e-300)).max(axis=1)
+            strength[V.any(axis=1)] = np.inf
             some = np.sort(np.argsort(-strength, kind="stable")[:size])
         S = self.work.block(some) / self.total
-        patience = PATIENCE[self.effort]
-        V = np.zeros_like(fit.V)
-        V[some] = Shrinking(Dense(0.5 * (S + S.T)), self.goal, patience, self.rng).run(fit.V[some])
-        return V, self.effort != "quick"
+        shrinking = Shrinking(Dense(0.5 * (S + S.T)), self.goal, PATIENCE[effort], self.rng)
+        found = np.zeros_like(V)
+        found[some] = shrinking.run(V[some])
+        return found
 
 
 def _record(
     op: Operator, V: np.ndarray, goal: Promise, promise: str, winner: str, counts: dict[str, int], searched: bool
 ) -> Sparsest:
     card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
-    kept = goal.measured(V, op) * np.cumsum(goal.pca) / np.cumsum(goal.pca)
+    kept = goal.measured(V, op)
     least = sum(card) == goal.k
     return Sparsest(
         V=V,
