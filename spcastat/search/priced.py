@@ -6,8 +6,9 @@ those before it do not explain has covariances S V C e_i with the variables, and
     z_ij^2 = ((S V C diag(w) C')_ji / w_i)^2 / r_i^2
 
 is what variable j brings to component i, beside those that are there, to first order: w are the weights of
-the adjusted variances r_i^2. A sweep keeps the variables with z^2 above the price, with loadings in proportion to
-z; where a promise is not kept after component i, as many more as the sum of squares of the sequential z needs:
+the adjusted variances r_i^2. A sweep keeps the variables with z^2 above the price, with loadings in
+proportion to z; where a promise is not kept after component i, as many more as the sum of squares of the
+sequential z needs:
 for a unit score x that is orthogonal to the earlier ones, loadings in proportion to x'X_J have a score whose
 part beside the earlier ones has at least the variance sum over J of (x'X_j)^2. Nothing is as large as S.
 """
@@ -59,7 +60,13 @@ def _gram(V: np.ndarray, F: np.ndarray) -> np.ndarray:
 
 
 def priced(
-    op: Operator, start: Loaded, price: float, promise: Promise, total: float, sweeps: int, extend: bool = True
+    op: Operator,
+    start: Loaded,
+    price: float,
+    promise: Promise,
+    total: float,
+    sweeps: int,
+    extend: bool = True,
 ) -> Loaded:
     """Return loadings after sweeps at one price.
 
@@ -87,15 +94,6 @@ def priced(
     return Loaded(V, F, triangle(_gram(V, F))[1])
 
 
-def sequential(op: Operator, start: Loaded, promise: Promise, total: float, sweeps: int = 3) -> Loaded:
-    """Return loadings of which each component in turn has as many variables as the promise needs."""
-    V, F = start.V.copy(), start.F.copy()
-    for i in range(promise.k):
-        for _ in range(sweeps):
-            _update(op, V, F, i, np.inf, promise, total, True, ahead=False)
-    return Loaded(V, F, triangle(_gram(V, F))[1])
-
-
 def _update(
     op: Operator,
     V: np.ndarray,
@@ -105,16 +103,13 @@ def _update(
     promise: Promise,
     total: float,
     extend: bool,
-    ahead: bool = True,
 ) -> None:
-    """Replace component i; with `ahead` the components after it have a say."""
+    """Replace component i."""
     C, added = triangle(_gram(V, F))
     alone = F @ C[:, i]
     size = max(float(added[i]), NOTHING)
-    pull = alone
-    if ahead:
-        w = promise.weights(added)
-        pull = F @ (C @ (w * C[i])) / w[i]
+    w = promise.weights(added)
+    pull = F @ (C @ (w * C[i])) / w[i]
     gain = pull**2 / size
     if not gain.any():
         return
@@ -133,7 +128,7 @@ def _update(
 
 
 def polished(op: Operator, start: Loaded, promise: Promise, total: float, sweeps: int) -> Loaded:
-    """Return better loadings on the supports, the best of the sweeps by the shortfall, then by all variance."""
+    """Return better loadings on the supports: of all sweeps those that keep most of the promise."""
     V, F = start.V.copy(), start.F.copy()
     supports = V != 0
     best = start

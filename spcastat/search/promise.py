@@ -1,4 +1,4 @@
-"""A promised share of the variance that PCA explains: what it asks of a fit, and the criterion that reaches it."""
+"""A promised share of the variance that PCA explains: what it asks, and a criterion that leads there."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Promise:
 
     @property
     def goals(self) -> np.ndarray:
-        """The adjusted variance that is needed after each component, shape (k,), with half of the rounding."""
+        """The adjusted variance needed after each component, shape (k,), with half of the rounding."""
         goals = (self.share - 0.5 * REACHED) * np.cumsum(self.pca)
         return goals if self.every else np.where(np.arange(self.k) == self.k - 1, goals, 0.0)
 

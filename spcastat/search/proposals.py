@@ -1,4 +1,4 @@
-"""Proposals for the sparsest loadings that keep a promise, each by a rule of its own for the cardinalities."""
+"""Proposals for the sparsest loadings that keep a promise, each by its own rule for the cardinalities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.search.climbing import climbed
 from spcastat.search.columns import hard, ranked
-from spcastat.search.fits import Criterion, Fits, joined
+from spcastat.search.fits import Fits, joined
 from spcastat.search.moments import Dense, Moments
 from spcastat.search.nested import Adjusted
 from spcastat.search.order import reordered
@@ -69,7 +69,7 @@ def one_price(op: Operator, vectors: np.ndarray, promise: Promise, total: float)
 
 
 def _prices(fit: Loaded) -> np.ndarray:
-    """Return prices, rising, at which ever fewer loadings of a dense fit pay: from nearly all to nearly none."""
+    """Return rising prices at which ever fewer loadings of a dense fit pay: from nearly all to none."""
     gains = np.sort((fit.F**2 / np.maximum(fit.added, 1e-300)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), PRICES)
     prices = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
@@ -124,7 +124,7 @@ def one_by_one(S: np.ndarray, promise: Promise) -> Loaded | None:
 
 
 def _smallest(S: np.ndarray, goal: float) -> tuple[float, np.ndarray]:
-    """Return the variance and loadings, shape (p,), of the smallest cardinality found with variance `goal`."""
+    """Return variance and loadings, shape (p,), of the smallest cardinality found to reach `goal`."""
     p = len(S)
     values, U = np.linalg.eigh(S)
     starts = U[:, ::-1][:, :DIRECTIONS].T
@@ -190,7 +190,7 @@ def one_cardinality(
 
 def _common(
     S: Moments, vectors: np.ndarray, promise: Promise, card: int, rng: np.random.Generator
-) -> tuple[Fits, Criterion]:
+) -> tuple[Fits, Promised]:
     criterion = Promised(S, (card,) * promise.k, promise)
     starts = [from_directions(criterion, [vectors])]
     if card <= GREEDY:

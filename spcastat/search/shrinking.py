@@ -96,7 +96,7 @@ class Shrinking:
         self._criteria: dict[tuple[int, ...], Promised] = {}
 
     def run(self, V: np.ndarray) -> np.ndarray:
-        """Return loadings, shape (m, k), with as few nonzeros as are found, from some that keep the promise."""
+        """Return loadings, shape (m, k), with as few nonzeros as are found; those of V keep the promise."""
         now = self._held(V)
         while True:
             fewer = self._fewer(now)
@@ -175,19 +175,16 @@ class Shrinking:
         np.put_along_axis(pull, now.fit.places[:, part], -1.0, axis=1)
         entering = ranked(pull, min(ENTERING, criterion.m - criterion.cards[i]))[0]
         larger = self.criterion(tuple(c + (j == i) for j, c in enumerate(criterion.cards)))
-        places, x = [], []
-        for new in entering:
-            own = np.append(now.fit.places[0, part], new)
-            loads = np.append(now.fit.x[0, part], 0.0)
-            order = np.argsort(own)
-            places.append(np.concatenate([now.fit.places[0, : part.start], own[order], now.fit.places[0, part.stop :]]))
-            x.append(np.concatenate([now.fit.x[0, : part.start], loads[order], now.fit.x[0, part.stop :]]))
-        fits = refined(larger, larger.fits(np.array(places), np.array(x)), SHORT)
+        places, x = now.fit.places[0], now.fit.x[0]
+        at = [part.start + int(np.searchsorted(places[part], new)) for new in entering]
+        added = [np.insert(places, where, new) for where, new in zip(at, entering, strict=True)]
+        fits = larger.fits(np.array(added), np.array([np.insert(x, where, 0.0) for where in at]))
+        fits = refined(larger, fits, SHORT)
         return self._climbed(larger, fits.some(distinct(fits.value, 1)))
 
     def _transferred(self, now: Held) -> list[Held]:
         """Return fits with one nonzero less in all but one more in a component."""
-        larger = [self._grown(Held(now.criterion, now.fit.some(slice(0, 1))), i) for i in range(now.criterion.k)]
+        larger = [self._grown(now, i) for i in range(now.criterion.k)]
         some = sorted((one for one in larger if one is not None), key=lambda one: -one.value)
         found: list[Held] = []
         for one in some[: self.patience.transfers]:

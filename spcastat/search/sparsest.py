@@ -1,4 +1,4 @@
-"""The sparsest loadings that keep a share of PCA's variance: proposals, the best of them trimmed and searched on."""
+"""The sparsest loadings that keep a share of PCA's variance: proposals, trimmed, and the best searched on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spcastat.operators import Gram, Operator, Rows
 from spcastat.progress import stage
 from spcastat.search.moments import Dense, Moments, Products
 from spcastat.search.pool import mixtures
-from spcastat.search.priced import Loaded
+from spcastat.search.priced import Loaded, loaded
 from spcastat.search.promise import Promise
 from spcastat.search.proposals import grown, one_by_one, one_cardinality, one_price
 from spcastat.search.shrinking import PATIENCE, Shrinking
@@ -24,12 +24,12 @@ HELD, TALL = 1000, 3000
 ONE_BY_ONE, GROWN = 200, 300
 #: effort -> up to so many nonzeros in all, and in one component, all components are searched together.
 SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
-#: effort -> so many random rotations of PCA's loadings that one price starts from, where only the total counts.
+#: effort -> random rotations of PCA's loadings that one price starts from, where only the total counts.
 TURNED = {"quick": 0, "auto": 3, "thorough": 8}
 #: With more variables the search runs on so many for each nonzero, and on at least so many.
 EACH, LEAST = 4, 200
-#: Of rows that are not in memory, so many variables are held.
-STREAMED = 2000
+#: Of rows that are not in memory, so many variables are held, and at most so many.
+STREAMED, MOST_STREAMED = 2000, 8000
 #: Where more than this share of the loadings are nonzero, sparsity is not to be had at the promised share.
 DENSE = 1.0 / 3.0
 #: So many of the sparsest proposals lose single loadings before the sparsest of all is searched on.
@@ -124,13 +124,17 @@ def sparsest(
     rng = np.random.default_rng(0) if rng is None else rng
     values, vectors = op.leading(k)
     if values[-1] <= np.finfo(float).eps * op.p * max(float(values[0]), 0.0):
-        raise ComponentsError(f"k={k} was given, but the data have a smaller rank; ask for fewer components.")
+        raise ComponentsError(
+            f"k={k} was given, but the data have a smaller rank; ask for fewer components."
+        )
     goal = Promise(float(variance), promise == "every", values / op.total)
     with stage("fewest nonzeros", unit="proposals") as advance:
         search = _Search(op, values, vectors, goal, effort, rng)
         for name in search.proposals():
             search.propose(name)
             advance(1)
+        if not search.found:
+            search.propose("PCA")
         V, winner, searched = search.result()
     return _record(op, V, goal, promise, winner, search.counts, searched)
 
@@ -142,10 +146,10 @@ def _check(op: Operator, k: int, variance: float, promise: str, effort: str) -> 
         raise OptionError(f"promise={promise!r} was given; it must be one of {', '.join(PROMISES)}.")
     if effort not in PATIENCE:
         raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(PATIENCE)}.")
-    if not 1 <= k <= min(op.p, max(op.rank_limit, 1)):
+    most = min(op.p, max(op.rank_limit, 1))
+    if not 1 <= k <= most:
         raise ComponentsError(
-            f"k={k} was given; it must be from 1 to {min(op.p, max(op.rank_limit, 1))}, which the rank of the "
-            "data cannot exceed."
+            f"k={k} was given; it must be from 1 to {most}, which the rank of the data cannot exceed."
         )
 
 
@@ -181,10 +185,21 @@ class _Search:
             return Gram(0.5 * (S + S.T), op.rank_limit)
         if not op.out_of_core:
             return op
-        explained = vectors**2 @ self.values
-        self.variables = np.sort(np.argsort(-explained, kind="stable")[:STREAMED])
-        S = op.block(self.variables)
-        return Gram(0.5 * (S + S.T), op.rank_limit)
+        return self._held_of_stream(vectors)
+
+    def _held_of_stream(self, vectors: np.ndarray) -> Operator:
+        """Return the covariance matrix of the variables that PCA explains best: enough for the promise."""
+        op, size = self.op, STREAMED
+        order = np.argsort(-(vectors**2 @ self.values), kind="stable")
+        while size <= MOST_STREAMED:
+            variables = np.sort(order[:size])
+            S = op.block(variables)
+            work = Gram(0.5 * (S + S.T), op.rank_limit)
+            if self.goal.holds(work.leading(self.goal.k)[0] / self.total):
+                self.variables = variables
+                return work
+            size *= 2
+        return op
 
     def proposals(self) -> list[str]:
         names = ["one price"]
@@ -208,6 +223,8 @@ class _Search:
 
     def _proposal(self, name: str) -> Loaded | None:
         work, goal, total = self.work, self.goal, self.total
+        if name == "PCA":
+            return loaded(work, self.vectors, total)
         if name == "one price":
             return one_price(work, self.vectors, goal, total)
         if name == "one price, rotated":
@@ -215,7 +232,8 @@ class _Search:
         if name == "one price, turned":
             starts = mixtures(self.vectors, goal.k, TURNED[self.effort], self.rng)
             fits = [one_price(work, start, goal, total) for start in starts]
-            return min((fit for fit in fits if fit is not None), key=lambda fit: fit.nonzeros, default=None)
+            some = [fit for fit in fits if fit is not None]
+            return min(some, key=lambda fit: fit.nonzeros) if some else None
         if name == "one price, every":
             return one_price(work, self.vectors, replace(goal, every=True), total)
         if name == "one by one":
@@ -252,7 +270,10 @@ class _Search:
 
     def _ranked(self, ends: dict[str, np.ndarray]) -> list[str]:
         """Return the names of the proposals, that with the fewest nonzeros first."""
-        return sorted(ends, key=lambda name: (np.count_nonzero(ends[name]), -self.found[name].added.sum()))
+        def key(name: str) -> tuple[int, float]:
+            return int(np.count_nonzero(ends[name])), -float(self.found[name].added.sum())
+
+        return sorted(ends, key=key)
 
     def _searchable(self, V: np.ndarray) -> bool:
         """Return whether all components can be searched together."""
@@ -270,7 +291,7 @@ class _Search:
     def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
         """Search all components together for fewer nonzeros than V has, which came from `fit`."""
         some = np.arange(self.work.p)
-        size = max(EACH * np.count_nonzero(V), LEAST)
+        size = max(EACH * int(np.count_nonzero(V)), LEAST)
         if self.work.p > size:
             strength = (fit.F**2 / np.maximum(fit.added, 1e-300)).max(axis=1)
             strength[V.any(axis=1)] = np.inf
@@ -283,7 +304,13 @@ class _Search:
 
 
 def _record(
-    op: Operator, V: np.ndarray, goal: Promise, promise: str, winner: str, counts: dict[str, int], searched: bool
+    op: Operator,
+    V: np.ndarray,
+    goal: Promise,
+    promise: str,
+    winner: str,
+    counts: dict[str, int],
+    searched: bool,
 ) -> Sparsest:
     card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
     kept = goal.measured(V, op)
@@ -298,6 +325,6 @@ def _record(
         winner=winner,
         candidates=counts,
         searched=searched or least,
-        dense=sum(card) > DENSE * V.size,
+        dense=bool(sum(card) > DENSE * float(V.size)),
         proven=True if least else None,
     )
