@@ -106,6 +106,8 @@ def sparsest(
         at least this share of the sum of the i largest eigenvalues (to 1e-10); with "total" after the last.
     promise : {"every", "total"}
     effort : {"quick", "auto", "thorough"}
+        "auto" searches all components together where the sparsest proposal has few nonzeros and the covariance
+        matrix is held, "thorough" longer and for wide rows, too.
     rng : numpy Generator, optional
         The same generator gives the same bits; without one it is that of seed 0.
 
@@ -258,7 +260,8 @@ class _Search:
             if self._searchable(ends[name]):
                 ends[name] = self._shrunk(self.found[name], ends[name], "quick")
         best = self._ranked(ends)[:1]
-        if best and self.effort != "quick" and self._searchable(ends[best[0]]):
+        deep = self.effort == "thorough" or (self.effort == "auto" and isinstance(self.work, Gram))
+        if best and deep and self._searchable(ends[best[0]]):
             ends[best[0]] = self._shrunk(self.found[best[0]], ends[best[0]], self.effort)
             searched = True
         for name in self._ranked(ends):
