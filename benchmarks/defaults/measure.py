@@ -67,7 +67,7 @@ def measured(
     objectives: Iterable[str] = CRITERIA,
     efforts: Iterable[str] = tuple(EFFORTS),
 ) -> tuple[list[Run], list[str]]:
-    """Search in all cells, keep what is better than the best known, and return the runs and what was skipped."""
+    """Search in all cells, keep what beats the best known; return the runs and what was skipped."""
     raw, skipped = [], []
     seeds, objectives, efforts = list(seeds), list(objectives), list(efforts)
     for name, file in FILES.items():
@@ -83,7 +83,8 @@ def measured(
                 for effort in efforts:
                     for seed in seeds:
                         begun = time.process_time()
-                        found = joint(op, cell.k, cell.card, objective, effort, np.random.default_rng(seed))
+                        rng = np.random.default_rng(seed)
+                        found = joint(op, cell.k, cell.card, objective, effort, rng)
                         seconds = time.process_time() - begun
                         raw.append((cell, op.p, objective, effort, seed, found.value, seconds))
                         fresh[key] = max(found.value, fresh.get(key, 0.0))
@@ -97,7 +98,10 @@ def summary(runs: list[Run]) -> Table:
     """Return the table of what is asked beside what is reached."""
     table = Table(
         "The default search against the best known",
-        ["objective, effort, k", "cells", "within .1 %", "worst %", "mean %", "median s", "max s", "max s, p=500"],
+        [
+            "objective, effort, k",
+            *("cells", "within .1 %", "worst %", "mean %", "median s", "max s", "max s, p=500"),
+        ],
     )
     for one in (True, False):
         for objective in CRITERIA:
@@ -108,7 +112,8 @@ def summary(runs: list[Run]) -> Table:
                 if not part:
                     continue
                 asked = ONE if one else TARGETS.get((objective, effort))
-                table.rows.append([f"{objective}, {effort}, k {'= 1' if one else '> 1'}", *_cells(part, asked)])
+                label = f"{objective}, {effort}, k {'= 1' if one else '> 1'}"
+                table.rows.append([label, *_cells(part, asked)])
     table.notes = [
         "In brackets what is asked. Loss as a share of the best value ever met; CPU seconds, one thread.",
     ]

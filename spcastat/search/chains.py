@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from spcastat.progress import Advance, stage
@@ -17,6 +20,8 @@ from spcastat.search.sweeps import swept
 
 #: A chain goes on from its best fits, at most so many, that are not worse than the best by this share.
 ELITE, NEAR = 3, 0.02
+#: Up to so many variables rounds are cheap, and there may be so many times more of them.
+SMALL, LONGER = 50, 2
 #: Fits whose criteria differ by less than this share are one.
 SAME = 1e-6
 
@@ -67,10 +72,11 @@ def _search(
         chains[0] = joined([start, chains[0]])
     elites = _grown(criterion, chains, [None] * len(chains), effort, evidence)
     vain = 0
-    for _ in range(effort.rounds):
+    for _ in range(effort.rounds * (LONGER if criterion.m <= SMALL else 1)):
         best = max(float(elite.value[0]) for elite in elites)
         held = [elite.value[0] >= best * (1.0 - SAME) for elite in elites]
-        if vain >= effort.vain and sum(held) >= effort.agree:
+        enough = effort.vain if evidence.unseen() <= effort.unseen else 2 * effort.vain
+        if vain >= enough and sum(held) >= effort.agree:
             break
         advance(1)
         bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in elites]
@@ -90,7 +96,7 @@ def _search(
 def _grown(
     criterion: Criterion,
     parts: list[Fits],
-    elites: list[Fits | None] | list[Fits],
+    elites: Sequence[Fits | None],
     effort: Effort,
     evidence: Evidence,
 ) -> list[Fits]:
@@ -99,13 +105,12 @@ def _grown(
     everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *sizes])
     chosen = [
-        start + distinct(everything.value[start:stop], effort.climbs)
-        for start, stop in zip(ends[:-1], ends[1:], strict=True)
+        start + distinct(everything.value[start:stop], effort.climbs) for start, stop in pairwise(ends)
     ]
     tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
     ends = np.cumsum([0, *(len(some) for some in chosen)])
     found = []
-    for elite, start, stop in zip(elites, ends[:-1], ends[1:], strict=True):
+    for elite, (start, stop) in zip(elites, pairwise(ends), strict=True):
         fresh = tops.some(slice(start, stop))
         evidence.add(fresh.value)
         both = fresh if elite is None else joined([elite, fresh])

@@ -20,7 +20,7 @@ SETTLED = 1e-7
 
 
 def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
-    """Return the fits after rounds of exchanges, each followed by a short ascent, until a round brings little.
+    """Return the fits after rounds of exchanges, each followed by a short ascent, while they bring something.
 
     Parameters
     ----------

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.secular import bordered_lower
+
 #: Entries within this share of one another tie; of ties the lowest index is taken.
 TIE = 1e-10
+#: Squared couplings below this are rounding: the total variance is one.
+NO_COUPLING = 1e-30
 #: Added to the diagonal of B, as correlations, before it is factored.
 JITTER = 1e-9
 
@@ -88,3 +92,27 @@ def eigen(A: np.ndarray, B: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
 def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
     """Return the unit vectors, shape (..., s), of largest ratio v'Av / v'Bv."""
     return unit(eigen(A, B)[1][..., -1])
+
+
+def after_bordering(
+    values: np.ndarray, coupling: np.ndarray, corner: np.ndarray, steps: int = 2
+) -> np.ndarray:
+    """Return lower bounds on the largest eigenvalues of diagonal matrices with one more row and column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., s)
+    coupling : ndarray of shape (..., s, w)
+        The borders, one a column.
+    corner : ndarray of shape (..., w)
+    steps : int
+        Newton steps; two are enough to rank by.
+
+    Returns
+    -------
+    ndarray of shape (..., w)
+    """
+    squares = np.moveaxis(coupling, -2, 0) ** 2
+    squares = np.where(squares > NO_COUPLING, squares, 0.0)
+    with np.errstate(over="ignore"):  # at a pole of no width the step is nothing over infinity
+        return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, steps)

@@ -18,6 +18,7 @@ from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products
 from spcastat.search.nested import Adjusted
 from spcastat.search.order import reordered
+from spcastat.search.predictor import best_predictor
 from spcastat.search.projected import Projected
 from spcastat.search.swaps import polish
 from spcastat.search.wide import ROUNDS, begun, improving, searchable, working_set
@@ -118,6 +119,9 @@ def joint(
     if op.p <= HELD:
         S = op.block(np.arange(op.p)) / op.total
         criterion = held(0.5 * (S + S.T), card, objective)
+        if k == 1:
+            fit, evidence = best_predictor(criterion)
+            return _found(op, criterion, fit, evidence, objective, True)
         fit, evidence = search(criterion, _directions(op, k), settings, rng)
         rests = None
         if settings.deep:

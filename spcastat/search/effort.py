@@ -25,10 +25,12 @@ class Effort:
         Random rows that a component is built anew from.
     vain : int
         Rounds of kicks without a better fit, after which the chains are asked whether they agree.
+    unseen : float
+        Twice as many, while the estimate of the chance that a climb ends in a new optimum is above this.
     agree : int
         So many chains must have met in the best fit.
     rounds : int
-        Rounds at most.
+        Rounds at most, where there are more than a few dozen variables.
     width : int
         Variables that are tried in the exchanges of a component.
     valued : int
@@ -44,6 +46,7 @@ class Effort:
     kicks: int
     rows: int
     vain: int
+    unseen: float
     agree: int
     rounds: int
     width: int
@@ -55,7 +58,7 @@ class Effort:
 
 #: name -> settings.
 EFFORTS = {
-    "quick": Effort(1, 8, 4, 2, 0, 0, 0, 1, 0, 40, 8, 1, 8, False),
-    "auto": Effort(3, 10, 6, 4, 8, 8, 2, 2, 8, 60, 12, 3, 30, True),
-    "thorough": Effort(5, 16, 6, 6, 16, 8, 4, 3, 30, 80, 16, 8, 40, True),
+    "quick": Effort(1, 14, 4, 5, 0, 0, 0, 1.0, 1, 0, 40, 8, 1, 8, False),
+    "auto": Effort(3, 10, 6, 4, 12, 8, 3, 0.25, 2, 8, 60, 12, 3, 30, True),
+    "thorough": Effort(5, 16, 6, 6, 16, 8, 4, 0.25, 3, 30, 80, 16, 8, 40, True),
 }

@@ -45,6 +45,6 @@ class Evidence:
         return found
 
     def unseen(self) -> float:
-        """Return the Good-Turing estimate of the chance that the next climb ends in an optimum not yet met."""
+        """Return Good and Turing's estimate of the chance that the next climb ends in a new optimum."""
         table = self.table()
         return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.secular import bordered_lower
-from spcastat.search.columns import best_vectors, eigen, ranked
+from spcastat.search.columns import after_bordering, best_vectors, eigen, ranked
 from spcastat.search.fits import NOTHING, Bordered, Criterion, Fits, Model
 
 #: A step must raise the criterion, a share of the total variance, by this share of it.
@@ -88,7 +87,7 @@ def columns_after(
     which = np.arange(B)[:, None, None]
     own = support[which, stay]
     added = np.take_along_axis(entering, new, axis=1)
-    blocks = []
+    blocks: list[np.ndarray | None] = []
     for A, corner in ((parts.A, parts.corner), (parts.M, parts.corner_M)):
         if A is None:
             blocks.append(None)
@@ -139,6 +138,4 @@ def exchange_values(parts: Bordered, c: int, steps: int = 2) -> np.ndarray:
         corner = corner_A - (cross * (2.0 * coupling - values[..., None] * cross)).sum(axis=2)
         corner = np.where(sound, corner / scale, 0.0)
         coupling = (coupling - values[..., None] * cross) / np.sqrt(scale)[:, :, None, :]
-    squares = coupling.transpose(2, 0, 1, 3) ** 2
-    level = bordered_lower(values.transpose(2, 0, 1)[..., None], squares, corner, steps)
-    return np.where(sound, level, values[..., -1:])
+    return np.where(sound, after_bordering(values, coupling, corner, steps), values[..., -1:])

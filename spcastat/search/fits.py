@@ -2,19 +2,21 @@
 
 All are shares of the total variance, and no criterion changes with the lengths of the loadings. With unit
 loadings V, shape (m, k), each is a function of small matrices: of V'SV for adjusted variance, and of
-G = V'MV and N = V'TV, tr G^-1 N, for the other two: M = I and T = S for PEV, M = S and T = SS for least squares.
+G = V'MV and N = V'TV for the other two, tr G^-1 N with M = I and T = S for PEV, M = S and T = SS for least
+squares.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 
 from spcastat.search.moments import Moments, scattered
 
-#: Added to the diagonal of correlation matrices before they are factored, which keeps dependent columns harmless.
+#: Added to the diagonal of correlation matrices that are factored: dependent columns do no harm.
 JITTER = 1e-12
 #: A column of which less than this share remains beside those before it adds nothing to a ratio.
 DEPENDENT = 1e-9
@@ -148,6 +150,20 @@ class Model:
             return np.ones((len(self.first), c.m))
         return c.M.diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
 
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of A, shape (B, m)."""
+        c = self.criterion
+        main = (c.M if c.T is None else c.T).diagonal()
+        found = self.alpha[:, None] * main - (self.first * (self.Z @ self.first)).sum(axis=1)
+        if c.T is not None:
+            found -= 2.0 * (self.first * (self.H @ self.second)).sum(axis=1)
+        return found
+
+    def repeated(self, times: int) -> Model:
+        """Return the model with every fit repeated so many times."""
+        arrays = (self.first, self.second, self.alpha, self.H, self.Z)
+        return Model(self.criterion, *(np.repeat(array, times, axis=0) for array in arrays))
+
     @staticmethod
     def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
@@ -166,8 +182,10 @@ class Criterion(ABC):
         Cardinalities, at most m.
     """
 
-    #: Whether the model of one column beside the others is exact, and the order of components does not matter.
+    #: Whether the model of one column beside the others is exact; the order of components is then no matter.
     exact: bool
+    #: Whether components are best built variable by variable, as regressions are.
+    grows: bool = False
 
     def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
         self.M = M
@@ -176,7 +194,7 @@ class Criterion(ABC):
         self.k = len(cards)
         self.m = M.m
         ends = np.cumsum((0, *cards))
-        self.parts = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self.parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.owner = np.repeat(np.arange(self.k), cards)
         self.equal = len(set(cards)) == 1
         #: Entries of x by component: shape (N, k)
@@ -188,7 +206,7 @@ class Criterion(ABC):
 
     @abstractmethod
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return half the gradient in column i plus s v_i, shape (B, m), and the natural scale s, shape (B,)."""
+        """Return half the gradient in column i plus s v_i, shape (B, m), and its scale s, shape (B,)."""
 
     @abstractmethod
     def model(self, fits: Fits, i: int) -> Model:
@@ -239,7 +257,7 @@ class Criterion(ABC):
 
         `places` and unit `x` have shape (B, L, c).
         """
-        B, L, c = places.shape
+        B, L, _ = places.shape
         G, N = self._bordered(fits, i, places, x)
         return self.value(G.reshape(B * L, self.k, self.k), N.reshape(B * L, self.k, self.k)).reshape(B, L)
 
@@ -289,8 +307,8 @@ class Criterion(ABC):
 
     def dense(self, fits: Fits) -> np.ndarray:
         """Return the loadings, shape (B, m, k)."""
-        V = np.stack([scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts], axis=2)
-        return V
+        parts = [scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
+        return np.stack(parts, axis=2)
 
     def packed(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return M, and T, among the places of fits: shape (B, N, N)."""
@@ -326,6 +344,6 @@ def factor(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     except np.linalg.LinAlgError:  # rounding has made a dependent column look more than dependent
         values, turn = np.linalg.eigh(K)
         root = np.sqrt(np.maximum(values, JITTER))[..., None, :] * turn
-        L = np.linalg.qr(root.swapaxes(-1, -2), mode="r").swapaxes(-1, -2)
+        L = np.asarray(np.linalg.qr(root.swapaxes(-1, -2), mode="r")).swapaxes(-1, -2)
         L = L * np.sign(np.einsum("...ii->...i", L))[..., None, :]
     return L, size, present

@@ -31,12 +31,13 @@ def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     return found
 
 
-def _ascend(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | None, steps: int) -> np.ndarray:
+def _ascend(
+    criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | None, steps: int
+) -> np.ndarray:
     """Return loadings, shape (B, N), with values no smaller than those of `x`."""
-    B, N = x.shape
     x = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
-    running = np.arange(B)
+    running = np.arange(len(x))
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for _ in range(steps):
         direction = _direction(slope[running], memory)
@@ -48,7 +49,8 @@ def _ascend(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | 
         step = np.ones(running.size)
         if not memory:
             step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), 1e-300))
-        new, better, turned = _line(criterion, x[running], direction, step, value[running], rise, M, T, running)
+        now = x[running], direction, step, value[running], rise
+        new, better, turned = _line(criterion, *now, M, T, running)
         change, bend = new - x[running], slope[running] - turned
         gain = better - value[running]
         x[running], value[running], slope[running] = new, better, turned

@@ -13,12 +13,14 @@ from spcastat.search.rebuild import CHOICE, rebuild
 OUT = 3
 #: How often the best of the components found takes the place, rather than one of the best at random.
 BEST = 0.6
-#: How often two components of different cardinality change their directions instead.
-SWAPPED = 0.2
+#: Of few variables only one in so many is looked from: the best of all rows would always be the same.
+SPARED = 4
+#: How often two components are turned instead: into one another's place, or by any angle.
+TURNED = 0.25
 
 
 def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator) -> Fits:
-    """Return the fits with one to three components built anew.
+    """Return the fits with one to three components built anew, or with two of them turned.
 
     Where the order counts and all cardinalities agree the new components come last, and in place otherwise.
 
@@ -32,11 +34,11 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
     """
     fits = fits.some(slice(None))
     B, k = len(fits), criterion.k
-    swap = np.zeros(B, dtype=bool)
-    if not criterion.equal:
-        swap = rng.random(B) < SWAPPED
-        _exchange_directions(criterion, fits, np.flatnonzero(swap), rng)
-    count = np.where(swap, 0, rng.integers(1, min(OUT, k) + 1, size=B))
+    turned = np.zeros(B, dtype=bool)
+    if _pairs(criterion):
+        turned = rng.random(B) < TURNED
+        _turn(criterion, fits, np.flatnonzero(turned), rng)
+    count = np.where(turned, 0, rng.integers(1, min(OUT, k) + 1, size=B))
     chosen = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
     out = np.zeros((B, k), dtype=bool)
     np.put_along_axis(out, chosen, np.arange(k) < count[:, None], axis=1)
@@ -46,7 +48,7 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
     for i in range(k):
         criterion.empty(fits, np.flatnonzero(out[:, i]), i)
     stages = range(k) if criterion.equal else rng.permutation(k)
-    rows = min(rows, criterion.m)
+    rows = max(1, min(rows, criterion.m // SPARED))
     for i in stages:
         which = np.flatnonzero(out[:, i])
         if which.size:
@@ -58,21 +60,26 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
     return fits
 
 
-def _exchange_directions(
-    criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator
-) -> None:
-    """Let two components change directions, each cut anew to its own cardinality."""
+def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator) -> None:
+    """Turn two components in the plane of their images, and cut them anew to their cardinalities.
+
+    A quarter turn lets them change directions. What depends on their span alone is turned by any angle.
+    """
     images = fits.first if criterion.T is None else fits.second
-    pairs = [
-        (a, b)
-        for a in range(criterion.k)
-        for b in range(a + 1, criterion.k)
-        if criterion.cards[a] != criterion.cards[b]
-    ]
+    pairs = _pairs(criterion)
     drawn = rng.integers(0, len(pairs), size=which.size)
+    angles = rng.uniform(0.0, np.pi, size=which.size) if criterion.exact else np.full(which.size, np.pi / 2)
     for number in np.unique(drawn):
         a, b = pairs[number]
         some = which[drawn == number]
-        new = [(i, *hard(images[some, j].copy(), criterion.cards[i])) for i, j in ((a, b), (b, a))]
-        for i, places, x in new:
-            criterion.put(fits, some, i, places, x)
+        cos, sin = np.cos(angles[drawn == number])[:, None], np.sin(angles[drawn == number])[:, None]
+        one, other = images[some, a], images[some, b]
+        new = [(a, cos * one + sin * other), (b, cos * other - sin * one)]
+        for i, direction in new:
+            criterion.put(fits, some, i, *hard(direction, criterion.cards[i]))
+
+
+def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
+    """Return the pairs of components that a turn may bring something."""
+    every = [(a, b) for a in range(criterion.k) for b in range(a + 1, criterion.k)]
+    return [(a, b) for a, b in every if criterion.exact or criterion.cards[a] != criterion.cards[b]]

@@ -1,17 +1,17 @@
 """Adjusted variance for a batch of fits: its gradient, and one column beside the others.
 
-With unit columns, G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. As l_j^2 is the minimum over a of
-|X (v_j - sum_{h<j} a_h v_h)|^2, its gradient needs only the minimisers: with C = L'^-1 diag(l), unit upper
-triangular,
+With unit columns, G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. As l_j^2 is the minimum
+over a of |X (v_j - sum_{h<j} a_h v_h)|^2, its gradient needs only the minimisers: with C = L'^-1 diag(l),
+unit upper triangular,
 
     grad f / 2 = S V C C' - V diag(l^2).
 
-With the other columns fixed and M_j what is left of S after the Schur complement of all columns before j but i,
+With the other columns fixed and M_j what the Schur complement of all columns before j but i leaves of S,
 
     f(v) = v'S_{<i} v / v'v - sum_{j>i} (h_j'v)^2 / (v'M_j v) + constant,   h_j = M_j v_j .
 
-The matrix A = S_{<i} - sum_{j>i} (h_j h_j' / y_j - c_j^2 M_j) with y_j = v_i'M_j v_i and c_j = h_j'v_i / y_j gives
-v'Av / v'v the same slope at v_i: it ranks exchanges, f itself decides.
+The matrix A = S_{<i} - sum_{j>i} (h_j h_j' / y_j - c_j^2 M_j) with y_j = v_i'M_j v_i and c_j = h_j'v_i / y_j
+gives v'Av / v'v the same slope at v_i: it ranks exchanges, f itself decides.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
         best = _best(criterion, fits, orders)
         return permuted(criterion, fits, best)
     now = np.broadcast_to(np.arange(criterion.k), (len(fits), criterion.k)).copy()
-    pairs = np.array([swap for swap in _pairs(criterion.cards)])
+    pairs = np.array(_pairs(criterion.cards))
     if pairs.size == 0:
         return fits
     G = fits.G

@@ -1,4 +1,4 @@
-"""Starts of a search: greedy fits, and directions of PCA as they are, rotated and mixed, cut to the cardinalities."""
+"""Starts of a search: greedy fits, and directions of PCA, rotated and mixed, cut to the cardinalities."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from spcastat.kernels.rotation import varimax
 from spcastat.search.columns import hard, largest
 from spcastat.search.fits import Criterion, Fits, joined
-from spcastat.search.rebuild import CHOICE, rebuild
+from spcastat.search.rebuild import CHOICE, MANY, rebuild
 
-#: Up to so many variables a greedy fit looks at every row; beyond, at so many rows of largest variance.
+#: Up to so many variables a greedy fit starts its components from every row.
 ROWS = 100
-#: Random rows among those that a randomised greedy fit starts from.
-FEW = 10
+#: So many rows of largest variance, and as many random ones; with more than MANY variables fewer of each.
+FEW, FEWER = 25, 10
 
 
 def empty(criterion: Criterion, B: int) -> Fits:
@@ -56,12 +56,13 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
     m, B = criterion.m, len(fits)
     if m <= ROWS:
         return np.broadcast_to(np.arange(m), (B, m))
-    spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :FEW]
+    few = FEW if m <= MANY else FEWER
+    spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :few]
     model = criterion.beside(fits)
     diagonal = np.einsum("bkm,bkl,blm->bm", model.first, model.Z, model.first)
     main = criterion.M if criterion.T is None else criterion.T
     left = np.maximum(main.diagonal() - diagonal, 0.0)
-    return np.concatenate([largest(left, FEW), spread], axis=1)
+    return np.concatenate([largest(left, few), spread], axis=1)
 
 
 def from_directions(criterion: Criterion, directions: list[np.ndarray]) -> Fits:
@@ -101,7 +102,8 @@ def pool(
     """
     k = criterion.k
     fixed = [vectors[:, :k], varimax(vectors[:, :k])] if first else []
-    mixed = max(1, size // 4)
+    mixed = max(1, size // (2 if criterion.exact else 4))
     drawn = size - len(fixed) - mixed
     directions = fixed + mixtures(vectors, k, mixed, rng)
-    return joined([greedy(criterion, max(1, drawn), rng, plain=first), from_directions(criterion, directions)])
+    starts = greedy(criterion, max(1, drawn), rng, plain=first)
+    return joined([starts, from_directions(criterion, directions)])

@@ -1,7 +1,7 @@
 """PEV and the least-squares share for a batch of fits: traces tr G^-1 N with G = V'MV and N = V'TV.
 
-PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H. With
-the others fixed, H and N theirs, the criterion is that of the others plus v'Av / v'Bv,
+PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H.
+With the others fixed, H and N theirs, the criterion is that of the others plus v'Av / v'Bv,
 
     A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
 """
@@ -11,12 +11,17 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.fits import DEPENDENT, Criterion, Fits, Model, factor
+from spcastat.search.moments import Identity, Moments
 
 
 class Projected(Criterion):
     """The share of the variance in a projection: on the loadings, or on the scores."""
 
     exact = True
+
+    def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
+        super().__init__(M, T, cards)
+        self.grows = not isinstance(M, Identity)
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
         root = _root(G)

@@ -1,7 +1,8 @@
 """The default search with more variables than a covariance matrix is held for.
 
-A greedy fit and sweeps work with products alone. The search proper then runs on a working set of variables, and
-every other variable is tested against its result: those that would improve it by an exchange join the set.
+A greedy fit and sweeps work with products alone. The search proper then runs on a working set of variables,
+and every other variable is tested against its result: those that would improve it by an exchange join the
+set.
 """
 
 from __future__ import annotations

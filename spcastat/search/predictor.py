@@ -1,0 +1,58 @@
+"""The one component that predicts the variables best: the largest v'SSv / v'Sv over vectors of c nonzeros.
+
+It is not the component of largest variance. Supports are grown variable by variable from many first ones,
+joined by truncated power iterations from every row, and improved by exchanges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.climbing import climbed, settled
+from spcastat.search.columns import best_vectors, hard, ranked
+from spcastat.search.evidence import Evidence
+from spcastat.search.fits import NOTHING, Criterion, Fits, Model
+from spcastat.search.growth import grown, singles
+from spcastat.search.pool import empty
+from spcastat.search.rebuild import POWER
+
+#: First variables that supports are grown from, and supports that are improved by exchanges.
+GROWN, IMPROVED = 60, 30
+#: Exchanges that are valued in each step.
+VALUED = 4
+
+
+def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
+    """Return the best fit of one component that is found, and what was met.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        The least-squares share, for one component on m variables that are all searched.
+    """
+    card = criterion.cards[0]
+    model = criterion.beside(empty(criterion, 1))
+    first = ranked(singles(model), GROWN)
+    supports = [grown(model, first, card)[0], _iterated(criterion, model, card)]
+    places = np.unique(np.concatenate(supports), axis=0)
+    parts = model.repeated(len(places)).bordered(places, places[:, :0])
+    fits = criterion.fits(places, best_vectors(parts.A, parts.M))
+    fits = fits.some(ranked(fits.value[None], IMPROVED)[0])
+    fits = climbed(criterion, fits, criterion.m, VALUED)
+    evidence = Evidence()
+    evidence.add(fits.value)
+    best = settled(criterion, fits.some(ranked(fits.value[None], 1)[0]))
+    evidence.chains = [float(best.value[0])]
+    return best, evidence
+
+
+def _iterated(criterion: Criterion, model: Model, card: int) -> np.ndarray:
+    """Return the supports of truncated power iterations from every row, shape (m, c)."""
+    corner = np.maximum(model.corners(), NOTHING)[:, None]
+    seeds = np.arange(criterion.m)[None, :, None]
+    W = model.products(seeds, np.ones(seeds.shape))
+    for step in range(POWER):
+        places, x = hard(W / corner, card)
+        if step + 1 < POWER:
+            W = model.products(places, x)
+    return places[0]
