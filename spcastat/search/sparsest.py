@@ -106,8 +106,8 @@ def sparsest(
         at least this share of the sum of the i largest eigenvalues (to 1e-10); with "total" after the last.
     promise : {"every", "total"}
     effort : {"quick", "auto", "thorough"}
-        "auto" searches all components together where the sparsest proposal has few nonzeros and the covariance
-        matrix is held, "thorough" longer and for wide rows, too.
+        "auto" searches all components together where the sparsest proposal has few nonzeros and the
+        covariance matrix is held, "thorough" longer and for wide rows, too.
     rng : numpy Generator, optional
         The same generator gives the same bits; without one it is that of seed 0.
 
