@@ -12,7 +12,9 @@ STRENGTHS = (12.0, 10.0, 8.0)
 DOCUMENTS = 10_000
 
 
-def planted(n: int, p: int, card: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def planted(
+    n: int, p: int, card: int, seed: int = 0, strengths: tuple[float, ...] = STRENGTHS
+) -> tuple[np.ndarray, np.ndarray]:
     """Return n rows with three disjoint planted loadings of `card` nonzeros, and the loadings (p, 3)."""
     rng = np.random.default_rng(seed)
     V = np.zeros((p, COMPONENTS))
@@ -20,7 +22,7 @@ def planted(n: int, p: int, card: int, seed: int = 0) -> tuple[np.ndarray, np.nd
     for i in range(COMPONENTS):
         values = rng.uniform(0.5, 1.5, card) * rng.choice([-1.0, 1.0], card)
         V[places[i * card : (i + 1) * card], i] = values / np.linalg.norm(values)
-    scores = rng.standard_normal((n, COMPONENTS)) * STRENGTHS
+    scores = rng.standard_normal((n, COMPONENTS)) * strengths
     return scores @ V.T + rng.standard_normal((n, p)), V
 
 

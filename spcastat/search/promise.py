@@ -1,0 +1,170 @@
+"""A promised share of the variance that PCA explains: what it asks, and a criterion that leads there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.measures import MEASURES
+from spcastat.operators import Operator
+from spcastat.search.fits import NOTHING, Fits, Model, factor
+from spcastat.search.moments import Moments
+from spcastat.search.nested import Adjusted, inverse
+
+#: The share may fall short by this much, from rounding, and counts as kept.
+REACHED = 1e-10
+#: Shortfalls differ by this share of the promise before their weights differ by a factor e.
+SOFT = 0.005
+#: A component weighs at least this much, however far the promises from its own on are overfulfilled.
+LEAST = 1e-3
+#: Weight of the variance in all, beside the promises that are not kept yet.
+SLACK = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """A share of PCA's variance that is kept after every component, or by all of them together.
+
+    Attributes
+    ----------
+    share : float
+        From 0, exclusive, to 1.
+    every : bool
+    pca : ndarray of shape (k,)
+        The leading eigenvalues as shares of the total variance.
+    """
+
+    share: float
+    every: bool
+    pca: np.ndarray
+
+    @property
+    def k(self) -> int:
+        return len(self.pca)
+
+    @property
+    def goals(self) -> np.ndarray:
+        """The adjusted variance needed after each component, shape (k,), with half of the rounding."""
+        goals = (self.share - 0.5 * REACHED) * np.cumsum(self.pca)
+        return goals if self.every else np.where(np.arange(self.k) == self.k - 1, goals, 0.0)
+
+    def kept(self, added: np.ndarray) -> np.ndarray:
+        """Return the share kept after each component, shape (..., k), of adjusted variances."""
+        return np.cumsum(added, axis=-1) / np.cumsum(self.pca)
+
+    def holds(self, added: np.ndarray) -> np.ndarray:
+        """Return whether adjusted variances, shape (..., k), keep the promise."""
+        return np.asarray((np.cumsum(added, axis=-1) >= self.goals).all(axis=-1))
+
+    def weights(self, added: np.ndarray) -> np.ndarray:
+        """Return how much the variance of each component counts, shape (k,), the first 1.
+
+        It counts in every promise from its own on, and these count the more the closer they are.
+        """
+        if not self.every:
+            return np.ones(self.k)
+        over = self.kept(added) / self.share - 1.0
+        close = np.exp(-(over - over.min()) / SOFT)
+        counts = np.cumsum(close[::-1])[::-1]
+        return np.maximum(counts / counts[0], LEAST)
+
+    def measured(self, V: np.ndarray, op: Operator) -> np.ndarray:
+        """Return the share kept after each component, shape (k,), by :mod:`spcastat.measures`."""
+        return MEASURES["adjusted"](V, op) / np.cumsum(self.pca)
+
+    def true(self, V: np.ndarray, op: Operator) -> bool:
+        """Return whether the measures say that loadings keep the promise."""
+        kept = self.measured(V, op)
+        return bool((kept if self.every else kept[-1:]).min() >= self.share - REACHED)
+
+
+class Promised(Adjusted):
+    """How far a promise is kept: the mean of the parts that are kept after each component, and a little more.
+
+    With f_i the adjusted variance of the first i components and g_i what is promised, the value is
+    (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k: whatever raises it below the promise leads to it, and
+    beyond it room is gained. With a promise on all components together it is f_k / g_k.
+    """
+
+    def __init__(self, S: Moments, cards: tuple[int, ...], promise: Promise):
+        super().__init__(S, cards)
+        self.promise = promise
+        self.goals = np.maximum(promise.goals, NOTHING)
+
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        return self._of(self.added(G))
+
+    def holds(self, fits: Fits) -> np.ndarray:
+        """Return which of the fits keep the promise, shape (B,)."""
+        return self.promise.holds(self.added(fits.G))
+
+    def _of(self, added: np.ndarray) -> np.ndarray:
+        parts = np.cumsum(added, axis=-1) / self.goals
+        if not self.promise.every:
+            return parts[..., -1]
+        return (1.0 - SLACK) * np.minimum(parts, 1.0).mean(axis=-1) + SLACK * parts[..., -1]
+
+    def _worth(self, added: np.ndarray) -> np.ndarray:
+        """Return the derivative of the value in each adjusted variance, shape (B, k)."""
+        last = 1.0 / self.goals[-1]
+        if not self.promise.every:
+            return np.full(added.shape, last)
+        short = np.cumsum(added, axis=-1) < self.goals
+        each = (1.0 - SLACK) / self.k * short / self.goals
+        each[..., -1] += SLACK * last
+        return np.cumsum(each[..., ::-1], axis=-1)[..., ::-1]
+
+    def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return C diag(w) C', the weighted adjusted variances, and the value."""
+        C, own = triangle(G)
+        worth = self._worth(own)
+        return (C * worth[..., None, :]) @ C.swapaxes(-1, -2), own * worth, self._of(own)
+
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        U, own, _ = self._turned(fits.G)
+        return (U[:, i, None, :] @ fits.first)[:, 0], own[:, i]
+
+    def model(self, fits: Fits, i: int) -> Model:
+        if not self.promise.every:
+            return super().model(fits, i)
+        G = fits.G
+        worth = self._worth(self.added(G))
+        alpha = worth[:, i].copy()
+        Z = alpha[:, None, None] * inverse(G, range(i))
+        for j in range(i + 1, self.k):
+            H = inverse(G, [h for h in range(j) if h != i])
+            b = -(H @ G[:, :, j, None])[:, :, 0]
+            b[:, j] += 1.0
+            y = G[:, i, i] - (G[:, None, i] @ H @ G[:, :, i, None])[:, 0, 0]
+            sound = y > NOTHING
+            y = np.where(sound, y, 1.0)
+            c = worth[:, j] * np.where(sound, (G[:, i] * b).sum(axis=1) / y, 0.0) ** 2
+            alpha += c
+            share = worth[:, j] * sound / y
+            Z = Z + c[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * share[:, None, None]
+        return Model(self, fits.first, fits.second, alpha, Z, Z)
+
+    def with_gradient(
+        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        lengths = np.sqrt(self.sums(x**2))
+        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        u = x / size
+        V = u[:, :, None] * self.member
+        MV = M @ V
+        U, own, value = self._turned(V.swapaxes(1, 2) @ MV)
+        half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
+        return value, 2.0 * half / size
+
+
+def triangle(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return C, shape (..., k, k), and the adjusted variances, shape (..., k), of G = V'SV.
+
+    Column i of VC is what is left of loadings v_i beside those before it: C is unit upper triangular, and
+    the scores XVC are uncorrelated with the adjusted variances as variances. Zeros for absent components.
+    """
+    L, size, present = factor(G)
+    own = np.einsum("...ii->...i", L) * size * present
+    root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
+    return (root * own[..., :, None]).swapaxes(-1, -2), own**2

@@ -1,0 +1,214 @@
+"""Proposals for the sparsest loadings that keep a promise, each by its own rule for the cardinalities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spcastat.operators import Operator, Removed, deflate
+from spcastat.search.climbing import climbed
+from spcastat.search.columns import hard, ranked
+from spcastat.search.fits import Fits, joined
+from spcastat.search.moments import Dense, Moments
+from spcastat.search.nested import Adjusted
+from spcastat.search.order import reordered
+from spcastat.search.pool import from_directions, greedy
+from spcastat.search.priced import Loaded, loaded, priced
+from spcastat.search.promise import REACHED, Promise, Promised, triangle
+from spcastat.search.sweeps import swept
+from spcastat.solvers.base import Progress
+from spcastat.solvers.greedy import Controlled
+
+#: Prices that are tried, and how often the best of them is looked for more closely.
+PRICES, CLOSER = 12, 6
+#: Sweeps at one price.
+SWEEPS = 6
+#: A component by itself is looked for from so many directions, by so many truncated power iterations.
+DIRECTIONS, POWER = 4, 6
+#: Exchanges: variables that may enter, and exchanges that are valued.
+WIDTH, VALUED = 40, 8
+#: Sweeps of a common cardinality, and the largest that is built greedily.
+COMMON, GREEDY = 8, 200
+
+
+def one_price(op: Operator, vectors: np.ndarray, promise: Promise, total: float) -> Loaded | None:
+    """Return the fewest nonzeros found with one price for all, or None.
+
+    Parameters
+    ----------
+    op : Operator
+        Of p variables.
+    vectors : ndarray of shape (p, k)
+        Where the sweeps start: leading directions, or a rotation of them.
+    promise : Promise
+    total : float
+        The total variance.
+    """
+    fit = loaded(op, vectors.copy(), total)
+    tried: list[tuple[float, Loaded, bool]] = []
+    settled = 0
+    for price in _prices(fit):
+        fit = priced(op, fit, price, promise, total, SWEEPS, promise.every)
+        kept = bool(promise.holds(fit.added))
+        if tried and fit.nonzeros == tried[-1][1].nonzeros:
+            settled += 1
+        tried.append((price, fit, kept))
+        if (not kept and not promise.every) or settled == 3:
+            break
+    for _ in range(CLOSER):
+        best = _fewest(tried)
+        if best is None:
+            break
+        for price, start in _between(tried, best, promise.every):
+            new = priced(op, start, price, promise, total, SWEEPS, promise.every)
+            tried.append((price, new, bool(promise.holds(new.added))))
+        tried.sort(key=lambda one: one[0])
+    best = _fewest(tried)
+    return None if best is None else tried[best][1]
+
+
+def _prices(fit: Loaded) -> np.ndarray:
+    """Return rising prices at which ever fewer loadings of a dense fit pay: from nearly all to none."""
+    gains = np.sort((fit.F**2 / np.maximum(fit.added, 1e-300)).ravel())[::-1]
+    counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), PRICES)
+    prices = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
+    prices = prices * (1.0 - 1e-9)
+    return np.unique(prices[prices > 0])
+
+
+def _fewest(tried: list[tuple[float, Loaded, bool]]) -> int | None:
+    """Return which of those that keep the promise has the fewest nonzeros; of ties that with more room."""
+    some = [i for i, (_, _, kept) in enumerate(tried) if kept]
+    if not some:
+        return None
+    return min(some, key=lambda i: (tried[i][1].nonzeros, -tried[i][1].added.sum(), i))
+
+
+def _between(
+    tried: list[tuple[float, Loaded, bool]], best: int, both: bool
+) -> Iterator[tuple[float, Loaded]]:
+    """Yield prices between the best and its neighbours, with the fit of the lower one to start from."""
+    if best + 1 < len(tried):
+        yield float(np.sqrt(tried[best][0] * tried[best + 1][0])), tried[best][1]
+    if both and best > 0:
+        yield float(np.sqrt(tried[best][0] * tried[best - 1][0])), tried[best - 1][1]
+
+
+def one_by_one(S: np.ndarray, promise: Promise) -> Loaded | None:
+    """Return components of which each has the smallest cardinality that keeps the promise, by bisection.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix over the total variance.
+    promise : Promise
+        After every component, also where it is one on all of them.
+    """
+    p, k = len(S), promise.k
+    left = S.copy()
+    goals = (promise.share - 0.5 * REACHED) * np.cumsum(promise.pca)
+    V = np.zeros((p, k))
+    reached = 0.0
+    for i in range(k):
+        value, v = _smallest(left, goals[i] - reached)
+        V[:, i] = v
+        reached += value
+        if value > 0:
+            image = left @ v
+            left -= np.outer(image, image / value)
+    F = S @ V
+    G = V.T @ F
+    found = Loaded(V, F, triangle(0.5 * (G + G.T))[1])
+    return found if promise.holds(found.added) else None
+
+
+def _smallest(S: np.ndarray, goal: float) -> tuple[float, np.ndarray]:
+    """Return variance and loadings, shape (p,), of the smallest cardinality found to reach `goal`."""
+    p = len(S)
+    values, U = np.linalg.eigh(S)
+    starts = U[:, ::-1][:, :DIRECTIONS].T
+    low, high, best = 0, p, (float(values[-1]), U[:, -1])
+    card = 1  # doubled until it is enough, then halved between too few and enough
+    while high - low > 1:
+        value, v = _single(S, card, starts)
+        if value >= goal:
+            high, best = card, (value, v)
+        else:
+            low = card
+        card = min(2 * low, p - 1) if high == p and 2 * low < p else (low + high) // 2
+    return best
+
+
+def _single(S: np.ndarray, card: int, starts: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the best component of one cardinality that starts and exchanges lead to."""
+    criterion = Adjusted(Dense(S), (card,))
+    rows = ranked(np.diag(S)[None], DIRECTIONS)[0]
+    W = np.concatenate([starts, S[rows]])
+    for _ in range(POWER):
+        places, x = hard(W, card)
+        W = criterion.M.products(places, x)
+    fits = criterion.fits(*hard(W, card))
+    fits = fits.some(ranked(fits.value[None], 2)[0])
+    fits = climbed(criterion, fits, WIDTH, VALUED)
+    fit = fits.some(ranked(fits.value[None], 1)[0])
+    return float(fit.value[0]), criterion.dense(fit)[0, :, 0]
+
+
+def one_cardinality(
+    op: Operator, S: Moments, vectors: np.ndarray, promise: Promise, most: int, rng: np.random.Generator
+) -> Loaded | None:
+    """Return the fit of the smallest cardinality, the same for all components, that keeps the promise.
+
+    Parameters
+    ----------
+    op : Operator
+    S : Moments
+        The covariance matrix over the total variance.
+    vectors : ndarray of shape (p, k)
+        Leading directions.
+    promise : Promise
+    most : int
+        The largest cardinality that is of interest.
+    rng : numpy Generator
+    """
+    low, high, best = 0, min(most, S.m) + 1, None
+    card = high - 1
+    while high - low > 1:
+        fit, criterion = _common(S, vectors, promise, card, rng)
+        kept = np.flatnonzero(criterion.holds(fit))
+        if kept.size:
+            one = fit.some(kept[:1])
+            V = criterion.dense(one)[0]
+            best = Loaded(V, one.first[0].T.copy(), criterion.added(one.G)[0])
+            high = card
+        else:
+            low = card
+        card = (low + high) // 2
+    return best
+
+
+def _common(
+    S: Moments, vectors: np.ndarray, promise: Promise, card: int, rng: np.random.Generator
+) -> tuple[Fits, Promised]:
+    criterion = Promised(S, (card,) * promise.k, promise)
+    starts = [from_directions(criterion, [vectors])]
+    if card <= GREEDY:
+        starts.append(greedy(criterion, 1, rng, plain=True))
+    fits = reordered(criterion, swept(criterion, joined(starts), COMMON))
+    return fits.some(np.argsort(-fits.value, kind="stable")), criterion
+
+
+def grown(op: Operator, promise: Promise, eigenvalues: np.ndarray, total: float) -> Loaded:
+    """Return what greedy growth under control gives: He, Monteiro and Park (2010), Algorithm 2."""
+    solver = Controlled(promise.share)
+    V = np.zeros((op.p, promise.k))
+    view, explained = op, 0.0
+    for i in range(promise.k):
+        progress = Progress(i, explained, eigenvalues, 1, np.random.default_rng(0), V[:, :i])
+        v = solver.component(view, progress, np.zeros(op.p)).v
+        V[:, i] = v
+        explained += float(v @ view.dot(v))
+        view = deflate(view, Removed(v, v, V[:, :i]), "schur")
+    return loaded(op, V, total)
+

@@ -1,0 +1,222 @@
+"""One nonzero less, again and again, by a joint search of all components at neighbouring cardinalities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.search.chains import distinct
+from spcastat.search.climbing import LONG, SHORT, climbed
+from spcastat.search.columns import ranked
+from spcastat.search.fits import Fits, joined
+from spcastat.search.fixed import refined
+from spcastat.search.kicks import kicked
+from spcastat.search.moments import Moments
+from spcastat.search.order import reordered
+from spcastat.search.promise import Promise, Promised
+from spcastat.search.sweeps import swept
+
+#: The smallest loadings of a component, at most so many, are tried for removal.
+TRIED = 30
+#: Fits of the same cardinalities that go on.
+KEPT = 2
+#: Variables that are tried for a component that may have one more.
+ENTERING = 4
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How much is tried before a number of nonzeros is given up.
+
+    Attributes
+    ----------
+    climbs : int
+        Fits of each cardinalities that exchanges are tried for.
+    transfers : int
+        Of the cardinalities that give one more to a component and take two from others, so many.
+    kicks, rounds : int
+        Kicks in a round, and rounds at each of so many neighbouring cardinalities.
+    neighbours : int
+    width, valued : int
+        Of exchanges.
+    """
+
+    climbs: int
+    transfers: int
+    kicks: int
+    rounds: int
+    neighbours: int
+    width: int = 40
+    valued: int = 8
+
+
+#: effort -> patience.
+PATIENCE = {
+    "quick": Patience(0, 0, 0, 0, 0),
+    "auto": Patience(2, 3, 8, 2, 4),
+    "thorough": Patience(3, 8, 16, 6, 8),
+}
+
+
+@dataclass(eq=False)
+class Held:
+    """A fit with the criterion of its cardinalities."""
+
+    criterion: Promised
+    fit: Fits
+
+    @property
+    def value(self) -> float:
+        return float(self.fit.value[0])
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise is kept."""
+        return bool(self.criterion.holds(self.fit)[0])
+
+
+class Shrinking:
+    """A search for fewer and fewer nonzeros.
+
+    Parameters
+    ----------
+    S : Moments
+        The covariance matrix over the total variance.
+    promise : Promise
+    patience : Patience
+    rng : numpy Generator
+    """
+
+    def __init__(self, S: Moments, promise: Promise, patience: Patience, rng: np.random.Generator):
+        self.S = S
+        self.promise = promise
+        self.patience = patience
+        self.rng = rng
+        self._criteria: dict[tuple[int, ...], Promised] = {}
+
+    def run(self, V: np.ndarray) -> np.ndarray:
+        """Return loadings, shape (m, k), with as few nonzeros as are found; those of V keep the promise."""
+        now = self._held(V)
+        while True:
+            fewer = self._fewer(now)
+            if fewer is None:
+                break
+            now = fewer
+        fit = refined(now.criterion, now.fit, LONG)
+        if bool(now.criterion.holds(fit)[0]):
+            now = Held(now.criterion, fit)
+        return now.criterion.dense(now.fit)[0]
+
+    def criterion(self, cards: tuple[int, ...]) -> Promised:
+        """Return the criterion of some cardinalities."""
+        if cards not in self._criteria:
+            self._criteria[cards] = Promised(self.S, cards, self.promise)
+        return self._criteria[cards]
+
+    def _held(self, V: np.ndarray) -> Held:
+        criterion = self.criterion(tuple(int(c) for c in np.count_nonzero(V, axis=0)))
+        supports = [np.flatnonzero(column) for column in V.T]
+        x = np.concatenate([V[J, i] for i, J in enumerate(supports)])
+        fit = criterion.fits(np.concatenate(supports)[None], x[None])
+        better = refined(criterion, fit, SHORT)
+        return Held(criterion, better if criterion.holds(better)[0] else fit)
+
+    def _fewer(self, now: Held) -> Held | None:
+        """Return a fit with one nonzero less that keeps the promise, or None."""
+        tries = self._dropped(now)
+        kept = _first(tries)
+        if kept is not None or not self.patience.climbs:
+            return kept
+        climbed_ = [self._climbed(one.criterion, one.fit) for one in tries]
+        kept = _first(climbed_)
+        if kept is not None:
+            return kept
+        neighbours = climbed_ + self._transferred(now)
+        kept = _first(neighbours)
+        if kept is not None:
+            return kept
+        best: dict[tuple[int, ...], Held] = {}
+        for one in sorted(neighbours, key=lambda one: -one.value):
+            best.setdefault(one.criterion.cards, one)
+        for one in list(best.values())[: self.patience.neighbours]:
+            found = self._kicked(one)
+            if found is not None:
+                return found
+        return None
+
+    def _dropped(self, now: Held) -> list[Held]:
+        """Return fits without one of the loadings, the best for each component that it is taken from."""
+        found = []
+        for i, card in enumerate(now.criterion.cards):
+            if card == 1:
+                continue
+            cards = tuple(c - (j == i) for j, c in enumerate(now.criterion.cards))
+            criterion = self.criterion(cards)
+            part = now.criterion.parts[i]
+            some = part.start + np.argsort(np.abs(now.fit.x[0, part]), kind="stable")[:TRIED]
+            stay = np.array([np.delete(np.arange(now.fit.x.shape[1]), one) for one in some])
+            fits = refined(criterion, criterion.fits(now.fit.places[0][stay], now.fit.x[0][stay]), SHORT)
+            fits = reordered(criterion, fits)
+            count = max(self.patience.climbs, 1)
+            found.append(Held(criterion, fits.some(distinct(fits.value, count))))
+        return found
+
+    def _climbed(self, criterion: Promised, fits: Fits) -> Held:
+        fits = climbed(criterion, fits, self.patience.width, self.patience.valued)
+        return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:KEPT]))
+
+    def _grown(self, now: Held, i: int) -> Held | None:
+        """Return the fit with one more loading of component i."""
+        criterion, part = now.criterion, now.criterion.parts[i]
+        if criterion.cards[i] >= criterion.m:
+            return None
+        pull = np.abs(criterion.pull(now.fit, i)[0])
+        np.put_along_axis(pull, now.fit.places[:, part], -1.0, axis=1)
+        entering = ranked(pull, min(ENTERING, criterion.m - criterion.cards[i]))[0]
+        larger = self.criterion(tuple(c + (j == i) for j, c in enumerate(criterion.cards)))
+        places, x = now.fit.places[0], now.fit.x[0]
+        at = [part.start + int(np.searchsorted(places[part], new)) for new in entering]
+        added = [np.insert(places, where, new) for where, new in zip(at, entering, strict=True)]
+        fits = larger.fits(np.array(added), np.array([np.insert(x, where, 0.0) for where in at]))
+        fits = refined(larger, fits, SHORT)
+        return self._climbed(larger, fits.some(distinct(fits.value, 1)))
+
+    def _transferred(self, now: Held) -> list[Held]:
+        """Return fits with one nonzero less in all but one more in a component."""
+        larger = [self._grown(now, i) for i in range(now.criterion.k)]
+        some = sorted((one for one in larger if one is not None), key=lambda one: -one.value)
+        found: list[Held] = []
+        for one in some[: self.patience.transfers]:
+            for _ in range(2):
+                tries = self._dropped(Held(one.criterion, one.fit.some(slice(0, 1))))
+                if not tries:
+                    break
+                one = max(tries, key=lambda held: held.value)
+                one = self._climbed(one.criterion, one.fit)
+            if len(one.criterion.owner) < len(now.criterion.owner):
+                found.append(one)
+                if one.kept:
+                    break
+        return found
+
+    def _kicked(self, one: Held) -> Held | None:
+        """Return a fit of the same cardinalities that keeps the promise, after kicks, or None."""
+        criterion, elite = one.criterion, one.fit
+        for _ in range(self.patience.rounds):
+            bases = elite.some(self.rng.integers(0, len(elite), size=self.patience.kicks))
+            tried = kicked(criterion, bases, 8, self.rng)
+            tried = reordered(criterion, swept(criterion, tried, 6))
+            tried = tried.some(distinct(tried.value, max(self.patience.climbs, 1)))
+            tried = climbed(criterion, tried, self.patience.width, self.patience.valued)
+            elite = joined([elite, tried])
+            elite = elite.some(distinct(elite.value, 3))
+            if criterion.holds(elite)[0]:
+                return Held(criterion, elite)
+        return None
+
+
+def _first(tries: list[Held]) -> Held | None:
+    """Return the best of those that keep the promise."""
+    kept = [one for one in tries if one.kept]
+    return max(kept, key=lambda one: one.value, default=None)

@@ -1,0 +1,333 @@
+"""The sparsest loadings that keep a share of PCA's variance: proposals, trimmed, and the best searched on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spcastat.errors import ComponentsError, OptionError
+from spcastat.kernels.rotation import varimax
+from spcastat.operators import Gram, Operator, Rows
+from spcastat.progress import stage
+from spcastat.search.moments import Dense, Moments, Products
+from spcastat.search.pool import mixtures
+from spcastat.search.priced import Loaded, loaded
+from spcastat.search.promise import Promise
+from spcastat.search.proposals import grown, one_by_one, one_cardinality, one_price
+from spcastat.search.shrinking import PATIENCE, Shrinking
+from spcastat.search.trimming import trimmed
+
+#: Up to so many variables the covariance matrix is held; with more rows than variables, up to so many.
+HELD, TALL = 1000, 3000
+#: Up to so many variables components are looked for one by one, and greedy growth is a proposal.
+ONE_BY_ONE, GROWN = 200, 300
+#: effort -> up to so many nonzeros in all, and in one component, all components are searched together.
+SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
+#: effort -> random rotations of PCA's loadings that one price starts from, where only the total counts.
+TURNED = {"quick": 0, "auto": 3, "thorough": 8}
+#: With more variables the search runs on so many for each nonzero, and on at least so many.
+EACH, LEAST = 4, 200
+#: Of rows that are not in memory, so many variables are held, and at most so many.
+STREAMED, MOST_STREAMED = 2000, 8000
+#: Where more than this share of the loadings are nonzero, sparsity is not to be had at the promised share.
+DENSE = 1.0 / 3.0
+#: So many of the sparsest proposals lose single loadings before the sparsest of all is searched on.
+FOLLOWED = 3
+
+PROMISES = ("every", "total")
+
+
+@dataclass(frozen=True, eq=False)
+class Sparsest:
+    """The fewest nonzeros that were found.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Unit loadings.
+    card : tuple of int
+        Cardinalities.
+    value : float
+        Adjusted variance of all components, a share of the total variance.
+    kept : ndarray of shape (k,)
+        The share of PCA's variance that is kept after each component, by :mod:`spcastat.measures`.
+    promised : float
+    promise : {"every", "total"}
+    winner : str
+        The proposal that the loadings come from: "one price", "one price, rotated", "one price,
+        turned", "one price, every", "one by one", "one cardinality", "greedy" or "PCA".
+    candidates : dict of str to int
+        Nonzeros of each proposal that keeps the promise, after its smallest loadings were taken away.
+    searched : bool
+        Whether a joint search for one nonzero less ended the search in vain.
+    dense : bool
+        Whether more than a third of the loadings are nonzero: sparsity is not to be had at this share.
+    proven : bool or None
+        True where no fewer nonzeros can keep the promise: one for each component.
+    """
+
+    V: np.ndarray
+    card: tuple[int, ...]
+    value: float
+    kept: np.ndarray
+    promised: float
+    promise: str
+    winner: str
+    candidates: dict[str, int]
+    searched: bool
+    dense: bool
+    proven: bool | None
+
+    @property
+    def nonzeros(self) -> int:
+        """Nonzeros in all."""
+        return sum(self.card)
+
+
+def sparsest(
+    op: Operator,
+    k: int,
+    variance: float,
+    promise: str = "every",
+    effort: str = "auto",
+    rng: np.random.Generator | None = None,
+) -> Sparsest:
+    """Look for the fewest nonzero loadings that keep a share of the variance that PCA explains.
+
+    Parameters
+    ----------
+    op : Operator
+        Of p variables, with positive total variance.
+    k : int
+        Number of components, at most the rank.
+    variance : float
+        The share, above 0 and at most 1: with "every", after each component i the adjusted variance so far is
+        at least this share of the sum of the i largest eigenvalues (to 1e-10); with "total" after the last.
+    promise : {"every", "total"}
+    effort : {"quick", "auto", "thorough"}
+        "auto" searches all components together where the sparsest proposal has few nonzeros and the
+        covariance matrix is held, "thorough" longer and for wide rows, too.
+    rng : numpy Generator, optional
+        The same generator gives the same bits; without one it is that of seed 0.
+
+    Returns
+    -------
+    Sparsest
+
+    Raises
+    ------
+    OptionError
+        For a share, promise or effort that there is not.
+    ComponentsError
+        For more components than the rank of the data.
+    """
+    _check(op, k, variance, promise, effort)
+    rng = np.random.default_rng(0) if rng is None else rng
+    values, vectors = op.leading(k)
+    if values[-1] <= np.finfo(float).eps * op.p * max(float(values[0]), 0.0):
+        raise ComponentsError(
+            f"k={k} was given, but the data have a smaller rank; ask for fewer components."
+        )
+    goal = Promise(float(variance), promise == "every", values / op.total)
+    with stage("fewest nonzeros", unit="proposals") as advance:
+        search = _Search(op, values, vectors, goal, effort, rng)
+        for name in search.proposals():
+            search.propose(name)
+            advance(1)
+        if not search.found:
+            search.propose("PCA")
+        V, winner, searched = search.result()
+    return _record(op, V, goal, promise, winner, search.counts, searched)
+
+
+def _check(op: Operator, k: int, variance: float, promise: str, effort: str) -> None:
+    if not 0 < variance <= 1:
+        raise OptionError(f"variance={variance!r} was given; it is a share above 0 and at most 1.")
+    if promise not in PROMISES:
+        raise OptionError(f"promise={promise!r} was given; it must be one of {', '.join(PROMISES)}.")
+    if effort not in PATIENCE:
+        raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(PATIENCE)}.")
+    most = min(op.p, max(op.rank_limit, 1))
+    if not 1 <= k <= most:
+        raise ComponentsError(
+            f"k={k} was given; it must be from 1 to {most}, which the rank of the data cannot exceed."
+        )
+
+
+class _Search:
+    """Proposals, and the best of them."""
+
+    def __init__(
+        self,
+        op: Operator,
+        values: np.ndarray,
+        vectors: np.ndarray,
+        goal: Promise,
+        effort: str,
+        rng: np.random.Generator,
+    ):
+        self.op, self.values, self.goal, self.effort, self.rng = op, values, goal, effort, rng
+        self.total = op.total
+        self.variables: np.ndarray | None = None
+        self.work = self._working(vectors)
+        self.vectors = vectors if self.variables is None else vectors[self.variables]
+        self.found: dict[str, Loaded] = {}
+        self.counts: dict[str, int] = {}
+        self.pca = vectors
+
+    def _working(self, vectors: np.ndarray) -> Operator:
+        """Return the data in the form in which products cost least."""
+        op = self.op
+        tall = op.p <= TALL and not (isinstance(op, Rows) and 2 * op.n < op.p)
+        if op.p <= HELD or tall:
+            if isinstance(op, Gram):
+                return op
+            S = op.block(np.arange(op.p))
+            return Gram(0.5 * (S + S.T), op.rank_limit)
+        if not op.out_of_core:
+            return op
+        return self._held_of_stream(vectors)
+
+    def _held_of_stream(self, vectors: np.ndarray) -> Operator:
+        """Return the covariance matrix of the variables that PCA explains best: enough for the promise."""
+        op, size = self.op, STREAMED
+        order = np.argsort(-(vectors**2 @ self.values), kind="stable")
+        while size <= MOST_STREAMED:
+            variables = np.sort(order[:size])
+            S = op.block(variables)
+            work = Gram(0.5 * (S + S.T), op.rank_limit)
+            if self.goal.holds(work.leading(self.goal.k)[0] / self.total):
+                self.variables = variables
+                return work
+            size *= 2
+        return op
+
+    def proposals(self) -> list[str]:
+        names = ["one price"]
+        if not self.goal.every and self.goal.k > 1:
+            names += ["one price, rotated", "one price, every"]
+            names += ["one price, turned"] if TURNED[self.effort] else []
+        if self.work.p <= ONE_BY_ONE:
+            names.append("one by one")
+        if self.op.p <= GROWN:
+            names.append("greedy")
+        return [*names, "one cardinality"]
+
+    def propose(self, name: str) -> None:
+        """Make one proposal, trim it and keep it."""
+        fit = self._proposal(name)
+        if fit is None or not self.goal.holds(fit.added):
+            return
+        fit = trimmed(self.work, fit, self.goal, self.total)
+        self.found[name] = fit
+        self.counts[name] = fit.nonzeros
+
+    def _proposal(self, name: str) -> Loaded | None:
+        work, goal, total = self.work, self.goal, self.total
+        if name == "PCA":
+            return loaded(work, self.vectors, total)
+        if name == "one price":
+            return one_price(work, self.vectors, goal, total)
+        if name == "one price, rotated":
+            return one_price(work, varimax(self.vectors), goal, total)
+        if name == "one price, turned":
+            starts = mixtures(self.vectors, goal.k, TURNED[self.effort], self.rng)
+            fits = [one_price(work, start, goal, total) for start in starts]
+            some = [fit for fit in fits if fit is not None]
+            return min(some, key=lambda fit: fit.nonzeros) if some else None
+        if name == "one price, every":
+            return one_price(work, self.vectors, replace(goal, every=True), total)
+        if name == "one by one":
+            return one_by_one(work.block(np.arange(work.p)) / total, goal)
+        if name == "greedy":
+            return grown(work, goal, self.values, total)
+        most = min((fit.nonzeros for fit in self.found.values()), default=work.p * goal.k) // goal.k
+        if most < 1:
+            return None
+        return one_cardinality(work, self._moments(), self.vectors, goal, most, self.rng)
+
+    def _moments(self) -> Moments:
+        if isinstance(self.work, Gram):
+            return Dense(self.work.S / self.total)
+        return Products(self.work)
+
+    def result(self) -> tuple[np.ndarray, str, bool]:
+        """Return the loadings, the proposal they come from and whether a joint search ended in vain."""
+        ends = {name: fit.V for name, fit in self.found.items()}
+        searched = False
+        for name in self._ranked(ends)[:FOLLOWED]:
+            if self._searchable(ends[name]):
+                ends[name] = self._shrunk(self.found[name], ends[name], "quick")
+        best = self._ranked(ends)[:1]
+        deep = self.effort == "thorough" or (self.effort == "auto" and isinstance(self.work, Gram))
+        if best and deep and self._searchable(ends[best[0]]):
+            ends[best[0]] = self._shrunk(self.found[best[0]], ends[best[0]], self.effort)
+            searched = True
+        for name in self._ranked(ends):
+            for V in (ends[name], self.found[name].V):
+                whole = self._whole(V)
+                if self.goal.true(whole, self.op):
+                    return whole, name, searched and name in best
+        return self.pca, "PCA", False
+
+    def _ranked(self, ends: dict[str, np.ndarray]) -> list[str]:
+        """Return the names of the proposals, that with the fewest nonzeros first."""
+        def key(name: str) -> tuple[int, float]:
+            return int(np.count_nonzero(ends[name])), -float(self.found[name].added.sum())
+
+        return sorted(ends, key=key)
+
+    def _searchable(self, V: np.ndarray) -> bool:
+        """Return whether all components can be searched together."""
+        cards = np.count_nonzero(V, axis=0)
+        most, each = SEARCHED[self.effort]
+        return bool(cards.sum() <= most and cards.max() <= each)
+
+    def _whole(self, V: np.ndarray) -> np.ndarray:
+        if self.variables is None:
+            return V
+        whole = np.zeros((self.op.p, V.shape[1]))
+        whole[self.variables] = V
+        return whole
+
+    def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
+        """Search all components together for fewer nonzeros than V has, which came from `fit`."""
+        some = np.arange(self.work.p)
+        size = max(EACH * int(np.count_nonzero(V)), LEAST)
+        if self.work.p > size:
+            strength = (fit.F**2 / np.maximum(fit.added, 1e-300)).max(axis=1)
+            strength[V.any(axis=1)] = np.inf
+            some = np.sort(np.argsort(-strength, kind="stable")[:size])
+        S = self.work.block(some) / self.total
+        shrinking = Shrinking(Dense(0.5 * (S + S.T)), self.goal, PATIENCE[effort], self.rng)
+        found = np.zeros_like(V)
+        found[some] = shrinking.run(V[some])
+        return found
+
+
+def _record(
+    op: Operator,
+    V: np.ndarray,
+    goal: Promise,
+    promise: str,
+    winner: str,
+    counts: dict[str, int],
+    searched: bool,
+) -> Sparsest:
+    card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
+    kept = goal.measured(V, op)
+    least = sum(card) == goal.k
+    return Sparsest(
+        V=V,
+        card=card,
+        value=float(kept[-1] * goal.pca.sum()),
+        kept=kept,
+        promised=goal.share,
+        promise=promise,
+        winner=winner,
+        candidates=counts,
+        searched=searched or least,
+        dense=bool(sum(card) > DENSE * float(V.size)),
+        proven=True if least else None,
+    )
