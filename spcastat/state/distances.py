@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import real_number
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
@@ -101,7 +100,6 @@ def q_limit(traces: np.ndarray, level: float) -> float:
 
 def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
     """Return the limits of "T2" and "Q"; see :func:`spcastat.state.frames.limits`."""
-    level = real_number("level", level, 0.0, 1.0 - 1e-12, open_low=True)
     traces = moments.residual_traces
     if traces is None:
         q = float("nan")

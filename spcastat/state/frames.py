@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag
+from spcastat.config import flag, real_number
 from spcastat.measures import MEASURES
 from spcastat.state import distances
 from spcastat.state.fitstate import FitState
@@ -116,6 +116,7 @@ def limits(state: FitState, level: float = 0.95) -> pd.Series:
     (they were chosen with these rows, so rows of the fit lie below the limits more often than new
     ones).
     """
+    level = real_number("level", level, 0.0, 1.0 - 1e-12, open_low=True)
     values = distances.limits(state.moments, state.record.effective_n, level)
     return pd.Series(values, name=f"{level:g}")
 

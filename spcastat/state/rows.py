@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of, shown
+from spcastat.config import one_of, plural, shown
 from spcastat.engine.source import Source
 from spcastat.errors import DataError, DuplicateNamesError, NoRowsError, ShapeError
 from spcastat.intake import replay
@@ -187,6 +187,13 @@ def _distances_in(state: FitState, stream: Stream) -> pd.DataFrame:
 def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
     standard = state.need_centre("diagnostics()")
     t2, q = distances.distances(matrix, standard, state.V, state.moments.scores)
+    far = ~(np.isfinite(t2) & np.isfinite(q))
+    if far.any():
+        first = shown(index[int(np.argmax(far))])
+        raise DataError(
+            f"T2 or Q of {plural(int(far.sum()), 'row')}, the first {first}, are too large for "
+            "floating-point numbers (beyond 1e308): these rows are not in the units of the fit. Leave them out."
+        )
     return pd.DataFrame({"T2": t2, "Q": q}, index=own(index))
 
 

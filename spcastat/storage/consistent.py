@@ -49,6 +49,8 @@ def require_record(record: Record) -> None:
         require(type(getattr(record, name)) is bool, f"its {name!r} is neither true nor false")
     for name, least in (("p", 1), ("k", 1), ("dropped", 0), ("n_iter", 0), ("n_init", 1), ("reached", 0)):
         require(_whole(getattr(record, name), least), f"its {name} is no whole number of {least} or more")
+    for name in ("method", "title", "paper", "criterion", "advice"):
+        require(_writable(getattr(record, name)), f"its {name} is no text")
     require(record.k <= MOST_COMPONENTS, f"it has {record.k} components")
     require(record.reached <= record.n_init, f"it was reached by {record.reached} of {record.n_init} starts")
     require(record.n is None or _whole(record.n, 1), "its n is no number of rows")
@@ -126,6 +128,11 @@ def _whole(value: Any, least: int) -> bool:
 
 def _real(value: Any) -> bool:
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 1 << 62)
+
+
+def _writable(value: Any) -> bool:
+    """Whether a value is text that every table can hold: without half a character."""
+    return isinstance(value, str) and value.encode("utf-8", "replace").decode("utf-8") == value
 
 
 def _named(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -243,7 +244,9 @@ def test_a_covariance_fit_with_means_takes_new_rows(pitprops):
         sp.spca_cov(R, k=3, card=5).diagnostics(pitprops)
 
 
-def test_rows_so_far_away_that_their_squares_overflow_are_at_an_infinite_distance(fit, pitprops):
-    far = fit.diagnostics(pitprops.iloc[:2].mul([1.0, 1e200], axis=0))
-    assert np.isfinite(far.iloc[0]).all()
-    assert (far.iloc[1] == np.inf).all()
+def test_rows_so_far_away_that_their_squares_overflow_are_named(fit, pitprops):
+    with pytest.raises(DataError, match="T2 or Q of 1 row, the first 'prop2', are too large"):
+        fit.diagnostics(pitprops.iloc[:2].mul([1.0, 1e200], axis=0))
+    with pytest.raises(OptionError, match="level='x'"):
+        fit.limits("x")
+    np.testing.assert_array_equal(fit.limits(Fraction(19, 20)), fit.limits(0.95))

@@ -375,3 +375,17 @@ def test_advice_can_be_followed(fit, path):
         FileError, match=r"newer spcastat \(9\.9\), in layout 3; .* upgrade spcastat to read it"
     ):
         sp.load(path)
+
+
+@pytest.mark.parametrize("name", ["method", "title", "paper", "criterion", "advice"])
+def test_half_a_character_in_the_record_is_refused(fit, path, name):
+    """pandas cannot hold it in a column of text, and would end in an error of its own."""
+    fit.save(path)
+
+    def change(manifest):
+        pairs = manifest["content"]["record"]["map"]
+        next(pair for pair in pairs if pair[0] == name)[1] = "\ud800"
+
+    seal(path, change)
+    with pytest.raises(FileError, match=f"its {name} is no text"):
+        sp.load(path)
