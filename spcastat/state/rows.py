@@ -192,7 +192,7 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
         first = shown(index[int(np.argmax(far))])
         raise DataError(
             f"T2 or Q of {plural(int(far.sum()), 'row')}, the first {first}, are too large for "
-            "floating-point numbers (beyond 1e308): these rows are not in the units of the fit. Leave them out."
+            "floating-point numbers (beyond 1e308). They are not in the units of the fit: leave them out."
         )
     return pd.DataFrame({"T2": t2, "Q": q}, index=own(index))
 
