@@ -177,8 +177,11 @@ def test_output_in_an_encoding_without_the_characters(table, tmp_path):
     assert "12 rows written to" in done.stdout
 
 
-def test_ctrl_c_ends_with_code_130(table, capsys, monkeypatch):
+def test_ctrl_c_ends_with_code_130(table, capsys, monkeypatch, request):
     monkeypatch.setattr("spcastat.api.spca", lambda data, **given: signal.raise_signal(signal.SIGINT))
+    # a process in the background may have been started with the signal switched off
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     assert "interrupted" in error(capsys, "fit", table, "--index-col", "id", "--k", 1, code=130)
 
 

@@ -238,6 +238,7 @@ def test_the_command_line(capsys):
 
 
 def test_the_estimator():
+    pytest.importorskip("sklearn")
     from spcastat.sklearn import SparsePCA
 
     estimator = SparsePCA(2, card=4, method="joint", options={"objective": "pev", "effort": "quick"}).fit(X)
