@@ -40,6 +40,7 @@ def test_what_one_start_gives(shares):
     assert found > max(shares.values())
 
 
+@pytest.mark.slow
 def test_the_ends_of_that_range():
     R = sp.datasets.load_pitprops()
     ends = [sp.spca_cov(R, 6, CARD, method=name).measure("pev") for name in ("scotlass", "gpower-l0-block")]

@@ -47,7 +47,7 @@ def fitted(S: np.ndarray, supports: tuple, name: str, rng: np.random.Generator, 
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("cards", [(2, 2), (3, 2)])
+@pytest.mark.parametrize("cards", [(2, 2), pytest.param((3, 2), marks=pytest.mark.slow)])
 def test_two_components_are_the_best_of_all_supports(name, cards):
     S = draw(5, 4)
     rng = np.random.default_rng(0)
@@ -100,6 +100,7 @@ def test_the_same_generator_gives_the_same_bits(R, name, effort):
     assert first.optima == second.optima
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CRITERIA)
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_units_change_nothing(R, name, scale):

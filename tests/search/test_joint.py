@@ -86,6 +86,7 @@ def _with_second(name: str, S: np.ndarray, J1: tuple, J2s: list, t: np.ndarray, 
     return np.where(sound, (own + (half + root) / np.where(sound, size, 1.0)) / np.trace(S), -np.inf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pair_of_supports(name):
     reached = []
@@ -174,6 +175,7 @@ def test_rows_and_their_covariance_give_the_same():
 # --- the optima ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_optima_of_several_starts(R, name):
     fit = sp.spca_cov(R, 6, card=(7, 4, 4, 1, 1, 1), n_init=12, objective=name)

@@ -47,6 +47,7 @@ def covariances(R):
     return [draw(6, 11), draw(8, 12), R.to_numpy()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FROM_COVARIANCE)
 def test_no_share_above_pca(name, covariances):
     for S in covariances:

@@ -134,6 +134,7 @@ def test_permuted_columns_permute_the_loadings(method, options):
     np.testing.assert_allclose(there.loadings.loc[X.columns], here.loadings, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "options"), [CASES[1], CASES[5], CASES[9], CASES[17]])
 @pytest.mark.parametrize("scale", [1e-60, 1e-8, 1e8, 1e60])
 def test_units_do_not_matter(method, options, scale):

@@ -94,6 +94,7 @@ def variants(method: str, name: str, k: int, card: int, seeds: int = 1) -> list[
     return fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TIED)
 @pytest.mark.parametrize("method", SOLVERS)
 def test_rounding_chooses_no_support(method: str, name: str) -> None:
@@ -122,6 +123,7 @@ def test_of_equal_variables_the_first_is_taken(method: str) -> None:
         assert supports(fit(rows_of(np.eye(5)), 1, method, 1)) == [(0,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SOLVERS)
 def test_permuted_columns_permute_the_loadings(method: str) -> None:
     X = untied(3)
