@@ -28,13 +28,7 @@ ROWS = 30
 
 
 class Summary:
-    """Tables with a header; prints as text and shows as HTML in a notebook.
-
-    Attributes
-    ----------
-    frames : dict of str to DataFrame
-        The tables as numbers: "loadings", p x k, and "variance", k x 8, for a fit.
-    """
+    """Tables with a header; prints as text and shows as HTML in a notebook."""
 
     def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
         self._document = document
@@ -42,7 +36,7 @@ class Summary:
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables as numbers, under their names."""
+        """The tables as numbers, under their names: "loadings", p x k, and "variance", k x 8, for a fit."""
         return own(self._frames)
 
     def as_text(self, width: int = 80) -> str:

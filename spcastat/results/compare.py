@@ -32,22 +32,23 @@ FEW = 8
 class Comparison(Summary):
     """Several fits side by side; prints as text and shows as HTML in a notebook.
 
-    Attributes
-    ----------
-    frames : dict of str to DataFrame
-        "measures"
-            One row a fit: method, k, nonzeros, variables used, every measure, dense PCA's share ("pca"),
-            the largest correlation of scores, the total variance, whether the fit converged.
-        "cardinality"
-            Nonzeros, fits x components.
-        "agreement"
-            Fits x fits: the mean Jaccard index of the supports, components being matched so that it is
-            largest; a component without a partner counts as zero.
-        "angles"
-            Fits x fits: the largest principal angle between the spans of the loadings, in degrees.
-        "matches"
-            For each pair of fits the matched components, their Jaccard index, and the absolute cosine
-            between their loadings.
+    Notes
+    -----
+    Its `frames` are:
+
+    "measures"
+        One row a fit: method, k, nonzeros, variables used, every measure, dense PCA's share ("pca"),
+        the largest correlation of scores, the total variance, whether the fit converged.
+    "cardinality"
+        Nonzeros, fits x components.
+    "agreement"
+        Fits x fits: the mean Jaccard index of the supports, components being matched so that it is
+        largest; a component without a partner counts as zero.
+    "angles"
+        Fits x fits: the largest principal angle between the spans of the loadings, in degrees.
+    "matches"
+        For each pair of fits the matched components, their Jaccard index, and the absolute cosine
+        between their loadings.
     """
 
     def plot(self, *, ax: Axes | None = None) -> Axes:

@@ -28,16 +28,7 @@ SHOWN = measures_of("total", "pca")
 class SpcaPath(Summary):
     """Fits of one method on the same data, from few nonzeros to many.
 
-    Attributes
-    ----------
-    fits : dict
-        The fits by their cardinality: a number where all components have the same, a tuple otherwise.
-        ``path[7]`` is a shorter way to write ``path.fits[7]``.
-    table : DataFrame
-        One row a fit: "card", "nonzeros", every measure, "pca" (the share of dense PCA), "objective",
-        "score_correlation" and "converged".
-    frames : dict of str to DataFrame
-        "path", the table.
+    ``path[7]`` is a shorter way to write ``path.fits[7]``; `frames` holds the table under "path".
     """
 
     def __init__(self, fits: dict[Any, SpcaResult]):
@@ -47,12 +38,15 @@ class SpcaPath(Summary):
 
     @property
     def fits(self) -> dict[Any, SpcaResult]:
-        """The fits by their cardinality."""
+        """The fits by their cardinality: a number where all components have the same, a tuple otherwise."""
         return dict(self._fits)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a fit."""
+        """One row a fit: its "card", "nonzeros", every measure, "pca", "objective" and how it ended.
+
+        "pca" is the share of dense PCA with as many components; "score_correlation" and "converged" close it.
+        """
         return own(self._frames["path"])
 
     def __getitem__(self, card: Any) -> SpcaResult:
