@@ -92,7 +92,8 @@ def test_a_fit_that_was_carried_is_the_same(kind, carry, mixed, tmp_path):
         pd.testing.assert_frame_equal(other.scores, fit.scores)
         return
     again = other.refit(card=2)
-    pd.testing.assert_frame_equal(again.loadings, fit.refit(card=2).loadings, check_exact=True)
+    # older pandas lays carried columns out anew, and sums then differ in their last bit
+    pd.testing.assert_frame_equal(again.loadings, fit.refit(card=2).loadings, rtol=1e-12, atol=1e-14)
     assert other.certify(time_limit=5)["cardinality"].tolist() == fit.card.tolist()
     if kind not in ("covariance",):
         pd.testing.assert_frame_equal(other.residuals, fit.residuals)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import inspect
+import pickle
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -111,14 +111,8 @@ def answer(value: Any) -> list[Any]:
 
 
 def _copy(table: Any) -> Any:
-    """Return a copy of a table, the lists in its cells included: pandas leaves these as they are."""
-    if isinstance(table, pd.DataFrame):
-        return pd.DataFrame(
-            {j: _copy(table.iloc[:, j]) for j in range(table.shape[1])}, index=table.index
-        ).set_axis(table.columns.copy(deep=True), axis=1)
-    if isinstance(table, pd.Series) and table.dtype == object:
-        return pd.Series(copy.deepcopy(table.tolist()), index=table.index.copy(deep=True), dtype=object)
-    return table.copy(deep=True) if isinstance(table, pd.Series | pd.Index) else copy.deepcopy(table)
+    """Return a copy that shares nothing with a table, as those of older pandas do with labels and cells."""
+    return pickle.loads(pickle.dumps(table))
 
 
 def same(first: list[Any], second: list[Any]) -> bool:
