@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -26,6 +27,10 @@ class Plotted:
     _state: FitState
     _source: Source | None
     _scores: Any
+
+    @cached_property
+    def _distances(self) -> pd.DataFrame:
+        return rows.diagnostics(self._state, self._source)
 
     @documented(plots.biplot, "scores", "loadings", "shares")
     def biplot(
@@ -144,8 +149,7 @@ class Plotted:
 
     def _judged(self, new: Any, level: float) -> tuple[pd.DataFrame, pd.Series]:
         """Return the distances of rows, and their limits."""
-        own = new is None
-        found = rows.diagnostics(self._state, self._source) if own else rows.diagnostics_of(self._state, new)
+        found = own(self._distances) if new is None else rows.diagnostics_of(self._state, new)
         return found, frames.limits(self._state, level)
 
     def _scores_for(self, what: str) -> pd.DataFrame:

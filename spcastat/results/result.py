@@ -239,10 +239,6 @@ class SpcaResult(Carried, Plotted):
         one_of("na", na, ("raise", "drop"))
         return own(self._distances) if new is None else rows.diagnostics_of(self._state, new, na)
 
-    @cached_property
-    def _distances(self) -> pd.DataFrame:
-        return rows.diagnostics(self._state, self._source)
-
     @documented(frames.limits, "state")
     def limits(self, level: float = 0.95) -> pd.Series:
         return frames.limits(self._state, level)

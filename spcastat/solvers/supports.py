@@ -89,8 +89,8 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
         return -value / total, -(gradient / lengths)[where] / total
 
     x = W[where]
-    begun, small = negative(x)[0], x.size <= NEWTON_ORDER
-    if np.abs(negative(x)[1]).max() <= ROUNDED:  # where all is flat, steps would follow rounding
+    (begun, first), small = negative(x), x.size <= NEWTON_ORDER
+    if np.abs(first).max() <= ROUNDED:  # where all is flat, steps would follow rounding
         return W
     near = _newton(negative, x) if small else x  # from nearby these are enough, and leave alone what is flat
     value, slope = negative(near)
