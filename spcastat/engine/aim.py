@@ -1,4 +1,4 @@
-"""What a fit of several starts is chosen by, and whether a joint search goes on from it."""
+"""What a fit of several starts is chosen by, and whether it is screened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.engine.order import settle
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES
 from spcastat.search.optima import Optima
 from spcastat.solvers import Solution
 
@@ -23,24 +23,14 @@ class Aim:
     Attributes
     ----------
     objective : {"pev", "adjusted", "least_squares"}
-        The measure that the best start, and a joint search, maximise.
-    search : {"single", "joint"}
-    patience : int or None
-        Vain rounds that end a joint search.
+        The measure that the best start maximises.
     screen : bool, int or None
         Whether the search runs on the variables of largest variance and is then verified against all; a
         number is that of the variables to begin with. None decides by the size of the data.
     """
 
     objective: str = "pev"
-    search: str = "single"
-    patience: int | None = None
     screen: bool | int | None = None
-
-    @property
-    def own_order(self) -> bool:
-        """Whether the order of the components is part of what a joint search found."""
-        return self.search == "joint" and self.objective == "adjusted"
 
 
 def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solution, list[Optimum]]:
@@ -68,42 +58,6 @@ def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solu
         V=found[best].T,
         objective=values[best] * op.total,
         objectives=np.array(values) * op.total,
-        criterion=f"{NAMES[aim.objective]}, best of the starts",
+        criterion=f"{OBJECTIVES[aim.objective]}, best of the starts",
     )
     return better, optima.table()
-
-
-def searched(
-    op: Operator, solution: Solution, aim: Aim, rng: np.random.Generator
-) -> tuple[Solution, list[Optimum]]:
-    """Search jointly from the solution for a larger objective at the same cardinalities."""
-    from spcastat.search.improve import improve  # as slow to import as a small fit
-
-    V, value, optima = improve(op, [solution.V], aim.objective, aim.patience, rng)
-    better = replace(
-        solution,
-        V=V,
-        status="searched",
-        objective=value * op.total,
-        objectives=np.array([value * op.total]),
-        criterion=f"{NAMES[aim.objective]}, joint search",
-    )
-    return better, optima.table()
-
-
-def thinned(
-    op: Operator, solution: Solution, aim: Aim, goal: float, rng: np.random.Generator
-) -> tuple[Solution, list[Optimum]]:
-    """Search jointly for the fewest nonzeros whose adjusted variance stays at `goal`, in variance units."""
-    from spcastat.search.improve import thin_out
-
-    V, value = thin_out(op, solution.V, goal / op.total, aim.patience, rng)
-    fewer = replace(
-        solution,
-        V=V,
-        status="searched",
-        objective=value * op.total,
-        objectives=np.array([value * op.total]),
-        criterion="adjusted variance, fewest nonzeros found by joint search",
-    )
-    return fewer, [(value, 1)]

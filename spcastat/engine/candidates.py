@@ -24,11 +24,12 @@ def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | 
     asked = None if aim is None else aim.screen
     must = op.out_of_core
     if aim is None or aim.objective != "pev" or not solver.screenable:
-        if must:
+        if must and not solver.out_of_core:
             raise OptionError(
-                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory a fit must be "
-                "screened, which only method='bcd-l0' with card=, objective='pev' and without nonneg can. "
-                "Use it, or give the data in memory."
+                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory each product with the "
+                "covariance matrix is a pass over the rows, and this fit needs hundreds of them. Use "
+                "method='joint', or method='bcd-l0' with card=, objective='pev' and without nonneg; or give "
+                "the data in memory."
             )
         return None
     if asked is False:

@@ -21,7 +21,7 @@ class Request:
     ----------
     k : int
         Number of components.
-    card, variance, method, nonneg, n_init, rng, order, tol, max_iter
+    card, variance, method, nonneg, n_init, rng, order, tol, max_iter, objective, effort, promise
         As for :func:`spcastat.spca`.
     further : Mapping
         Options of the method that not all methods have.
@@ -37,6 +37,9 @@ class Request:
     order: Any = None
     tol: Any = None
     max_iter: Any = None
+    objective: Any = None
+    effort: Any = None
+    promise: Any = None
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -51,7 +54,8 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The options of a method that differ from "not given"."""
-        named = {"card": self.card, "variance": self.variance, "tol": self.tol, "max_iter": self.max_iter}
+        names = ("card", "variance", "tol", "max_iter", "objective", "effort", "promise")
+        named = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
         if not isinstance(self.nonneg, (bool, np.bool_)) or self.nonneg:
             given["nonneg"] = self.nonneg
