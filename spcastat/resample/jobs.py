@@ -1,12 +1,13 @@
 """Many independent draws: each with its own seed, here or in several processes, until done or interrupted.
 
 The processes are new interpreters that import spcastat and nothing of the user's program: a script needs no
-``if __name__ == "__main__"``, and no state of this process is copied. A draw is computed from its number alone,
-so that results do not depend on how draws are shared.
+``if __name__ == "__main__"``, and no state of this process is copied. A draw is computed from its number
+alone, so that results do not depend on how draws are shared.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import queue
@@ -87,8 +88,8 @@ def workers(n_jobs: Any) -> int:
         return whole_number("n_jobs", n_jobs, 1, MOST_WORKERS)
     except OptionError:
         raise OptionError(
-            f"n_jobs={shown(n_jobs)} was given; it must be a whole number from 1 to {MOST_WORKERS}, or -1 for "
-            "all processors."
+            f"n_jobs={shown(n_jobs)} was given; it must be a whole number from 1 to {MOST_WORKERS}, or -1 "
+            "for all processors."
         ) from None
 
 
@@ -174,10 +175,8 @@ class _Worker:
             self.thread.join()  # its last read has met the end
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(OSError):  # what was not flushed has no reader any more
                     pipe.close()
-                except OSError:  # what was not flushed has no reader any more
-                    pass
         self.process.wait()
 
 

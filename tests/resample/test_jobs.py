@@ -1,4 +1,4 @@
-"""Draws depend on their number alone: how they are shared, and what becomes of the others, changes nothing."""
+"""Draws depend on their number alone: how they are shared changes nothing."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_ctrl_c_ends_processes_too():
         "from spcastat.progress import listening\n"
         "from spcastat.resample import draw_generator, run_jobs\n"
         "with listening(lambda step: print(step.done, flush=True)):\n"
-        "    finished = run_jobs(functools.partial(draw_generator, 7), 10**6, n_jobs=2)\n"
+        "    finished = run_jobs(functools.partial(draw_generator, 7), 300_000, n_jobs=2)\n"
         "print('left', finished.interrupted)"
     )
     begun = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
