@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spcastat.config import flag, listed, plural, warn
 from spcastat.engine import Request, make_plan, require_components, run
-from spcastat.engine.opening import Opened, open_covariance, open_rows
+from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.engine.plan import sorts
 from spcastat.errors import ConvergenceWarning, DataWarning, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
@@ -303,10 +303,11 @@ def spca_path(
 
     Notes
     -----
-    A fit of "joint" is the one that the call with this cardinality alone gives, to the last bit. For published
-    methods that use starts each fit is also started from the one before it, so that it is never worse than
-    the same fit alone, which is what its `call` and `refit` give (but for exchanges in screened fits, which
-    follow the best start only). The first component of "greedy" is found for all cardinalities at once.
+    A fit of "joint" is the one that the call with this cardinality alone gives, to the last bit. For
+    published methods that use starts each fit is also started from the one before it, so that it is never
+    worse than the same fit alone, which is what its `call` and `refit` give (but for exchanges in screened
+    fits, which follow the best start only). The first component of "greedy" is found for all cardinalities
+    at once.
 
     Examples
     --------

@@ -16,10 +16,10 @@ _ALL = (
         "Joint search over supports",
         "of this package",
         "search.method.Joint",
-        use="The default. All components at once, with as many nonzeros as asked for, and as good as a search "
-        "from many starts makes them: by the variance of the scores without overlap (adjusted), or by how well "
-        "the variables are reconstructed (pev) or predicted (least_squares). With variance, the fewest "
-        "nonzeros that keep that share. Slower than one descent.",
+        use="The default. All components at once, with as many nonzeros as asked for, and as good as a "
+        "search from many starts makes them: by the variance of the scores without overlap (adjusted), or by "
+        "how well the variables are reconstructed (pev) or predicted (least_squares). With variance, the "
+        "fewest nonzeros that keep that share. Slower than one descent.",
     ),
     Method(
         "bcd-l0",
@@ -57,8 +57,8 @@ _ALL = (
         "Sparsity-controlled PCA (SC_c-PCA)",
         _HMP,
         "solvers.greedy.Controlled",
-        use="To compare with the published control of a share of PCA's variance: greedy, it keeps the promise "
-        "after every component, but not with the fewest nonzeros there could be.",
+        use="To compare with the published control of a share of PCA's variance: greedy, it keeps the "
+        "promise after every component, but not with the fewest nonzeros there could be.",
     ),
     Method(
         "zou",

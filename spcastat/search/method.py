@@ -99,6 +99,11 @@ class Joint(JointSolver):
             {"kept": found.kept.tolist()},
             criterion="adjusted variance, fewest nonzeros found",
             search=Sparser(
-                found.candidates, found.winner, found.nonzeros, found.searched, found.dense, bool(found.proven)
+                found.candidates,
+                found.winner,
+                found.nonzeros,
+                found.searched,
+                found.dense,
+                bool(found.proven),
             ),
         )

@@ -100,5 +100,5 @@ class Sparser:
         if self.searched:
             parts.append("a joint search found none with one less")
         if self.dense:
-            parts.append("more than a third of the loadings are nonzero: this share is not to be had sparsely")
+            parts.append("more than a third of the loadings are nonzero: no sparse fit keeps this share")
         return "; ".join(parts)
