@@ -70,7 +70,7 @@ def test_the_legend_names_what_was_fitted():
     R = sp.datasets.load_pitprops()
     texts = {}
     for name, options in {"pca": {"method": "pca"}, "sparse": {"card": 5}}.items():
-        ax = sp.spca_cov(R, 3, **options).screeplot()
+        ax = sp.spca_cov(R, 3, **options, method="bcd-l0").screeplot()
         texts[name] = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts["pca"] == ["PCA"]
     assert sorted(texts["sparse"]) == ["dense PCA", "sparse PCA (adjusted)"]
@@ -79,5 +79,8 @@ def test_the_legend_names_what_was_fitted():
 def test_the_biplot_of_vignette_1_has_no_note():
     """The vignette says that there is none, as the scores hardly correlate, and that others have one."""
     df = sp.datasets.pitprops_sample()
-    assert sp.spca(df, 2, [7, 4]).biplot().get_title() == ""
-    assert "Correlated scores" in sp.spca(df, 3, [7, 4, 4]).biplot(components=(1, 3)).get_title()
+    assert sp.spca(df, 2, [7, 4], method="bcd-l0").biplot().get_title() == ""
+    assert (
+        "Correlated scores"
+        in sp.spca(df, 3, [7, 4, 4], method="bcd-l0").biplot(components=(1, 3)).get_title()
+    )
