@@ -59,7 +59,10 @@ class Joint(JointSolver):
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
         from spcastat.search.equals import first_of_equals
 
-        found = joint(op, k, self.card, self.objective, self.effort, rng)
+        from spcastat.search.outofcore import joint_of_passes
+
+        search = joint_of_passes if op.out_of_core else joint
+        found = search(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(
             first_of_equals(op, found.V) if op.p <= HELD else found.V,
