@@ -72,8 +72,14 @@ def saved_fits() -> list[Saved]:
     mean = pd.Series(np.arange(13.0), index=pitprops.columns)
     made = {
         "rows": (sp.spca(named, 6, [7, 4, 4, 1, 1, 1], method="bcd-l0"), named),
-        "covariance": (sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean, method="bcd-l0"), pitprops),
-        "formula": (sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True, method="bcd-l0"), mixed),
+        "covariance": (
+            sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean, method="bcd-l0"),
+            pitprops,
+        ),
+        "formula": (
+            sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True, method="bcd-l0"),
+            mixed,
+        ),
         "labels": (sp.spca(odd, 2, 3, n_init=3, method="bcd-l0"), odd),
         "plain": (sp.spca(odd.to_numpy(), 2, 3, method="rsvd-l1", center=False), odd.to_numpy()),
     }

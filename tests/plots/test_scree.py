@@ -70,7 +70,7 @@ def test_the_legend_names_what_was_fitted():
     R = sp.datasets.load_pitprops()
     texts = {}
     for name, options in {"pca": {"method": "pca"}, "sparse": {"card": 5}}.items():
-        ax = sp.spca_cov(R, 3, **options, method="bcd-l0").screeplot()
+        ax = sp.spca_cov(R, 3, **options).screeplot()
         texts[name] = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts["pca"] == ["PCA"]
     assert sorted(texts["sparse"]) == ["dense PCA", "sparse PCA (adjusted)"]

@@ -124,7 +124,7 @@ def test_chunks_stay_where_they_are():
         assert str(other) == str(fit)
         pd.testing.assert_series_equal(other.limits(), fit.limits())
         pd.testing.assert_frame_equal(other.transform(ROWS), fit.transform(ROWS))
-        with pytest.raises(NoRowsError, match=r"fit again: spca\(data, k=2, card=3\)"):
+        with pytest.raises(NoRowsError, match=r"fit again: spca\(data, k=2, card=3, method='bcd-l0'\)"):
             other.refit(card=2)
         with pytest.raises(NoRowsError):
             other.scores  # noqa: B018

@@ -122,13 +122,15 @@ def test_arrays_give_the_fit_of_their_rows(source, tmp_path):
         {"center": np.arange(6.0), "scale": np.arange(1.0, 7.0)},
         {"method": "greedy"},
         {"method": "zou"},
-        {"card": None, "variance": 0.8},
+        {"card": None, "variance": 0.8, "method": "controlled"},
+        {"method": "joint", "effort": "quick"},
+        {"method": "joint", "card": None, "variance": 0.8, "effort": "quick"},
     ],
     ids=str,
 )
 def test_every_option_is_that_of_rows_in_memory(options):
-    options = {"card": 3, **options}
-    same(sp.spca(PIECES, k=2, **options, method="bcd-l0"), sp.spca(FRAME, k=2, **options, method="bcd-l0"))
+    options = {"card": 3, "method": "bcd-l0", **options}
+    same(sp.spca(PIECES, k=2, **options), sp.spca(FRAME, k=2, **options))
 
 
 @pytest.mark.parametrize("source", [PIECES, [sps.csr_array(piece.to_numpy()) for piece in PIECES]])
