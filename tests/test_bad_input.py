@@ -172,7 +172,7 @@ BAD_OPTIONS = [
     ({"k": 2, "card": 2, "rng": -1}, errors.OptionError, r"rng=-1"),
     ({"k": 2, "card": 2, "rng": 1.5}, errors.OptionError, r"rng=1.5"),
     ({"k": 2, "variance": 0.9, "method": "controlled", "c": 0}, errors.OptionError, r"c=0"),
-    ({"k": 2, "variance": 0.9, "exact": "yes"}, errors.OptionError, r"exact='yes'"),
+    ({"k": 2, "variance": 0.9, "method": "controlled", "exact": "yes"}, errors.OptionError, r"exact='yes'"),
 ]
 
 

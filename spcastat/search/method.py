@@ -58,7 +58,6 @@ class Joint(JointSolver):
             return self._fewest(op, k, rng)
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
         from spcastat.search.equals import first_of_equals
-
         from spcastat.search.outofcore import joint_of_passes
 
         search = joint_of_passes if op.out_of_core else joint

@@ -1,7 +1,7 @@
-"""The default search over rows that are never all in memory: a product with the covariance matrix is a pass.
+"""The default search over rows that are never all in memory: a product with their covariance is a pass.
 
-The covariance matrix is formed for some of the variables, in one pass, and searched. The columns that belong to
-the supports found, of one more pass, are all that is needed to value every exchange with any other variable.
+The covariance matrix is formed for some of the variables, in one pass, and searched. The columns that belong
+to the supports found, of one more pass, are all that is needed to value exchanges with any other variable.
 """
 
 from __future__ import annotations

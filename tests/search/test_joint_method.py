@@ -225,8 +225,8 @@ def test_files_of_a_share_that_was_kept(tmp_path):
         ),
         (
             {"dense": True},
-            "fewest nonzeros of 2 proposals (greedy); more than a third of the loadings are nonzero: no sparse "
-            "fit keeps this share",
+            "fewest nonzeros of 2 proposals (greedy); more than a third of the loadings are nonzero: no "
+            "sparse fit keeps this share",
         ),
         ({"proposals": {}, "winner": "PCA"}, "PCA itself: nothing sparser that was tried keeps the share"),
         ({"proven": True}, "proven: there cannot be fewer nonzeros than one for each component"),
