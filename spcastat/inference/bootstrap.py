@@ -66,7 +66,7 @@ class _Work:
 
 
 def bootstrap(
-    sampler: Sampler, refit: Refit, op: Operator, n: int, *, seed: int, n_jobs: int = 1
+    sampler: Sampler, refit: Refit, op: Operator, n: int, *, kind: str, seed: int, n_jobs: int = 1
 ) -> Bootstrapped:
     """Draw rows with replacement, fit each draw and align it with the fit.
 
@@ -78,6 +78,7 @@ def bootstrap(
         The data of the fit, in which scores are compared.
     n : int
         Number of draws.
+    kind : {"normal", "percentile"}
     seed, n_jobs : int
 
     Returns
@@ -99,4 +100,5 @@ def bootstrap(
         asked=n,
         again=sum(draw.again for draw in draws),
         normal=isinstance(sampler, CovarianceSampler),
+        kind=kind,
     )

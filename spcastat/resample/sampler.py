@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import DataError, NoRowsError, WeightsError
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.intake.formula import evaluate
 from spcastat.intake.terms import Model
 from spcastat.kernels.sparsity import is_sparse

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from spcastat import plots
+from spcastat.config import flag
 from spcastat.results.documented import documented
-from spcastat.state import FitState, frames, rows
+from spcastat.state import FitState, frames, rows, trust
 from spcastat.state.handed import own
 from spcastat.state.variance import variance
 
@@ -75,17 +76,21 @@ class Plotted:
     def screeplot_data(self) -> pd.DataFrame:
         return plots.screeplot_data(variance(self._state))
 
-    @documented(plots.plot_loadings, "loadings")
+    @documented(plots.plot_loadings, "loadings", "intervals")
     def plot_loadings(
         self,
         *,
         kind: str = "dots",
         max_rows: int = 40,
         components: Sequence[int | str] | None = None,
+        conf_int: bool = False,
         ax: Axes | None = None,
     ) -> Axes:
         loadings = frames.loadings(self._state)
-        return plots.plot_loadings(loadings, kind=kind, max_rows=max_rows, components=components, ax=ax)
+        intervals = trust.last_intervals(self._state) if flag("conf_int", conf_int) else None
+        return plots.plot_loadings(
+            loadings, kind=kind, max_rows=max_rows, components=components, intervals=intervals, ax=ax
+        )
 
     @documented(plots.plot_loadings_data, "loadings")
     def plot_loadings_data(

@@ -32,6 +32,8 @@ class Bootstrapped:
         Draws that were asked for, and samples that were drawn anew since no fit was possible on them.
     normal : bool
         Whether draws are those of normal rows with the covariance matrix of the fit.
+    kind : {"normal", "percentile"}
+        Whether intervals are estimates and standard errors, or quantiles of the draws.
     """
 
     places: np.ndarray
@@ -43,6 +45,7 @@ class Bootstrapped:
     asked: int
     again: int
     normal: bool
+    kind: str
 
 
 @dataclass(frozen=True, eq=False)
