@@ -29,6 +29,6 @@ def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
         except (ComponentsError, ConstantColumnError) as error:
             reason = str(error)
     raise DataError(
-        f"{ATTEMPTS} samples of the rows running could not be fitted, the last because of this: {reason} Drop "
-        "columns that hardly vary, ask for fewer components, or take more rows."
+        f"{ATTEMPTS} samples of the rows running could not be fitted, the last because of this: {reason} "
+        "Drop columns that hardly vary, ask for fewer components, or take more rows."
     )

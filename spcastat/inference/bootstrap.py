@@ -95,7 +95,9 @@ def bootstrap(
     return Bootstrapped(
         places,
         values,
-        *(np.array([getattr(draw, name) for draw in draws]) for name in ("variances", "whole", "similarity")),
+        np.array([draw.variances for draw in draws]),
+        np.array([draw.whole for draw in draws]),
+        np.array([draw.similarity for draw in draws]),
         select=not refit.fixed,
         asked=n,
         again=sum(draw.again for draw in draws),

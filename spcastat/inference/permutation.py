@@ -72,7 +72,7 @@ class _Left:
         return align(W, reference, self.op).V
 
 
-def test_loadings(
+def permutation_test(
     sampler: RowSampler, refit: Refit, op: Operator, n: int, *, fdr: str, seed: int, n_jobs: int = 1
 ) -> Tested:
     """Test every variable against the score that the other variables make of every component.
@@ -130,7 +130,7 @@ def _unit_columns(Y: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _free(T: np.ndarray) -> np.ndarray:
-    """Return what each score has beside the others, centred and of unit length; zeros where that is nothing."""
+    """Return what each score has beside the others, centred and of unit length; zeros where it is nothing."""
     T = T - T.mean(axis=0)
     size = np.linalg.norm(T, axis=0)
     T = T / np.where(size > 0, size, 1.0)

@@ -114,7 +114,7 @@ def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
     distance = 1.0 - np.abs(0.5 * (correlation + correlation.T))
     np.fill_diagonal(distance, 0.0)
     labels = fcluster(linkage(squareform(distance), "complete"), 1.0 - groups + 1e-12, "distance")
-    first = {}
+    first: dict[int, int] = {}
     for position, label in enumerate(labels.tolist()):
         first.setdefault(label, position)
     return np.array([first[label] for label in labels.tolist()])

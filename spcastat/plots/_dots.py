@@ -50,9 +50,9 @@ def draw_dots(
 def _whiskers(ax: Axes, bounds: tuple[np.ndarray, np.ndarray], largest: float) -> None:
     """Draw a line from each lower to each upper bound, with caps."""
     rows, columns = np.nonzero(np.isfinite(bounds[0]) & np.isfinite(bounds[1]))
-    ends = [columns + FILL * bound[rows, columns] / largest for bound in bounds]
-    ax.hlines(rows, *ends, colors="0.35", linewidth=1.1, zorder=2)
-    for end in ends:
+    left, right = (columns + FILL * bound[rows, columns] / largest for bound in bounds)
+    ax.hlines(rows, left, right, colors="0.35", linewidth=1.1, zorder=2)
+    for end in (left, right):
         ax.vlines(end, rows - 0.18, rows + 0.18, colors="0.35", linewidth=1.1, zorder=2)
 
 

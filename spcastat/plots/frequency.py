@@ -77,15 +77,15 @@ def plot_frequency(
     ax.set_ylim(rows - 0.4, -0.6)
     ax.set_yticks(range(rows), names, parse_math=False)
     ax.set_xlim(-0.05, k)
+    lines, at = (-0.6, rows - 0.4), FULL * threshold
     for c in range(k):
         colours = np.where(loaded.to_numpy()[:, c], BLUE, GREY)
         ax.barh(range(rows), FULL * values[:, c], left=c, height=0.62, color=colours.tolist(), zorder=2)
-        ax.vlines(c, -0.6, rows - 0.4, colors="0.6", linewidth=0.8, zorder=3)
-        ax.vlines(c + FULL * threshold, -0.6, rows - 0.4, colors="0.25", linestyles=":", linewidth=1.0, zorder=3)
+        ax.vlines(c, *lines, colors="0.6", linewidth=0.8, zorder=3)
+        ax.vlines(c + at, *lines, colors="0.25", linestyles=":", linewidth=1.0, zorder=3)
     ax.set_xticks(np.arange(k) + FULL / 2, [short_name(name, 12) for name in data.columns], parse_math=False)
-    ax.set_xticks(
-        (np.arange(k)[:, None] + FULL * np.array([0.0, threshold])).ravel(), ["0", f"{threshold:g}"] * k, minor=True
-    )
+    places = (np.arange(k)[:, None] + np.array([0.0, at])).ravel()
+    ax.set_xticks(places, ["0", f"{threshold:g}"] * k, minor=True)
     ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
     ax.tick_params(axis="y", length=0)
@@ -103,7 +103,8 @@ def _chosen(
     if components is not None:
         kept = positions(components, list(frequency.columns))
         frequency, loadings = frequency.iloc[:, kept], loadings.iloc[:, kept]
-    values, loaded = frame_of(frequency), loadings != 0
-    shown = np.where((loaded.to_numpy() | (values >= 0.1)).any(axis=1)[:, None], values, 0.0)
+    values, loaded = frame_of(frequency), loadings.ne(0.0)
+    met = np.any(loaded.to_numpy(dtype=bool) | (values >= 0.1), axis=1, keepdims=True)
+    shown = np.where(met, values, 0.0)
     which = leading(shown, whole_number("max_rows", max_rows, 1))
     return frequency.iloc[which], loaded.iloc[which]

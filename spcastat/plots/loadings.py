@@ -122,7 +122,7 @@ def plot_loadings(
 def _bounds(data: pd.DataFrame, intervals: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and the upper bounds of the nonzero loadings, NaN for others."""
     rows = data.index.get_indexer(pd.Index(intervals["term"], tupleize_cols=False))
-    columns = data.columns.get_indexer(intervals["component"])
+    columns = data.columns.get_indexer(pd.Index(intervals["component"]))
     known = (rows >= 0) & (columns >= 0)
     found = []
     for name in ("lower", "upper"):

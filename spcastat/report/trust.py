@@ -47,8 +47,8 @@ UNSAID = {
         "one half chose; they do not say that these variables are the right ones."
     ),
     "test": (
-        "A small p says that a variable goes with a component, not that its loading is large, nor that the "
-        "loading of a variable in the same component is."
+        "A small q says that a variable goes with a component, not that its loading is large. Read q rather "
+        "than p: variables are selected since they go together, so that their p is small even in noise."
     ),
 }
 
@@ -265,15 +265,17 @@ def _associates(state: FitState, found: Halved) -> Iterator[Table]:
     frame = trust.associates(state, found).sort_values("share", ascending=False).head(ROWS // 4)
     if len(frame):
         own, other = short_names(list(frame["term"])), short_names(list(frame["associate"]))
-        rows = [
-            (f"{line.component}: {b} for {a}", (f"{line.share:.2f}", f"{line.beside:.2f}", f"{line.correlation:.2f}"))
-            for a, b, line in zip(own, other, frame.itertuples(index=False), strict=True)
+        cells = [
+            tuple(_fixed(value, 2) for value in line)
+            for line in frame[["share", "beside", "correlation"]].to_numpy(dtype=float)
         ]
+        names = [f"{c}: {b} for {a}" for c, a, b in zip(frame["component"], own, other, strict=True)]
+        rows = list(zip(names, cells, strict=True))
         yield Table(
             "Associates",
             ("without it", "with it", "r"),
             _rows(rows),
-            notes=("Associates: variables not selected that take the place of a selected one, and how often.",),
+            notes=("Associates: variables not selected that take a selected one's place, and how often.",),
         )
 
 
@@ -308,7 +310,9 @@ def _fixed(value: float, digits: int) -> str:
 
 
 def _three(values: np.ndarray) -> tuple[str, ...]:
-    return tuple(_fixed(value, 3) for value in values)
+    """Return cells of three decimals; a loading, which comes first, is blank where it is exactly zero."""
+    first, *rest = (_fixed(value, 3) for value in values)
+    return ("" if values[0] == 0 else first, *rest)
 
 
 def _four(values: np.ndarray) -> tuple[str, ...]:

@@ -49,19 +49,19 @@ class Refit:
             Where the rank of the draw is below k.
         """
         k = self.V.shape[1]
+        near = getattr(self.solver, "near", None)  # of searches, which choose their own starts
         if self.fixed:
-            return self._on_supports(op)
-        near = getattr(self.solver, "near", None)  # of searches that know nothing of starts
-        if near is not None:
-            values, vectors = op.leading(min(k, op.p))
-            if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
-                raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-            return near(op, [self.V, vectors[:, :k]])
-        starts = self.V.T[None]
-        fit = run(op, self.solver, k, n_init=self.n_init, rng=rng, sort=False, starts=starts, aim=self.aim)
-        return fit.solution.V
+            return self._on_supports(op) if near is None else near(op, [self.V], fixed=True)
+        if near is None:
+            how: Any = {"n_init": self.n_init, "rng": rng, "sort": False, "aim": self.aim}
+            return run(op, self.solver, k, starts=self.V.T[None], **how).solution.V
+        values, vectors = op.leading(min(k, op.p))
+        if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
+            raise ComponentsError(f"The rows of a draw have a rank below {k}.")
+        return near(op, [self.V, vectors[:, :k]])
 
     def _on_supports(self, op: Operator) -> np.ndarray:
+        """Return the loadings of largest explained variance on the supports of the fit."""
         better = fitted(op, self.V, bool(getattr(self.solver, "nonneg", False)))
         return self.V if better is None else better
 
@@ -93,11 +93,12 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
                 f"The fit has {name}={value}, a function, which its file does not hold: fit again, "
                 f"{record.call}."
             )
-    own = {name: further.pop(name) for name in ("card", "variance", "tol", "max_iter") if name in further}
+    own: dict[str, Any] = {
+        name: further.pop(name) for name in ("card", "variance", "tol", "max_iter") if name in further
+    }
     nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
-    request = Request(
-        record.k, method=record.method, nonneg=nonneg, n_init=record.n_init, order="given", further=further, **own
-    )
+    own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
+    request = Request(record.k, further=further, **own)
     return make_plan(request, record.p)
 
 

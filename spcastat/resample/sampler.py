@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import DataError, NoRowsError, WeightsError
 from spcastat.engine.inputs import Source
+from spcastat.errors import DataError, NoRowsError, WeightsError
 from spcastat.intake.formula import evaluate
 from spcastat.intake.terms import Model
 from spcastat.kernels.sparsity import is_sparse
@@ -95,15 +95,15 @@ class RowSampler(Sampler):
         return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
 
     def _operator(self, rows: np.ndarray) -> Operator:
-        standard = self.standard
+        standard, X = self.standard, None
         center = True if standard.centring == "mean" else standard.mean
         scale: Any = {"sd": True, "none": False}.get(standard.scaling, standard.scale)
         if self.terms is not None:
             X = self.terms.learnt_from(rows, self.columns)
         else:
             X = self._by_row[np.sort(rows)]
-        if is_sparse(X):
-            X = X.tocsc()
+            if is_sparse(X):
+                X = X.tocsc()
         return prepare(X, None, center, scale, self.columns, self.keep_rows)[1].at_unit_size()
 
 
@@ -132,8 +132,8 @@ class Terms:
         matrix, names, _ = evaluate(self.model, data, data.index, self.context, self.text)
         if len(names) != len(columns):
             raise DataError(
-                f"The formula {self.text} makes {len(names)} columns of the rows of a draw and {len(columns)} "
-                "of all rows; make these columns in the data frame first."
+                f"The formula {self.text} makes {len(names)} columns of the rows of a draw and "
+                f"{len(columns)} of all rows; make these columns in the data frame first."
             )
         return matrix
 
@@ -157,7 +157,7 @@ class CovarianceSampler(Sampler):
     """
 
     S: np.ndarray
-    n: int  # type: ignore[misc]
+    n: int
     scaled: bool
 
     def whole(self) -> Operator:
@@ -174,8 +174,8 @@ class CovarianceSampler(Sampler):
         rank, df = root.shape[1], self.n - 1
         if rank > df:
             raise DataError(
-                f"A covariance matrix of rank {rank} was given for {self.n} rows, which have rank {df} at most; "
-                "give the right n_obs."
+                f"A covariance matrix of rank {rank} was given for {self.n} rows, which have rank {df} at "
+                "most; give the right n_obs."
             )
         sizes = self.n // 2, self.n - self.n // 2
         parts = [_wishart_root(rng, rank, size - 1) for size in sizes]
@@ -266,8 +266,8 @@ def _units(source: Source, what: str) -> np.ndarray:
     if (w != np.round(w)).any():
         raise WeightsError(
             f"{what} draws rows, and a weight says how many equal rows a row stands for: with weights that "
-            f"are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows to "
-            "draw. Fit with whole weights, or without weights."
+            f"are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows "
+            "to draw. Fit with whole weights, or without weights."
         )
     if w.sum() > MOST_UNITS:
         raise WeightsError(

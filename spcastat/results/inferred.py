@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spcastat.config import flag, one_of, real_number, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, TooFewRowsError
@@ -54,8 +52,8 @@ class Inferred:
         n : int
             Number of draws, 2 or more.
         select : bool
-            Whether draws select their variables anew. False keeps those of the fit, and is not valid where the
-            same data chose them.
+            Whether draws select their variables anew. False keeps those of the fit, and is not valid where
+            the same data chose them.
         kind : {"normal", "percentile"}
             Estimates and standard errors, or quantiles of the draws.
         data : optional
@@ -79,8 +77,8 @@ class Inferred:
         WeightsError
             For weights that are not whole numbers: a row of weight 2 is drawn as two rows.
         DataError
-            Where 100 samples running have too low a rank or a column without variation to scale, or `data` are
-            not those of the fit.
+            Where 100 samples running have too low a rank or a column without variation to scale, or `data`
+            are not those of the fit.
 
         Notes
         -----
@@ -209,10 +207,12 @@ class Inferred:
     ) -> LoadingTest:
         """Test by permutation whether each variable goes with each component.
 
-        The null hypothesis is that the variable is independent of all others. The statistic is its correlation
-        with the score that the other variables make of the component, in a fit without the variable, that
-        score being made free of the other components' by regression. The fit remembers the result for its
-        files.
+        The null hypothesis is that the variable is independent of all others. The statistic is its
+        correlation with the score that the other variables make of the component, in a fit without the
+        variable, that score being made free of the other components' by regression. All variables are tested,
+        those that the fit selected and those that it did not: it is q, over all of them, that takes account
+        of the selection. The p-values of selected variables alone are small even in noise. The fit remembers
+        the result for its files.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Inferred:
             Where there are as many components as variables.
         """
         from spcastat.errors import ComponentsError
-        from spcastat.inference import test_loadings
+        from spcastat.inference import permutation_test
         from spcastat.resample.sampler import RowSampler
         from spcastat.results.trust import LoadingTest
 
@@ -251,13 +251,13 @@ class Inferred:
                 "variables; fit fewer components."
             )
         with listening(progress):
-            (sampler, *others), further = self._drawn_from("test_loadings()", data, rng, n_jobs)
+            (sampler, refit, op), further = self._drawn_from("test_loadings()", data, rng, n_jobs)
             if not isinstance(sampler, RowSampler):
                 raise NoRowsError(
                     "test_loadings() permutes rows, and a covariance matrix has none; fit the rows with "
                     "spca(data, ...), or take bootstrap() or stability()."
                 )
-            found = test_loadings(sampler, *others, n, fdr=method, **further)
+            found = permutation_test(sampler, refit, op, n, fdr=method, **further)
         self._remember(tests=found)
         return LoadingTest(self._state, found)
 

@@ -44,11 +44,11 @@ class Joint(JointSolver):
         """Whether the order of the components is part of what is found."""
         return self.objective == "adjusted"
 
-    def near(self, op: Operator, starts: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the optimum near given loadings, each of shape (p, k): the search in brief, for draws."""
+    def near(self, op: Operator, starts: Sequence[np.ndarray], fixed: bool = False) -> np.ndarray:
+        """Return the optimum near given loadings, each (p, k), or on the supports of the only one."""
         from spcastat.search.near import near
 
-        return near(op, self.card, self.objective, starts)
+        return near(op, self.card, self.objective, starts, fixed)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; it has starts of its own."""

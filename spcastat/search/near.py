@@ -1,4 +1,4 @@
-"""The joint search in brief: the optimum near given loadings, for fits that are repeated hundreds of times."""
+"""The joint search in brief: the optimum near given loadings, for fits made hundreds of times."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from spcastat.search.pool import from_directions
 from spcastat.search.sweeps import swept
 
 #: Sweeps of every start, at most.
-SWEEPS = 8
+SWEEPS = 4
 #: Variables that are tried in the exchanges of a component, and those of them that are valued.
 WIDTH, VALUED = 24, 6
 
 
-def near(op: Operator, card: tuple[int, ...], objective: str, starts: Sequence[np.ndarray]) -> np.ndarray:
+def near(
+    op: Operator, card: tuple[int, ...], objective: str, starts: Sequence[np.ndarray], fixed: bool = False
+) -> np.ndarray:
     """Return the best of the fits that sweeps and one climb of exchanges reach from given loadings.
 
     Parameters
@@ -31,6 +33,8 @@ def near(op: Operator, card: tuple[int, ...], objective: str, starts: Sequence[n
     objective : {"adjusted", "pev", "least_squares"}
     starts : sequence of ndarray of shape (p, k)
         Cut to the cardinalities first.
+    fixed : bool
+        Keep the supports, and ascend on them alone.
 
     Returns
     -------
@@ -42,8 +46,10 @@ def near(op: Operator, card: tuple[int, ...], objective: str, starts: Sequence[n
         criterion = held(0.5 * (S + S.T), card, objective)
     else:
         criterion = products(op, card, objective)
-    fits = reordered(criterion, swept(criterion, from_directions(criterion, list(starts)), SWEEPS))
-    if op.p <= HELD:
-        fits = climbed(criterion, fits, WIDTH, VALUED)
+    fits = from_directions(criterion, list(starts))
+    if not fixed:
+        fits = reordered(criterion, swept(criterion, fits, SWEEPS))
+        if op.p <= HELD:
+            fits = climbed(criterion, fits, WIDTH, VALUED)
     best = fits.some(np.argsort(-fits.value, kind="stable")[:1])
     return criterion.dense(refined(criterion, best, LONG))[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from spcastat.intake import Spec
 from spcastat.operators import Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
-from spcastat.state.resampled import Trust
 from spcastat.state.record import Record, make_record
+from spcastat.state.resampled import Trust
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class FitState:
     spec: Spec
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
-    trust: Trust = Trust()
+    trust: Trust = field(default_factory=Trust)
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -180,7 +179,7 @@ def clusters(state: FitState, found: Halved) -> pd.DataFrame:
         here = found.places // p == c
         for label in np.unique(labels[here & (sizes[labels] > 1)]):
             picked = found.chosen[:, here & (labels == label)]
-            members = [columns[j] for j in np.flatnonzero(found.clusters == label)]
+            members = [columns[j] for j in np.flatnonzero(found.clusters == label).tolist()]
             rows.append(
                 (state.components[c], members, picked.any(axis=1).mean(), picked.mean(axis=0).max())
             )
@@ -283,7 +282,9 @@ def last_intervals(state: FitState) -> pd.DataFrame:
         Where there was none.
     """
     if state.trust.bootstrap is None:
-        raise OptionError("conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first.")
+        raise OptionError(
+            "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
+        )
     return conf_int(state, state.trust.bootstrap)
 
 
@@ -305,7 +306,8 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
         intervals = conf_int(state, known.bootstrap, level).set_axis(known.bootstrap.places)
         intervals = intervals[["std_error", "lower", "upper", "selected"]].reindex(places)
         intervals["selected"] = intervals["selected"].fillna(0.0)
-        frame[list(intervals)] = intervals.to_numpy()
+        for name in ("std_error", "lower", "upper", "selected"):
+            frame[name] = intervals[name].to_numpy()
     if known.stability is not None:
         frame["frequency"] = frequency(state, known.stability).to_numpy().T.ravel()[places]
 
@@ -313,7 +315,7 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
 # --- shared ---------------------------------------------------------------------------------------
 
 
-def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, Sequence[Any]]:
+def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:
     p = len(state.V)
     return state.components[places // p], own(state.spec.columns).to_flat_index()[places % p]
 
