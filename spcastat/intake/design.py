@@ -1,4 +1,4 @@
-"""The frozen table of numbers that intake hands to the rest of the package."""
+"""The values of intake: how to read, what was read, and how new data go the same way."""
 
 from __future__ import annotations
 
@@ -10,6 +10,31 @@ import numpy as np
 import pandas as pd
 
 from spcastat.intake.checks import rows_to_keep
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOptions:
+    """The arguments of a call that say how rows become columns of numbers, as they were given.
+
+    Attributes
+    ----------
+    formula : str or None
+        One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``.
+    context : Mapping or None
+        Names besides the columns that the formula may use.
+    weights : array-like of shape (n,) or None
+        Frequencies: a weight of 2 counts the row twice.
+    na : {"raise", "drop"}
+        What to do with rows that have missing values in the columns used.
+    categorical : {"refuse", "dummy"}
+        Whether a formula may use text and categories, as one 0/1 column for each level.
+    """
+
+    formula: Any = None
+    context: Mapping[str, Any] | None = None
+    weights: Any = None
+    na: Any = "raise"
+    categorical: Any = "refuse"
 
 
 @dataclass(frozen=True, eq=False)

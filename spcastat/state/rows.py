@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import one_of, plural, shown
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import DataError, DuplicateNamesError, NoRowsError, ShapeError
 from spcastat.intake import replay
 from spcastat.intake.checks import rows_of

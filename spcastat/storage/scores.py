@@ -9,7 +9,7 @@ from typing import IO, Any
 import pandas as pd
 
 from spcastat.config import one_of
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import FileError, OptionError
 from spcastat.progress import listening
 from spcastat.state import FitState, rows

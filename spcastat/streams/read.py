@@ -12,8 +12,7 @@ from spcastat.config import listed, one_of
 from spcastat.errors import ColumnTypeError, DataError, FormulaError, NewDataError, OptionError, ShapeError
 from spcastat.intake import Spec
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import read_weights, suspicious
-from spcastat.intake.columntypes import kind_of, refuse, without_numbers
+from spcastat.intake.checks import kind_of, read_weights, refuse, suspicious, without_numbers
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
 from spcastat.intake.read import check_options
 from spcastat.intake.replay import replay_table
