@@ -124,5 +124,3 @@ def _together(points: np.ndarray, chosen: list[int]) -> list[list[int]]:
         else:
             clusters.append([i])
     return clusters
-
-

@@ -10,11 +10,12 @@ import pandas as pd
 from spcastat.config import plural
 from spcastat.labels import short_name
 from spcastat.plots._arrows import draw_arrows, name_arrows
-from spcastat.plots._clouds import draw_centroid, draw_outline, outline as outline_of
+from spcastat.plots._clouds import draw_centroid, draw_outline
+from spcastat.plots._clouds import outline as outline_of
 from spcastat.plots._frame import data_limits, fit_frame, frame_of
 from spcastat.plots._groups import dots, legend_of, scatter_groups, scatter_numbers
 from spcastat.plots._labels import occupy, scene_of, write_names
-from spcastat.plots._notes import write_note
+from spcastat.plots._notes import rewrite_note, write_note
 from spcastat.plots._shared import MARKERS, value_text
 from spcastat.plots._stacks import draw_on_axes
 from spcastat.plots._theme import accents, colours_of, ink, line, shade, visible
@@ -47,7 +48,7 @@ def draw_biplot(
     ax.set_ylabel(axis_names[1], parse_math=False)
     xy = data.points[["x", "y"]].to_numpy()
     tips = data.arrows[["x", "y"]].to_numpy(dtype=float)
-    cross = {"color": shade(ax, 0.2), "linewidth": line(0.8), "zorder": 0.5}
+    cross: dict[str, Any] = {"color": shade(ax, 0.2), "linewidth": line(0.8), "zorder": 0.5}
     ax.axhline(0, **cross)
     ax.axvline(0, **cross)
     corners = _outlines(ax, data, outline, level, palette)
@@ -58,28 +59,27 @@ def draw_biplot(
     strong = (data.arrows["nonzero"] | data.arrows["supplementary"]).to_numpy()
     draw_arrows(ax, tips, data.arrows["side"].to_numpy(), _arrow_colours(ax, data.arrows), strong)
     draw_on_axes(ax, data.arrows)
+    if centroids:
+        for xy_of, colour, marker, _ in _clouds(ax, data, palette):
+            if len(xy_of):
+                draw_centroid(ax, np.nanmean(xy_of, axis=0), colour, marker)
     sentences = _sentences(data, outline, level)
     note = write_note(ax, sentences)
     frame = frame_of(ax, data.arrows, low, high, own)
-    for attempt in (1, 2):
+    while True:
         fit_frame(ax, frame)
         scene = scene_of(ax, tips, _shafts(data.arrows), np.vstack([xy, *further]))
         for text in frame.texts.values():
             occupy(ax, scene, text)
         written, key = name_arrows(ax, scene, data.arrows, _name_colours(ax, data.arrows))
-        rows, missed = _name_points(ax, scene, data, centroids)
-        more = [key, f"{plural(missed, 'name')} of points had no room." * bool(missed)]
-        if not any(more) or attempt == 2:
+        rows, missed = _name_points(ax, scene, data, centroids, palette)
+        # a note of more lines leaves less room to the axes: then names are placed anew
+        if rewrite_note(
+            ax, note, [*sentences, key, f"{plural(missed, 'name')} of points had no room." * bool(missed)]
+        ):
             break
-        # the note grows, and with it what the axes leave to it: names are placed anew
         for label in [*written, *rows]:
             label.remove()
-        if note is not None:
-            note.remove()
-        note = write_note(ax, [*sentences, *more])
-    if any(more) and note is not None:
-        note.remove()
-        write_note(ax, [*sentences, *more])
 
 
 def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]:
@@ -90,7 +90,9 @@ def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]
         said.append(f"Correlated scores (r = {r}): inner products are approximate.")
     if data.undrawn:
         drawn = int(data.arrows["nonzero"].sum())
-        said.append(f"{drawn} of the {drawn + data.undrawn} variables with a nonzero loading are drawn, the longest.")
+        said.append(
+            f"{drawn} of the {drawn + data.undrawn} variables with a nonzero loading are drawn, the longest."
+        )
     if outline in ("normal", "t"):
         what = "normal" if outline == "normal" else "t (5 degrees of freedom)"
         said.append(f"Ellipses: {100 * level:g} % of a {what} distribution.")
@@ -105,9 +107,7 @@ def _shafts(arrows: pd.DataFrame) -> np.ndarray:
 # --- points -------------------------------------------------------------------------------------
 
 
-def _outlines(
-    ax: Axes, data: BiplotData, kind: str | None, level: float, palette: Any
-) -> list[np.ndarray]:
+def _outlines(ax: Axes, data: BiplotData, kind: str | None, level: float, palette: Any) -> list[np.ndarray]:
     """Draw the outline of each group, or of all; return their corners."""
     drawn = []
     if kind is not None:
@@ -160,29 +160,25 @@ def _further(ax: Axes, data: BiplotData) -> None:
             )
 
 
-def _name_points(ax: Axes, scene: Any, data: BiplotData, centroids: bool) -> tuple[list[Any], int]:
+def _name_points(
+    ax: Axes, scene: Any, data: BiplotData, centroids: bool, palette: Any
+) -> tuple[list[Any], int]:
     """Name centroids, levels, rows and new rows, in this order; return the names and how many had no room."""
-    wanted: list[tuple[np.ndarray, str, dict[str, Any]]] = []
-    if centroids:
-        for xy, colour, marker, name in _clouds(ax, data, None):
+    wanted: list[tuple[np.ndarray, list[str], dict[str, Any]]] = []
+    if centroids and "group" in data.points:
+        for xy, colour, _, name in _clouds(ax, data, palette):
             if len(xy):
-                centre = np.nanmean(xy, axis=0)
-                draw_centroid(ax, centre, colour, marker)
-                if "group" in data.points:
-                    wanted.append((centre, name, {"color": colour, "fontweight": "bold"}))
-    for row in data.levels.itertuples():
-        wanted.append((np.array([row.x, row.y]), str(row.label), {"color": visible(ax, FURTHER)}))
-    for frame in (data.points, data.new):
-        far = np.argsort(-np.hypot(frame["x"], frame["y"]).to_numpy(dtype=float), kind="stable")
-        for i in far:
-            name = str(frame["label"].iloc[i])
-            if name and len(frame) <= MOST_NAMES or name and frame is data.points:
-                at = frame[["x", "y"]].iloc[i].to_numpy(dtype=float)
-                wanted.append((at, name, {"color": shade(ax, 0.75), "fontsize": "x-small"}))
+                wanted.append((np.nanmean(xy, axis=0)[None], [name], {"color": colour, "fontweight": "bold"}))
+    if len(data.levels):
+        names = data.levels["label"].astype(str).tolist()
+        wanted.append((data.levels[["x", "y"]].to_numpy(dtype=float), names, {"color": visible(ax, FURTHER)}))
+    for frame in (data.points, data.new if len(data.new) <= MOST_NAMES else data.new.iloc[:0]):
+        named = frame[(frame["label"] != "") & frame[["x", "y"]].notna().all(axis=1)]
+        style: dict[str, Any] = {"color": shade(ax, 0.75), "fontsize": "x-small"}
+        wanted.append((named[["x", "y"]].to_numpy(dtype=float), named["label"].astype(str).tolist(), style))
     written = []
-    for anchor, name, style in wanted:
-        if np.isfinite(anchor).all():
-            written += write_names(ax, scene, anchor[None], [name], outwards=False, gid="row", **style)
+    for anchors, names, style in wanted:
+        written += write_names(ax, scene, anchors, names, outwards=False, gid="row", **style)
     return [label for label in written if label is not None], sum(label is None for label in written)
 
 
@@ -196,12 +192,14 @@ MOST_NAMES = 30
 def _arrow_colours(ax: Axes, arrows: pd.DataFrame) -> list[tuple[float, ...]]:
     strong, faint, further = ink(ax), shade(ax, 0.38), visible(ax, FURTHER)
     return [
-        further if row.supplementary else strong if row.nonzero else faint for row in arrows.itertuples(index=False)
+        further if row.supplementary else strong if row.nonzero else faint
+        for row in arrows.itertuples(index=False)
     ]
 
 
 def _name_colours(ax: Axes, arrows: pd.DataFrame) -> list[tuple[float, ...]]:
     strong, faint, further = ink(ax), shade(ax, 0.62), visible(ax, FURTHER)
     return [
-        further if row.supplementary else strong if row.nonzero else faint for row in arrows.itertuples(index=False)
+        further if row.supplementary else strong if row.nonzero else faint
+        for row in arrows.itertuples(index=False)
     ]

@@ -23,9 +23,9 @@ FREEDOM = 5
 def outline(xy: Array, kind: str, level: float) -> Array | None:
     """Return the corners of an outline around points, (m, 2); None where they span no area.
 
-    "normal": the ellipse that holds a share `level` of the normal distribution with their mean and covariance
-    matrix. "t": the same of the bivariate t distribution with 5 degrees of freedom of largest likelihood, which
-    single far points hardly move. "hull": the smallest convex polygon around all of them.
+    "normal": the ellipse that holds a share `level` of the normal distribution with their mean and
+    covariance matrix. "t": the same of the bivariate t distribution with 5 degrees of freedom of largest
+    likelihood, which single far points hardly move. "hull": the smallest convex polygon around all of them.
     """
     xy = xy[np.isfinite(xy).all(axis=1)]
     if len(xy) < 3 or np.linalg.matrix_rank(xy - xy.mean(axis=0)) < 2:
@@ -47,7 +47,7 @@ def outline(xy: Array, kind: str, level: float) -> Array | None:
 
 
 def fit_t(xy: Array, freedom: float = FREEDOM) -> tuple[Array, Array]:
-    """Return centre and scatter matrix of the t distribution of largest likelihood (Kent, Tyler and Vardi 1994).
+    """Return centre and scatter of the t distribution of largest likelihood (Kent, Tyler and Vardi 1994).
 
     Each round weighs a point by (freedom + 2) over (freedom + its squared distance).
     """
@@ -79,7 +79,8 @@ def draw_outline(ax: Axes, corners: Array, colour: Any) -> None:
 def draw_centroid(ax: Axes, centre: Array, colour: Any, marker: str) -> None:
     """Draw a large mark with a rim in the colour of the paper."""
     ax.scatter(
-        *centre[:, None],
+        [centre[0]],
+        [centre[1]],
         s=area(110),
         color=[colour],
         marker=marker,

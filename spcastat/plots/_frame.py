@@ -38,7 +38,8 @@ class Frame:
     low, high : ndarray, (2,)
         The limits of the data.
     tips, names : ndarray, (q, 2)
-        Ends of the arrows that are named at their tips, in data units, and the sizes of their names in points.
+        Ends of the arrows that are named at their tips, in data units, and the sizes of their names in
+        points.
     own : bool
         Whether the figure is the package's own, and may take the size that it needs.
     """
@@ -52,7 +53,10 @@ class Frame:
     own: bool
 
     def margins(self, scale: float) -> Array:
-        """Return the room needed beyond the data: left, lower, right and upper, in points; `scale` is points a unit."""
+        """Return the room needed beyond the data: left, lower, right and upper, in points.
+
+        `scale` is the number of points that a unit of the data has.
+        """
         margins = margins_of(self.sizes)
         for tip, size in zip(self.tips, self.names, strict=True):
             towards = tip / max(float(np.hypot(*tip)), 1e-300)
@@ -65,7 +69,9 @@ class Frame:
     @property
     def tall(self) -> float:
         """The height that the lists beside the data need, in points."""
-        return max((self.sizes[side][1] + 24.0 for side in ("left", "right") if side in self.sizes), default=0.0)
+        return max(
+            (self.sizes[side][1] + 24.0 for side in ("left", "right") if side in self.sizes), default=0.0
+        )
 
 
 def data_limits(xy: Array, tips: Array) -> tuple[Array, Array]:
@@ -101,19 +107,18 @@ def frame_of(ax: Axes, arrows: pd.DataFrame, low: Array, high: Array, own: bool)
 
 def fit_frame(ax: Axes, frame: Frame) -> None:
     """Give the axes limits that hold the data and all names; a figure of the package's own gets its size."""
-    if frame.own:
-        _fit_figure(ax, frame)
+    room = _fit_figure(ax, frame) if frame.own else _room(ax)
     for size in SIZES:
         if size != SIZES[0]:
             for text in frame.texts.values():
                 text.set_fontsize(size)
             frame.sizes = sizes_of(ax, frame.texts)
-        if _fit_limits(ax, frame) or frame.own:
+        if _fit_limits(ax, frame, room) or frame.own:
             break
 
 
-def _fit_figure(ax: Axes, frame: Frame) -> None:
-    """Give the figure the size at which the axes are as large as data and names need."""
+def _fit_figure(ax: Axes, frame: Frame) -> Array:
+    """Give the figure the size at which the axes are as large as data and names need; return the room."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     extent = frame.high - frame.low
@@ -121,16 +126,17 @@ def _fit_figure(ax: Axes, frame: Frame) -> None:
     left, lower, right, upper = frame.margins(scale)
     wanted = extent * scale + np.array([left + right, lower + upper])
     wanted[1] = max(wanted[1], frame.tall)
-    for _ in range(3):
-        more = wanted - _room(ax)
-        if np.abs(more).max() < 2.0:
-            break
-        figure.set_size_inches(*np.maximum(figure.get_size_inches() + more / 72, 2.0).tolist())
-
-
-def _fit_limits(ax: Axes, frame: Frame) -> bool:
-    """Set limits that hold the data and the lists; return whether the data keep half of the room."""
     room = _room(ax)
+    for _ in range(2):
+        if np.abs(wanted - room).max() < 3.0:
+            break
+        figure.set_size_inches(*np.maximum(figure.get_size_inches() + (wanted - room) / 72, 2.0).tolist())
+        room = _room(ax)
+    return room
+
+
+def _fit_limits(ax: Axes, frame: Frame, room: Array) -> bool:
+    """Set limits that hold the data and the lists; return whether the data keep half of the room."""
     extent = frame.high - frame.low
     left, lower, right, upper = frame.margins(float((room / extent).min()) * 0.75)
     inner = room - np.array([left + right, lower + upper])

@@ -138,15 +138,16 @@ def scatter_numbers(
     """Draw the points in the colours of their numbers, with a colour bar; points without one are grey."""
     known = np.isfinite(numbers)
     if not known.all():
-        ax.scatter(*xy[~known].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
+        ax.scatter(xy[~known, 0], xy[~known, 1], color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
     chosen = colour_map(palette)
-    artist = ax.scatter(*xy[known].T, c=numbers[known], cmap=chosen, linewidths=0, **style)
+    artist = ax.scatter(xy[known, 0], xy[known, 1], c=numbers[known], cmap=chosen, linewidths=0, **style)
     figure = ax.get_figure()
     assert figure is not None
     solid = style.get("alpha")
     bar = figure.colorbar(artist, ax=ax, fraction=0.05, pad=0.02, aspect=30)
     bar.outline.set_visible(False)
-    bar.solids.set_alpha(None if solid is None else 1.0)
+    if bar.solids is not None and solid is not None:
+        bar.solids.set_alpha(1.0)
     bar.ax.tick_params(labelsize="small")
     if title:
         bar.set_label(title, parse_math=False)

@@ -100,8 +100,8 @@ def write_names(
             label.remove()
             written.append(None)
             continue
-        box, distance = found
-        label.set_position(tuple((box[:2] + box[2:]) / 2 - end))
+        place_of, distance = found
+        label.set_position(tuple((place_of[:2] + place_of[2:]) / 2 - end))
         if label.arrow_patch is not None:
             label.arrow_patch.set_visible(distance >= LEADER)
         written.append(label)
@@ -128,7 +128,13 @@ def _label(ax: Axes, anchor: Array, name: str, style: dict[str, Any]) -> Annotat
         va="center",
         parse_math=False,
         annotation_clip=False,
-        arrowprops={"arrowstyle": "-", "linewidth": line(0.5), "color": shade(ax, 0.5), "shrinkA": 1, "shrinkB": 0},
+        arrowprops={
+            "arrowstyle": "-",
+            "linewidth": line(0.5),
+            "color": shade(ax, 0.5),
+            "shrinkA": 1,
+            "shrinkB": 0,
+        },
         path_effects=[withStroke(linewidth=2, foreground=tuple(paper(ax)), alpha=0.8)],
         **{"fontsize": "small", "color": ink(ax), "zorder": 6, **style},
     )

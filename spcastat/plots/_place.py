@@ -23,6 +23,8 @@ MARGIN = 1.0
 LEADER = 9.0
 #: More dots than this are thinned out before those under a box are counted.
 MOST_DOTS = 1500
+#: More names than this are not moved to make room for others.
+MOVABLE = 60
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Name:
-    """A text to be placed: its anchor, the direction it would best lie in, its size, and the tips it may mean."""
+    """A text to be placed: its anchor, the direction in which it best lies, its size, and its own tips."""
 
     anchor: Array
     direction: Array
@@ -79,7 +81,7 @@ def place(names: list[Name], scene: Scene, radii: Array = _RADII) -> list[tuple[
         free = _free(choices[i], [choices[j].boxes[at] for j, at in placed.items()])
         if free.size:
             placed[i] = int(free[0])
-    for i in range(len(names)):
+    for i in range(len(names) if len(names) <= MOVABLE else 0):
         if i not in placed:
             _make_room(i, choices, placed)
     found: list[tuple[Array, float] | None] = []

@@ -41,18 +41,21 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
         return [name if i in chosen else "" for i, name in enumerate(short_names(list(index), WIDTH))]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
         if not labels.index.is_unique or not labels.index.isin(index).any():
-            raise ShapeError("labels is a Series none of whose labels is one of a row, or with labels that repeat.")
+            raise ShapeError(
+                "labels is a Series none of whose labels is one of a row, or with labels that repeat."
+            )
         return [_text(value) for value in labels.reindex(index)]
     if is_single(labels):
         raise OptionError(
-            f"labels={shown(labels)} was given; it takes a number of rows, True for all, one name for each row, "
-            "or a Series of names. For the variables there is variables=."
+            f"labels={shown(labels)} was given; it takes a number of rows, True for all, one name for each "
+            "row, or a Series of names. For the variables there is variables=."
         )
     given = elements(labels, n)
     if len(given) != n:
         many = plural(len(given), "name") if len(given) < n else f"more than {n} names"
         raise ShapeError(
-            f"labels has {many}; there are {n} rows. Name some of them with a Series, e.g. pd.Series({{'row': 'name'}})."
+            f"labels has {many}; there are {n} rows. Name some of them with a Series, "
+            "e.g. pd.Series({'row': 'name'})."
         )
     return [_text(value) for value in given]
 

@@ -43,7 +43,8 @@ def lists_of(arrows: pd.DataFrame) -> dict[str, str]:
         here = arrows[arrows["side"] == side].sort_values("length", ascending=False, kind="stable")
         if len(here):
             found[side] = "\n".join(
-                _entry(str(row.label), float(row.weight), side) for row in here.itertuples(index=False)
+                _entry(str(label), float(weight), side)
+                for label, weight in zip(here["label"], here["weight"].to_numpy(), strict=True)
             )
     return found
 
@@ -112,20 +113,24 @@ def put_lists(
     unit: float,
     limits: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Move the lists to the ends of the axes, beyond the data from `low` to `high`; `unit` is data a point."""
+    """Move the lists to the ends of the axes, beyond `low` and `high`; a point is `unit` of the data."""
     for side, text in texts.items():
         half = sizes[side] * unit / 2
         gap = GAP * unit
         if side in ("right", "left"):
-            y = float(np.clip(0.0, limits[0][1] + half[1] + gap, max(limits[1][1] - half[1] - gap, limits[0][1])))
+            y = float(
+                np.clip(0.0, limits[0][1] + half[1] + gap, max(limits[1][1] - half[1] - gap, limits[0][1]))
+            )
             text.set_position((high[0] + gap if side == "right" else low[0] - gap, y))
         else:
-            x = float(np.clip(-half[0], limits[0][0] + gap, max(limits[1][0] - 2 * half[0] - gap, limits[0][0])))
+            x = float(
+                np.clip(-half[0], limits[0][0] + gap, max(limits[1][0] - 2 * half[0] - gap, limits[0][0]))
+            )
             text.set_position((x, high[1] + gap if side == "top" else low[1] - gap))
 
 
 def draw_on_axes(ax: Axes, arrows: pd.DataFrame) -> None:
-    """Draw one arrow along each half axis that variables lie on, as long as the longest, and a tick for each."""
+    """Draw a tick for each of several variables on one half axis."""
     on_axis = arrows[arrows["side"] != ""]
     if on_axis.empty:
         return

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 #: Twenty colours, none of which comes twice. The first seven are those of Okabe and Ito without yellow, told
 #: apart with any colour vision; beyond them the marks of the groups help.
 GROUP_COLOURS = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#222222", "#882255", "#999933", "#332288",
-    "#DDCC77", "#B22222", "#888888", "#44AA99", "#7A5230", "#9B5DE5", "#1B5E20", "#F28E8E", "#00BBF9", "#B5C99A",
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#222222",
+    "#882255", "#999933", "#332288", "#DDCC77", "#B22222", "#888888", "#44AA99",
+    "#7A5230", "#9B5DE5", "#1B5E20", "#F28E8E", "#00BBF9", "#B5C99A",
 )  # fmt: skip
 
 #: The contrast ratio (WCAG 2) below which a colour is moved away from the paper.
@@ -110,7 +111,8 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[tuple[
         absent = [one for one in categories if one not in palette]
         if absent:
             raise OptionError(
-                f"palette has no colour for {listed(absent)}; give one for each group: {listed(categories, 20)}."
+                f"palette has no colour for {listed(absent)}; give one for each group: "
+                f"{listed(categories, 20)}."
             )
         return [colour(palette[one]) for one in categories]
     if isinstance(palette, str) or hasattr(palette, "resampled"):
@@ -119,7 +121,8 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[tuple[
         places = np.arange(count) % chosen.N if few else np.linspace(0.05, 0.95, max(count, 2))[:count]
         if few and count > chosen.N:
             raise OptionError(
-                f"palette={shown(palette)} has {chosen.N} colours for {count} groups; give another colour map."
+                f"palette={shown(palette)} has {chosen.N} colours for {count} groups; give another "
+                "colour map."
             )
         return [tuple(chosen(place)[:3]) for place in places]
     given = elements(palette, 1000)
@@ -138,7 +141,8 @@ def colour(given: Any) -> tuple[float, ...]:
         known = False
     if not known:
         raise OptionError(
-            f"{shown(given)} is no colour; give a name such as 'tab:blue', '#0072B2', or three numbers from 0 to 1."
+            f"{shown(given)} is no colour; give a name such as 'tab:blue', '#0072B2', or three "
+            "numbers from 0 to 1."
         )
     return tuple(to_rgb(given))
 
@@ -154,8 +158,8 @@ def colour_map(given: Any) -> Colormap:
         return given
     if not isinstance(given, str) or given not in matplotlib.colormaps:
         raise OptionError(
-            f"palette={shown(given)} is no colour map of matplotlib; take one such as 'viridis', 'cividis' or "
-            f"'tab20'.{nearest(given, matplotlib.colormaps) if isinstance(given, str) else ''}"
+            f"palette={shown(given)} is no colour map of matplotlib; take one such as 'viridis', "
+            f"'cividis' or 'tab20'.{nearest(given, matplotlib.colormaps) if isinstance(given, str) else ''}"
         )
     return matplotlib.colormaps[given]
 

@@ -40,9 +40,9 @@ class BiplotData:
     arrows : DataFrame, q x 8
         The variables that are drawn, the longest first: "x" and "y" where the arrow ends, its "length" as
         drawn, the "side" on which it lies exactly on an axis ("right", "left", "top", "bottom", or ""), the
-        "weight" that the list at that end shows (loading or correlation), its "label" on the plot, whether its
-        loading is "nonzero" on either component, and whether it is a "supplementary" variable. Divide by
-        `stretch` for Gabriel's markers, or for correlations.
+        "weight" that the list at that end shows (loading or correlation), its "label" on the plot, whether
+        its loading is "nonzero" on either component, and whether it is a "supplementary" variable. Divide
+        by `stretch` for Gabriel's markers, or for correlations.
     stretch : float
         The common factor by which the arrows are longer than Gabriel's markers (or than correlations), to
         share the axes with the points.
@@ -88,7 +88,8 @@ def biplot_data(
     levels: pd.DataFrame | None = None,
 ) -> BiplotData:
     """Return what :func:`biplot` draws; the parameters, errors and definitions are described there."""
-    values, weights = frame_of(scores, "scores"), frame_of(loadings)
+    values = frame_of(scores, "scores")
+    frame_of(loadings)
     _same_components(scores, loadings, "loadings")
     if values.shape[1] < 2:
         raise ComponentsError(
@@ -111,10 +112,6 @@ def biplot_data(
     if color is not None:
         points["color"] = row_numbers(color, scores.index)
     points["label"] = row_labels(labels, scores.index, np.hypot(*xy.T))
-    others = [
-        _points_of(frame, what, scores, pair, spread**scale)
-        for frame, what in ((new, "new"), (levels, "levels"))
-    ]
     markers = _markers(loadings, correlations, arrows, pair, spread**scale, supplementary, scores)
     stretch = _stretch(xy, markers[["x", "y"]].to_numpy())
     drawn, undrawn = _chosen(markers, variables)
@@ -122,7 +119,15 @@ def biplot_data(
     drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
     drawn.insert(5, "label", short_names(list(drawn.index), positions=drawn.pop("place").tolist()))
     return BiplotData(
-        points, drawn, stretch, _correlation(values[:, pair]), names, *others, undrawn, _scaling(scale, arrows, stretch)
+        points,
+        drawn,
+        stretch,
+        _correlation(values[:, pair]),
+        names,
+        _points_of(new, "new", scores, pair, spread**scale),
+        _points_of(levels, "levels", scores, pair, spread**scale),
+        undrawn,
+        _scaling(scale, arrows, stretch),
     )
 
 
@@ -228,8 +233,7 @@ def biplot(
     DataError
         A component with constant scores, unless ``scale=0``.
     """
-    if shares is not None:
-        shares = _checked_shares(shares, scores)
+    known = None if shares is None else _checked_shares(shares, scores)
     if outline is not None:
         one_of("outline", outline, OUTLINES)
     level = real_number("level", level, 0.0, 1.0 - 1e-9, open_low=True)
@@ -257,7 +261,7 @@ def biplot(
         ax,
         data,
         own=own,
-        axis_names=_axis_names(data.components, shares),
+        axis_names=_axis_names(data.components, known),
         title=title,
         palette=palette,
         outline=outline,
@@ -300,7 +304,9 @@ def _markers(
         _same_components(scores, correlations, "correlations")
         values = ends = np.nan_to_num(frame_of(correlations, "correlations")[:, pair])
         if len(ends) != len(weights):
-            raise ShapeError(f"correlations has {len(ends)} rows, loadings {len(weights)}; one for each variable.")
+            raise ShapeError(
+                f"correlations has {len(ends)} rows, loadings {len(weights)}; one for each variable."
+            )
         sides = np.full(len(ends), "", dtype=object)
     frame = _marker_frame(loadings.index, ends, sides, values, nonzero, False)
     frame = frame[frame["nonzero"] | ((arrows == "correlations") & (frame[["x", "y"]] != 0).any(axis=1))]
@@ -308,12 +314,15 @@ def _markers(
         return frame
     if arrows != "correlations":
         raise OptionError(
-            "supplementary variables were given with arrows='loadings', and have none; give arrows='correlations'."
+            "supplementary variables were given with arrows='loadings', and have none; give "
+            "arrows='correlations'."
         )
     _same_components(scores, supplementary, "supplementary variables")
     further = np.nan_to_num(frame_of(supplementary, "supplementary variables")[:, pair])
     none = np.full(len(further), "", dtype=object)
-    added = _marker_frame(supplementary.index, further, none, further, np.zeros(len(further), dtype=bool), True)
+    added = _marker_frame(
+        supplementary.index, further, none, further, np.zeros(len(further), dtype=bool), True
+    )
     return pd.concat([frame, added])
 
 
@@ -338,7 +347,7 @@ def _marker_frame(
 def _chosen(markers: pd.DataFrame, variables: int | str) -> tuple[pd.DataFrame, int]:
     """Return the markers that are drawn, the longest first, and how many with a nonzero loading are not."""
     strong = (markers["nonzero"] | markers["supplementary"]).to_numpy()
-    length = np.hypot(markers["x"], markers["y"]).to_numpy()
+    length = np.hypot(*markers[["x", "y"]].to_numpy(dtype=float).T)
     order = np.lexsort([np.arange(len(markers)), -length, ~strong])
     if isinstance(variables, str):
         one_of("variables", variables, ["all"])
@@ -351,8 +360,8 @@ def _chosen(markers: pd.DataFrame, variables: int | str) -> tuple[pd.DataFrame, 
 def _stretch(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
     """Return the factor by which arrows are drawn longer, so that neither they nor the points are squashed.
 
-    The longest arrow is as long as the distance that 98 % of the points keep to the centre, but not shorter than
-    half that of the farthest one: a single far point does not make the arrows leave the others behind.
+    The longest arrow is as long as the distance that 98 % of the points keep to the centre, but not shorter
+    than half that of the farthest one: a single far point does not make the arrows leave the others behind.
     """
     away = np.sqrt((xy**2).sum(axis=1))
     away = away[np.isfinite(away)]
@@ -371,7 +380,9 @@ def _points_of(
     values = frame_of(frame, what)
     _same_components(scores, frame, what)
     xy = values[:, pair] / spread
-    return pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1], "label": short_names(list(frame.index))}, index=frame.index)
+    return pd.DataFrame(
+        {"x": xy[:, 0], "y": xy[:, 1], "label": short_names(list(frame.index))}, index=frame.index
+    )
 
 
 def _spread(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -> NDArray[np.float64]:
