@@ -65,8 +65,12 @@ class Moments:
         """Return the same without the data, everything that a file keeps having been computed."""
         if self._op is None:
             return self
+        return self.stored(self.V, *self.kept())
+
+    def kept(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a file keeps: the values of ARRAYS, and the measures that are at hand."""
         arrays = {name: getattr(self, name) for name in self.ARRAYS}
-        return self.stored(self.V, arrays, {name: self.measure(name) for name in MEASURES})
+        return arrays, {name: self.measure(name) for name in self.known_measures()}
 
     @property
     def op(self) -> Operator:
@@ -131,7 +135,7 @@ class Moments:
         return _traces(half - (half @ Q) @ Q.T)
 
     def known_measures(self) -> list[str]:
-        """Return the names of the measures that can be had: all, or those that a file has."""
+        """Return the names of the measures that are at hand: all, or those that a file has."""
         return [name for name in MEASURES if self._op is not None or name in self._measures]
 
     def measure(self, name: str) -> np.ndarray:
