@@ -179,7 +179,7 @@ class _State:
         return self.op.total - 2.0 * fitted + crossed.sum(axis=(1, 2))
 
     def residual(self) -> np.ndarray:
-        """Return the least |X - U V'|_F^2 / (n - 1) over all U, of every start: what projection on V leaves."""
+        """Return the least |X - U V'|_F^2 / (n - 1) over all U (what projection on V leaves)."""
         Vt = self.V.transpose(0, 2, 1)
         inverse = np.linalg.pinv(self.V @ Vt, rcond=1e-12, hermitian=True)
         return np.asarray(self.op.total - np.einsum("bij,bji->b", inverse, self.SV @ Vt))

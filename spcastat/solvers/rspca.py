@@ -189,8 +189,8 @@ class _Climb:
     def _rest(self, w: np.ndarray, budget: int) -> tuple[np.ndarray, float, int, bool]:
         """Step until w stays, signs come back, or the budget is used up.
 
-        Returns the loadings of the largest l1 variance that a step led to, that variance, the steps taken, and
-        whether the iteration came to rest.
+        Returns the loadings of the largest l1 variance that a step led to, that variance, the steps
+        taken, and whether the iteration came to rest.
         """
         seen: set[bytes] = set()
         best, highest = w, -np.inf
@@ -207,9 +207,10 @@ class _Climb:
         return best, highest, max(budget, 1), False
 
     def _signs(self, scores: np.ndarray) -> tuple[np.ndarray, bytes]:
-        """Return the polarity of every row (+1 for a score of zero: equation 5), and a fingerprint of it."""
+        """Return the polarity of every row (+1 for a score of zero: equation 5), and its fingerprint."""
         negative = scores < -max(ZERO_SCORE * float(np.abs(scores).max()), self.no_score)
-        return np.where(negative, -1.0, 1.0), blake2b(np.packbits(negative).tobytes(), digest_size=16).digest()
+        fingerprint = blake2b(np.packbits(negative).tobytes(), digest_size=16).digest()
+        return np.where(negative, -1.0, 1.0), fingerprint
 
     def _ascend(self, signs: np.ndarray) -> np.ndarray:
         """Return SPARSE(AUGMENT(w, X)): step 2.3 to 2.5."""

@@ -92,7 +92,7 @@ def test_l1_variance_never_falls_under_l0_and_under_a_fixed_l1_bound(solver):
 
 
 def test_the_best_loadings_passed_are_kept_where_the_l1_variance_may_fall():
-    # The iteration of Algorithm 1, written again: AUGMENT, then the soft threshold at the fifth largest value.
+    # The iteration of Algorithm 1, written again: AUGMENT, then the soft threshold at the fifth value.
     fell = 0
     for seed in range(10):
         X = sp.datasets.make_hastie(1000, seed, noise=4000.0)
