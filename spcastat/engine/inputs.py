@@ -134,10 +134,10 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
     """Read rows; `center` and `scale` are those of :func:`spcastat.spca`."""
     if reading.formula is not None and reading.context is None:
         reading = replace(reading, context=_names_at_call())
-    stream = open_stream(data, **vars(reading))
+    stream = open_stream(data, reading)
     if stream is not None:
         return _open_streamed(stream, center, scale)
-    design = read_data(data, **vars(reading), defer=True)
+    design = read_data(data, reading, defer=True)
     center = _column_values("center", center, design.columns)
     scale = _column_values("scale", scale, design.columns)
 
