@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.kernels.eig import DENSE_ORDER, settled, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
-from spcastat.operators.base import Operator, lanczos_start
+from spcastat.operators.base import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
 from spcastat.operators.sparse import product, sparse_squares
 
 #: Sparse rows with more than this share of stored entries are multiplied as dense blocks.
@@ -51,6 +51,15 @@ class Rows(Operator):
     @abstractmethod
     def cross_products(self) -> np.ndarray:
         """Return the smaller of Y'Y and Y Y' as a dense array."""
+
+    def residual(self, Q: np.ndarray) -> np.ndarray | None:
+        if min(self.n, self.p) > RESIDUAL_ORDER:
+            return None
+        cross = self.cross_products()
+        if cross.shape[0] == self.p:
+            return projected_off(cross, Q)
+        F = self.forward(Q)
+        return np.asarray(cross - F @ F.T)
 
     def dot(self, V: np.ndarray) -> np.ndarray:
         return self.adjoint(self.forward(V))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,10 @@ class Unpacker:
         if values.dtype.kind != "f" or not np.isfinite(values).all():
             raise FileError("an array that has to hold finite numbers holds others.")
         return values
+
+    def each(self, packed: Mapping[str, Any], names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Return arrays of finite real numbers by their names, all of which there have to be."""
+        return {name: self.numbers(packed[name]) for name in names}
 
     def value(self, packed: Any, depth: int = 0) -> Any:
         """Return the value."""
