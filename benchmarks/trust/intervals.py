@@ -15,7 +15,7 @@ from spcastat.operators import Gram
 from spcastat.resample import align
 
 #: Draws of each bootstrap.
-DRAWS = 200
+DRAWS = 100
 METHOD = "joint"
 
 HEAD = [
@@ -40,7 +40,8 @@ def intervals(call: Call) -> Table:
             for what, values in one_set(model, name, number).items():
                 if len(values):
                     hits[what].append(float(np.mean(values)))
-        table.rows.append([name, *(share(hits[what]) if hits[what] else "-" for what in HEAD[1:])])
+        table.rows.append(row := [name, *(share(hits[what]) if hits[what] else "-" for what in HEAD[1:])])
+        print(*row, sep="  ", flush=True)  # a table takes many minutes
     table.notes += [
         f"method={METHOD!r} at the true cardinalities, {DRAWS} draws. Each data set counts once: the share "
         "of its loadings (or components) whose interval holds the truth.",

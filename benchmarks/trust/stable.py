@@ -30,8 +30,9 @@ def stability(call: Call) -> Table:
         for number in range(call.sets):
             for what, value in _one_set(model, name, number).items():
                 found[what].append(value)
-        table.rows.append([name, *(share(found[what]) if found[what] else "-" for what in
+        table.rows.append(row := [name, *(share(found[what]) if found[what] else "-" for what in
                                    ("false", "stable false", "bound", "found", "stable true"))])
+        print(*row, sep="  ", flush=True)  # a table takes many minutes
     table.notes.append(
         f"method={METHOD!r} at the true cardinalities, {NOISE_CARD} for noise alone. False: loadings that "
         "are zero in truth, a number per fit; found, stable and true: shares of the true ones. Asked for: "

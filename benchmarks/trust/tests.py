@@ -29,8 +29,9 @@ def loading_tests(call: Call) -> Table:
         for number in range(call.sets):
             for what, value in _one_set(model, name, number).items():
                 found.setdefault(what, []).append(value)
-        table.rows.append([name, *(share(found[what]) if found.get(what) else "-" for what in
+        table.rows.append(row := [name, *(share(found[what]) if found.get(what) else "-" for what in
                                    ("small", "selected", "half", "discoveries", "power"))])
+        print(*row, sep="  ", flush=True)  # a table takes many minutes
     table.notes.append(
         "Null: variables without any true loading, independent of all others. Selected: those of them that "
         "the fit selected, whose p would be too small were they tested against a fit with them. False: share "
