@@ -74,7 +74,7 @@ class FitState:
         return pd.DataFrame(np.array(values), index=self.components, columns=self.components)
 
     def need_centre(self, what: str) -> Standardisation:
-        """Return centre and scale; `what` names what cannot be had without them.
+        """Return centre and scale; `what` names what needs them.
 
         Raises
         ------
