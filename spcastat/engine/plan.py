@@ -13,6 +13,7 @@ from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS, MOST_STARTS
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
+from spcastat.search.names import PROMISES
 from spcastat.solvers import JointSolver, Solver
 
 
@@ -195,6 +196,8 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     scalar = not any(isinstance(options[name], Iterable) for name in chosen.controls if name in options)
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
     _check_promise(options, checked)
+    if "variance" in options and "promise" in chosen.options:
+        checked.setdefault("promise", PROMISES[0])
     n_init = checked.pop("n_init", 1)
     aim = _aim(chosen, checked)
     solver = chosen.build(checked)

@@ -80,6 +80,6 @@ def test_joint_search_stays_below_pca(objective, covariances):
         fit = sp.spca_cov(S, 3, card=(3, 2, 2), objective=objective, effort="quick")
         assert (shares(fit) <= 1e-9).all(axis=None)
         full = sp.spca_cov(S, 3, card=len(S), objective=objective, effort="quick")
-        # all variables: the same span, or scores that explain as much; only adjusted variance knows PCA's axes
+        # with all variables the span is that of PCA; only adjusted variance asks for its axes
         own = {"adjusted": MEASURES, "pev": MEASURES[1:], "least_squares": MEASURES[1:]}[objective]
         assert shares(full)[own].iloc[-1].to_numpy() == pytest.approx(0.0, abs=1e-8)
