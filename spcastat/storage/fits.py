@@ -37,6 +37,7 @@ from spcastat.storage.consistent import (
 )
 from spcastat.storage.packing import Packer, Unpacker
 from spcastat.storage.spec import pack_spec, unpack_spec
+from spcastat.storage.trusted import pack_trust, unpack_trust
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
@@ -91,6 +92,7 @@ def save(
         "moments": packer.each(moments),
         "measures": measures,
         "scores": None,
+        **({"trust": pack_trust(state.trust, packer)} if state.trust else {}),
     }
     if scores and state.record.from_rows and (source is not None or state.scores is not None):
         frame = rows.scores(state, source)
@@ -161,7 +163,8 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores)
+    trust = unpack_trust(content, reader, V, record)
+    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores, trust)
 
 
 def _record(given: Any) -> Record:
