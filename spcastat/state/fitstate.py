@@ -15,6 +15,7 @@ from spcastat.intake import Spec
 from spcastat.operators import Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
+from spcastat.state.proven import Proven
 from spcastat.state.record import Record, make_record
 
 
@@ -36,6 +37,8 @@ class FitState:
         Centre and scale; None for a covariance matrix that came without them.
     scores : DataFrame, n x k, or None
         Scores that were kept with the fit; those of a fit with data are worked out when asked for.
+    proofs : tuple of Proven
+        What was proven of the fit, one of each kind.
     """
 
     V: np.ndarray
@@ -44,6 +47,7 @@ class FitState:
     spec: Spec
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
+    proofs: tuple[Proven, ...] = ()
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:

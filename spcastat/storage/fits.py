@@ -36,6 +36,7 @@ from spcastat.storage.consistent import (
     require_standard,
 )
 from spcastat.storage.packing import Packer, Unpacker
+from spcastat.storage.proofs import restored
 from spcastat.storage.spec import pack_spec, unpack_spec
 
 FORMAT = "spcastat fit"
@@ -91,6 +92,7 @@ def save(
         "standard": _pack_standard(state.standard, packer),
         "moments": {name: packer.value(value, name) for name, value in held.items()},
         "measures": measures,
+        "proofs": [packer.value(dataclasses.asdict(one), "a proof") for one in state.proofs],
         "scores": None,
     }
     if scores and state.record.from_rows and (source is not None or state.scores is not None):
@@ -161,7 +163,8 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores)
+    proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
+    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores, proofs)
 
 
 def _record(given: Any) -> Record:
