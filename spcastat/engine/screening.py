@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.engine.aim import Aim, Optimum
-from spcastat.engine.candidates import FEWEST
-from spcastat.engine.starts import starting_loadings
+from spcastat.engine.aim import FEWEST, Aim, Optimum
+from spcastat.engine.run import starting_loadings
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
@@ -114,7 +113,7 @@ def screened(
     -----
     The first round runs the solver, later ones go on from the loadings that they have. The explained variance
     never falls, and every round but the last enlarges the set of candidates, which is bounded by GRAM_ORDER:
-    there is an end.
+    the search ends.
     """
     assert solver.card is not None
     inside = top(op.diagonal(), size)

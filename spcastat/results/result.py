@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.engine import Fit, Plan
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.progress import listening
@@ -21,6 +21,7 @@ from spcastat.results import proving
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate
 from spcastat.results.documented import documented
+from spcastat.results.inferred import Inferred
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, rows
 from spcastat.state.handed import own
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Carried, Plotted):
+class SpcaResult(Inferred, Carried, Plotted):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
@@ -299,8 +300,8 @@ class SpcaResult(Carried, Plotted):
         return equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
 
     @documented(frames.tidy, "state")
-    def tidy(self, zeros: bool = False) -> pd.DataFrame:
-        return frames.tidy(self._state, zeros)
+    def tidy(self, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
+        return frames.tidy(self._state, zeros, conf_int, level)
 
     @documented(frames.glance)
     def glance(self) -> pd.DataFrame:
