@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.engine.aim import settle
 from spcastat.engine.inputs import Source
-from spcastat.engine.order import settle
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
 from spcastat.measures import MEASURES

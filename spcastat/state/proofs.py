@@ -15,7 +15,7 @@ FEW = 8
 
 
 def with_proof(state: FitState, new: Proven) -> FitState:
-    """Return the state with one more proof; of two of a kind that with the smaller bound stays, the first of equals."""
+    """Return the state with one more proof; of a kind the smaller bound stays, the first of equal ones."""
     alike = [one for one in state.proofs if _kind(one) == _kind(new)]
     if any(one.bound <= new.bound for one in alike):
         return state
