@@ -38,6 +38,7 @@ from spcastat.storage.consistent import (
 from spcastat.storage.packing import Packer, Unpacker
 from spcastat.storage.proofs import restored
 from spcastat.storage.spec import pack_spec, unpack_spec
+from spcastat.storage.trusted import pack_trust, unpack_trust
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
@@ -91,9 +92,11 @@ def save(
         "standard": _pack_standard(state.standard, packer),
         "moments": packer.each(moments),
         "measures": measures,
-        "proofs": [packer.value(dataclasses.asdict(one), "a proof") for one in state.proofs],
         "scores": None,
+        **({"trust": pack_trust(state.trust, packer)} if state.trust else {}),
     }
+    if state.proofs:
+        content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
     if scores and state.record.from_rows and (source is not None or state.scores is not None):
         frame = rows.scores(state, source)
         content["scores"] = {
@@ -164,7 +167,9 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
     proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores, proofs)
+    trust = unpack_trust(content, reader, V, record)
+    moments = Moments.stored(V, held, measures)
+    return FitState(V, record, moments, spec, standard, scores, proofs=proofs, trust=trust)
 
 
 def _record(given: Any) -> Record:
