@@ -36,6 +36,7 @@ from spcastat.storage.consistent import (
     require_standard,
 )
 from spcastat.storage.packing import Packer, Unpacker
+from spcastat.storage.proofs import restored
 from spcastat.storage.spec import pack_spec, unpack_spec
 from spcastat.storage.trusted import pack_trust, unpack_trust
 
@@ -94,6 +95,8 @@ def save(
         "scores": None,
         **({"trust": pack_trust(state.trust, packer)} if state.trust else {}),
     }
+    if state.proofs:
+        content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
     if scores and state.record.from_rows and (source is not None or state.scores is not None):
         frame = rows.scores(state, source)
         content["scores"] = {
@@ -163,8 +166,10 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
+    proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
     trust = unpack_trust(content, reader, V, record)
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores, trust)
+    moments = Moments.stored(V, held, measures)
+    return FitState(V, record, moments, spec, standard, scores, proofs=proofs, trust=trust)
 
 
 def _record(given: Any) -> Record:
