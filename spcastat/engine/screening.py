@@ -1,7 +1,7 @@
 """Many variables: search among those of largest variance, then verify the answer against all.
 
-The covariance matrix is formed for the candidates only. Where the tests of :mod:`spcastat.search.outside` do
-not exclude that a variable outside improves the fit by a swap, it is brought in and the search goes on.
+The covariance matrix is formed for the candidates only. A variable outside is brought in where the tests of
+:mod:`spcastat.search.screening_tests` do not exclude that it improves the fit by a swap.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.optima import Optima
-from spcastat.search.outside import enlarged, entering, peaks_of
+from spcastat.search.screening_tests import enlarged, entering, peaks_of
 from spcastat.search.swaps import polish
 from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD

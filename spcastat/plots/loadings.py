@@ -106,7 +106,8 @@ def plot_loadings(
     ax.set_ylim(rows - 0.4, -0.6)
     ax.set_yticks(range(rows), names, parse_math=False)
     left_out = f"\n{rows} of the {loaded} variables with one:\nthe largest of every component"
-    ax.set_xlabel("Loading" + left_out * (rows < loaded))
+    what = "Loading" if intervals is None else "Loading, with its interval"
+    ax.set_xlabel(what + left_out * (rows < loaded))
     ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)

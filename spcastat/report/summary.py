@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
+from spcastat.report.proofs import facts_of
 from spcastat.report.trust import summary_tables
 from spcastat.state import FitState, frames
 from spcastat.state.handed import own
@@ -85,7 +86,7 @@ def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary
     sure, unsaid = summary_tables(state)
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=tuple(_facts(record)),
+        facts=(*_facts(record), *facts_of(state)),
         tables=(
             loadings_table(loadings, digits=digits, max_rows=max_rows),
             variance_table(variance, largest if record.k > 1 else None),
@@ -169,7 +170,7 @@ def _status(record: Record) -> str:
     text = record.advice
     if record.evidence is not None:
         return text
-    if record.status != "exact":
+    if record.status != "exact" and record.n_iter:
         text += f" ({plural(record.n_iter, 'sweep')})"
     if record.n_init > 1:
         text += f"; best of {record.n_init} starts, reached by {record.reached}"

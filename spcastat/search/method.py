@@ -72,7 +72,8 @@ class Joint(JointSolver):
         from spcastat.search.equals import first_of_equals
         from spcastat.search.outofcore import joint_of_passes
 
-        search = joint_of_passes if op.out_of_core else joint
+        one = k == 1 and op.p > HELD and self.objective != "least_squares"
+        search = joint_of_passes if op.out_of_core or one else joint
         found = search(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(

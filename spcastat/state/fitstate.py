@@ -15,6 +15,7 @@ from spcastat.intake import Spec
 from spcastat.operators import Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
+from spcastat.state.proven import Proven
 from spcastat.state.record import Record, make_record
 from spcastat.state.resampled import Trust
 
@@ -37,6 +38,8 @@ class FitState:
         Centre and scale; None for a covariance matrix that came without them.
     scores : DataFrame, n x k, or None
         Scores that were kept with the fit; those of a fit with data are worked out when asked for.
+    proofs : tuple of Proven
+        What was proven of the fit, one of each kind.
     trust : Trust
         What was resampled of the fit so far.
     """
@@ -47,6 +50,7 @@ class FitState:
     spec: Spec
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
+    proofs: tuple[Proven, ...] = ()
     trust: Trust = field(default_factory=Trust)
 
     @classmethod
