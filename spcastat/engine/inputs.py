@@ -134,10 +134,10 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
     """Read rows; `center` and `scale` are those of :func:`spcastat.spca`."""
     if reading.formula is not None and reading.context is None:
         reading = replace(reading, context=_names_at_call())
-    stream = open_stream(data, **vars(reading))
+    stream = open_stream(data, reading)
     if stream is not None:
         return _open_streamed(stream, center, scale)
-    design = read_data(data, **vars(reading), defer=True)
+    design = read_data(data, reading, defer=True)
     center = _column_values("center", center, design.columns)
     scale = _column_values("scale", scale, design.columns)
 
@@ -176,7 +176,7 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
                 "memory. Take a method that needs a covariance matrix only (spcastat.methods() lists them "
                 "as taking 'data or covariance'), or fit rows that fit into memory, such as a sample."
             )
-        with np.errstate(invalid="ignore", over="ignore"):  # told below
+        with np.errstate(invalid="ignore", over="ignore"):  # reported below
             standard, op, tally = _summed(stream, center, scale)
         _require_range(op, standard, columns)
         return Source(
@@ -259,7 +259,7 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
 
 
 def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:
-    """Raise DataError where the variances, or the scales, cannot be told as floating-point numbers."""
+    """Raise DataError where the variances, or the scales, cannot be represented as floating-point numbers."""
     with np.errstate(over="ignore"):
         variances = op.diagonal() * np.float64(op.unit) ** 2
         total = float(variances.sum())
