@@ -53,8 +53,9 @@ class BCD(JointSolver):
         Converged when each of three sweeps running changes the criterion by at most this share of the
         total variance. (One quiet sweep may be a turning point where the criterion is not monotone.)
     max_iter : int
-        Sweeps over all components, at most. Under "l0" a fit that has converged is then taken to the optimum
-        on its supports.
+        Sweeps over all components, at most, which `n_iter` counts. Under "l0" sweeps that leave the supports
+        as they are alternate with quasi-Newton steps on them, where sweeps alone would creep; a fit that has
+        converged is taken to the optimum on its supports.
     """
 
     norm: Literal["l0", "l1"] = "l0"
@@ -150,7 +151,7 @@ class BCD(JointSolver):
         The sweeps, which would creep there, decide on the supports and on when there is convergence.
         """
         for start in np.flatnonzero((steady >= STEADY) & (quiet == 0)):
-            better = fitted(state.op, state.V[start].T, self.nonneg, STEPS)
+            better = fitted(state.op, state.V[start].T, self.nonneg, STEPS, self.tol)
             if better is not None:
                 state.replace(int(start), better.T)
             steady[start] = 0
