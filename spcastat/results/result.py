@@ -20,6 +20,7 @@ from spcastat.report.page import write_report
 from spcastat.report.summary import ROWS, Summary, summarise
 from spcastat.results.carried import Carried
 from spcastat.results.documented import documented
+from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, rows
 from spcastat.state.handed import own
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Carried, Plotted):
+class SpcaResult(Carried, Interpreted, Plotted):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
@@ -184,8 +185,8 @@ class SpcaResult(Carried, Plotted):
         transform_to(self._state, self._source, path, new, na, progress)
 
     @documented(rows.inverse_transform, "state")
-    def inverse_transform(self, scores: Any) -> pd.DataFrame:
-        return rows.inverse_transform(self._state, scores)
+    def inverse_transform(self, scores: Any, components: int | None = None) -> pd.DataFrame:
+        return rows.inverse_transform(self._state, scores, components)
 
     # --- diagnostics ----------------------------------------------------------------------------
 

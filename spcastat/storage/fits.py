@@ -137,7 +137,7 @@ def _call_in(content: Mapping[str, Any]) -> str:
 
 def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     record = _record(reader.value(content["record"]))
-    p, k = record.p, record.k
+    p = record.p
     V = reader.numbers(content["loadings"])
     require_loadings(V, record)
     standard = _standard(content["standard"], reader)
@@ -160,8 +160,11 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         values = reader.numbers(content["scores"]["values"])
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
-        scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores)
+        scores = pd.DataFrame(values, index=index)
+    state = FitState(V, record, Moments.stored(V, held, measures), spec, standard)
+    if scores is None:
+        return state
+    return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))
 
 
 def _record(given: Any) -> Record:
