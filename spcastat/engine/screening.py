@@ -1,7 +1,7 @@
 """Many variables: search among those of largest variance, then verify the answer against all.
 
-The covariance matrix is formed for the candidates only. Where the tests of :mod:`spcastat.search.outside` do
-not exclude that a variable outside improves the fit by a swap, it is brought in and the search goes on.
+The covariance matrix is formed for the candidates only. A variable outside is brought in where the tests of
+:mod:`spcastat.search.screening_tests` do not exclude that it improves the fit by a swap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spcastat.progress import stage
 from spcastat.search.improve import improve
 from spcastat.search.objectives import NAMES
 from spcastat.search.optima import Optima
-from spcastat.search.outside import enlarged, entering, peaks_of
+from spcastat.search.screening_tests import enlarged, entering, peaks_of
 from spcastat.search.swaps import polish
 from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD
@@ -113,7 +113,7 @@ def screened(
     -----
     The first round runs the solver, later ones go on from the loadings that they have. The explained variance
     never falls, and every round but the last enlarges the set of candidates, which is bounded by GRAM_ORDER:
-    there is an end.
+    the search ends.
     """
     assert solver.card is not None
     inside = top(op.diagonal(), size)

@@ -33,7 +33,7 @@ class Operator(ABC):
         The rank that S cannot exceed.
     unit : float
         A power of two: the standardised data are `unit` times, their variances `unit` squared times those
-        that are told here. See :meth:`at_unit_size`.
+        that are given here. See :meth:`at_unit_size`.
     """
 
     p: int

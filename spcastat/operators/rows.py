@@ -262,7 +262,7 @@ class SparseRows(Rows):
         return S
 
     def _as_dense(self, J: np.ndarray) -> bool:
-        """Return whether S[J, J] is had better from dense blocks of rows.
+        """Return whether S[J, J] is better computed from dense blocks of rows.
 
         It is where there are few zeros, where raw products lose digits that centred ones keep, in single
         precision, in which sparse products would be summed, and where columns are not at hand.

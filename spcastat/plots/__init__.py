@@ -13,6 +13,7 @@ from spcastat.plots.coordinates import (
 )
 from spcastat.plots.correlations import plot_correlations, plot_correlations_data
 from spcastat.plots.diagnostics import DiagnosticsData, plot_diagnostics, plot_diagnostics_data
+from spcastat.plots.frequency import plot_frequency, plot_frequency_data
 from spcastat.plots.loadings import plot_loadings, plot_loadings_data
 from spcastat.plots.path import plot_path, plot_path_data
 from spcastat.plots.reconstruction import plot_reconstruction, plot_reconstruction_data
@@ -36,6 +37,8 @@ __all__ = [
     "plot_correlations_data",
     "plot_diagnostics",
     "plot_diagnostics_data",
+    "plot_frequency",
+    "plot_frequency_data",
     "plot_loadings",
     "plot_loadings_data",
     "plot_path",

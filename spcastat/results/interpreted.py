@@ -163,14 +163,8 @@ class Interpreted:
         renamed = _renamed(list(state.components), names)
         record = replace(state.record, names=renamed)
         scores = None if state.scores is None else own(state.scores).set_axis(renamed, axis=1)
-        twin: Any = object.__new__(type(self))
-        twin.__dict__.update(
-            {
-                "_state": replace(state, record=record, scores=scores),
-                "_source": self._source,
-                "_call": self._call,
-            }
-        )
+        made: Any = type(self)
+        twin: Self = made(replace(state, record=record, scores=scores), self._source, self._call)
         return twin
 
     def _further(self, variables: Any) -> Further:

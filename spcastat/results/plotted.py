@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from spcastat import plots
+from spcastat.config import flag
 from spcastat.errors import OptionError
 from spcastat.results.columns import row_values
 from spcastat.results.documented import documented
 from spcastat.results.supplement import Supplement
-from spcastat.state import FitState, frames, interpreted, rows
+from spcastat.state import FitState, frames, interpreted, rows, trust
 from spcastat.state.handed import own
 from spcastat.state.variance import variance
 
@@ -31,6 +32,11 @@ NEW = """new : DataFrame, array, sparse matrix, polars or pyarrow table, optiona
 SUPPLEMENT = """supplement : Supplement, optional
     What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and numeric
     variables as arrows among the correlations."""
+CONF_INT = """intervals : DataFrame, optional
+    With the columns component, term, lower and upper, as ``conf_int()`` of a bootstrap gives them: dots get
+    a bar from lower to upper, grey where it holds zero.
+conf_int : bool
+    Take the 95 % intervals of the last bootstrap."""
 OF = """of : {"variables", "rows"}
     Whose they are."""
 
@@ -252,7 +258,7 @@ class Plotted:
     def plot_reconstruction_data(self) -> pd.DataFrame:
         return plots.plot_reconstruction_data(interpreted.reconstruction(self._state))
 
-    @documented(plots.plot_loadings, "loadings")
+    @documented(plots.plot_loadings, "loadings", intervals=CONF_INT)
     def plot_loadings(
         self,
         *,
@@ -261,9 +267,12 @@ class Plotted:
         components: Sequence[int | str] | None = None,
         groups: Any = None,
         intervals: pd.DataFrame | None = None,
+        conf_int: bool = False,
         shape: tuple[int, int] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
+        if flag("conf_int", conf_int):
+            intervals = trust.last_intervals(self._state) if intervals is None else intervals
         return plots.plot_loadings(
             frames.loadings(self._state),
             kind=kind,

@@ -17,7 +17,7 @@ from spcastat.solvers.base import JointSolver, Solution
 
 #: Steps between two updates of the multipliers, at most.
 INNER = 100
-#: An inner run looks back over so many values for descent (nonmonotone search).
+#: Values over which an inner run looks back for descent (nonmonotone line search).
 MEMORY = 5
 #: Halvings of the bracket of the penalty, at most, while the cardinality is sought.
 HALVINGS = 25

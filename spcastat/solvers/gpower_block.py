@@ -215,7 +215,7 @@ def _above(penalty: np.ndarray, power: int, op: Operator) -> Rule:
 
 
 def _each(card: tuple[int, ...]) -> Rule:
-    """Return the rule that keeps so many of the largest entries of every column."""
+    """Return the rule that keeps the `card` largest entries of each column."""
 
     def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         kept, levels = zip(*(level_for(q, one) for q, one in zip(size.T, card, strict=True)), strict=True)
@@ -225,7 +225,7 @@ def _each(card: tuple[int, ...]) -> Rule:
 
 
 def _together(total: int) -> Rule:
-    """Return the rule that keeps so many entries of all columns, but at least one of each."""
+    """Return the rule that keeps `total` entries in all, and at least one of each column."""
 
     def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         kept, level = largest_entries(size, total)

@@ -87,7 +87,7 @@ class Penalised(ComponentSolver):
 
     @property
     def exact_at_card(self) -> bool:
-        """Whether a step that thresholds at a cardinality is exact: the best one with so many nonzeros."""
+        """Whether thresholding at a cardinality solves a step exactly: no other loadings do better."""
         return False
 
     def prefers(self, inside: Run, found: Run) -> bool:

@@ -37,7 +37,7 @@ class Threshold(JointSolver):
     Attributes
     ----------
     card : tuple of int or None
-        Keep so many of the largest absolute loadings of each component.
+        How many of the largest absolute loadings of each component are kept.
     threshold : tuple of float or None
         Keep the loadings of at least this absolute value; loadings have unit length, so from 0 to 1.
     """

@@ -36,7 +36,9 @@ from spcastat.storage.consistent import (
     require_standard,
 )
 from spcastat.storage.packing import Packer, Unpacker
+from spcastat.storage.proofs import restored
 from spcastat.storage.spec import pack_spec, unpack_spec
+from spcastat.storage.trusted import pack_trust, unpack_trust
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
@@ -91,7 +93,10 @@ def save(
         "moments": packer.each(moments),
         "measures": measures,
         "scores": None,
+        **({"trust": pack_trust(state.trust, packer)} if state.trust else {}),
     }
+    if state.proofs:
+        content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
     if scores and state.record.from_rows and (source is not None or state.scores is not None):
         frame = rows.scores(state, source)
         content["scores"] = {
@@ -161,7 +166,10 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index)
-    state = FitState(V, record, Moments.stored(V, held, measures), spec, standard)
+    proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
+    trust = unpack_trust(content, reader, V, record)
+    moments = Moments.stored(V, held, measures)
+    state = FitState(V, record, moments, spec, standard, proofs=proofs, trust=trust)
     if scores is None:
         return state
     return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))

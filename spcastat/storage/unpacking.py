@@ -212,7 +212,7 @@ def _timestamp(reader: Unpacker, held: Any, depth: int) -> pd.Timestamp:
 
 
 def datetime_text(text: Any) -> str:
-    """Return a text that can be nothing but a date with a time, in ISO's form."""
+    """Return a text, if it is a date with a time in ISO's form."""
     form = r"-?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?([+-]\d\d:\d\d(:\d\d)?)?"
     if not isinstance(text, str) or not re.fullmatch(form, text, re.ASCII):
         raise _odd("a date", text)

@@ -94,12 +94,12 @@ def test_a_fit_that_was_carried_is_the_same(kind, carry, mixed, tmp_path):
     again = other.refit(card=2)
     # older pandas lays carried columns out anew, and sums then differ in their last bit
     pd.testing.assert_frame_equal(again.loadings, fit.refit(card=2).loadings, rtol=1e-12, atol=1e-14)
-    assert other.certify(time_limit=5)["cardinality"].tolist() == fit.card.tolist()
     if kind not in ("covariance",):
         pd.testing.assert_frame_equal(other.residuals, fit.residuals)
     fit.save(tmp_path / "one")
     other.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert other.certify(time_limit=5)["cardinality"].tolist() == fit.card.tolist()
 
 
 def test_a_deep_copy_has_data_of_its_own():
