@@ -13,6 +13,8 @@ from spcastat.errors import FormulaError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from spcastat.results import SpcaResult
+
 EXAMPLES = """\
 examples:
   spcastat fit pitprops --k 6 --card 7,4,4,1,1,1
@@ -22,6 +24,7 @@ examples:
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
   spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
   spcastat fit trees.csv --k 3 --card 5 --method joint --effort thorough
+  spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
 _ROWS_ONLY = {
@@ -97,9 +100,45 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
     add("--method", help="see: spcastat methods")
+    resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots")
     add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform and compare")
     fitting_arguments(parser)
+
+
+def resampling_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that ask how sure a fit is."""
+    add = parser.add_argument
+    add(
+        "--bootstrap",
+        type=int,
+        nargs="?",
+        const=999,
+        metavar="N",
+        help="intervals from N fits of rows drawn with replacement, 999 by default",
+    )
+    add(
+        "--stability",
+        type=int,
+        nargs="?",
+        const=50,
+        metavar="PAIRS",
+        help="what fits of PAIRS of halves of the rows select again, 50 by default",
+    )
+    add("--jobs", type=int, metavar="N", help="processes that share these fits; -1 for all processors")
+
+
+def resample(fit: SpcaResult, args: argparse.Namespace) -> list[str]:
+    """Return what was found out about a fit by --bootstrap and --stability, as text."""
+    if args.jobs is not None and args.bootstrap is None and args.stability is None:
+        raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
+    how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
+    found = []
+    if args.bootstrap is not None:
+        found.append(str(fit.bootstrap(args.bootstrap, **how)))
+    if args.stability is not None:
+        found.append(str(fit.stability(args.stability, **how)))
+    return found
 
 
 def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any]]:
@@ -157,11 +196,12 @@ def run(args: argparse.Namespace) -> str:
     data, covariance, given = prepare(args)
     given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    further = resample(fit, args)
     if args.save:
         fit.save(args.save)
     if args.report:
         fit.report(args.report, title=f"Sparse PCA of {_called(args.data)}", call=args.line)
-    return str(fit)
+    return "\n\n".join([str(fit), *further])
 
 
 def _called(data: str) -> str:
