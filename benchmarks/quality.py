@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 # Matrices are small: threads of the linear algebra cost more than they bring.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -223,7 +224,7 @@ def defaults(call: Call, given: argparse.Namespace) -> int:
     """Compare the default search with the best known, and write the tables where that is asked for."""
     if given.best_known:
         search_best(call.data, range(1000, 1000 + given.best_known))
-    runs, skipped = measured(call.data, range(call.times(1, 3)), efforts=given.effort)
+    runs, skipped = measured(call.data, range(call.times(1, 3)), efforts=given.effort, done=given.done)
     tables = [summary(runs), by_data(runs), missed(runs)]
     tables[0].notes += skipped
     print("\n\n".join(table.show(False) for table in tables))
@@ -249,6 +250,12 @@ def main(arguments: list[str] | None = None) -> int:
         choices=tuple(EFFORTS),
         default=tuple(EFFORTS),
         help="with --defaults: only these",
+    )
+    parser.add_argument(
+        "--done",
+        type=Path,
+        metavar="FILE",
+        help="with --defaults: write every run to FILE, and do not make again those that it holds",
     )
     add_data(parser, "1000 sets of toy data, five seeds, more starts")
     given = read_arguments(parser, TABLES, arguments)
