@@ -80,9 +80,7 @@ def adopted(state: FitState, source: Source, certificate: Any) -> FitState | Non
         state.record,
         criterion=f"{OBJECTIVES[measure]}, better fit that a proof met",
         status="searched",
-        advice=(
-            f"taken over from a certificate; {OBJECTIVES[measure]} was {100.0 * old:.3f} % of the total before"
-        ),
+        advice=f"taken over from a certificate; {OBJECTIVES[measure]} was {100 * old:.3f} % of the total before",
         objective=value,
         objective_share=new,
         n_iter=0,
