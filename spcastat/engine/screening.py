@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.engine.aim import FEWEST, Optimum
-from spcastat.engine.run import starting_loadings
+from spcastat.engine.starts import several
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
@@ -167,7 +167,7 @@ def _from_starts(
     first = unit(vectors)
     if not first.any(axis=0).all():  # a component of PCA lies wholly outside
         first = sub.leading(k)[1]
-    tried = starting_loadings(sub, first, n_init, rng)
+    tried = several(sub, first, n_init, rng)
     if starts is not None:
         tried = np.concatenate([tried, starts])
     return replace(solver, tol=max(solver.tol, ROUGH)).solve(sub, k, tried, rng)
