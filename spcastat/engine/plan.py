@@ -15,6 +15,7 @@ from spcastat.engine.options import CHECKS, MOST_STARTS
 from spcastat.engine.starts import Start, matched
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
+from spcastat.search.names import PROMISES
 from spcastat.solvers import JointSolver, Solver
 
 
@@ -204,6 +205,8 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     scalar = not any(isinstance(options[name], Iterable) for name in chosen.controls if name in options)
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
     _check_promise(options, checked)
+    if "variance" in options and "promise" in chosen.options:
+        checked.setdefault("promise", PROMISES[0])
     n_init, start = checked.pop("n_init", 0), checked.pop("start", None)
     aim = _aim(chosen, checked)
     solver = chosen.build(checked)

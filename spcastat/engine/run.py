@@ -9,7 +9,7 @@ import numpy as np
 
 from spcastat.config import plural
 from spcastat.engine.aim import Aim, candidates_to_begin, chosen, settle
-from spcastat.engine.starts import Start, first_loadings, of_component, several
+from spcastat.engine.starts import Start, first_loadings, of_component, starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.kernels.ties import first_max
 from spcastat.measures import adjusted_variances
@@ -110,7 +110,7 @@ def run(
         whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
         return Fit(whole, order, values, tuple(found.optima), found.screening)
     if isinstance(solver, JointSolver):
-        tried = several(op, vectors, n_init, rng, first_loadings(op, vectors, start))
+        tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
         if starts is not None and solver.uses_starts:
             tried = np.concatenate([tried, starts])
         solution = solver.solve(op, k, tried, rng) if solver.at_once else _best(op, solver, k, tried, rng)

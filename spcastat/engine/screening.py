@@ -1,7 +1,7 @@
 """Many variables: search among those of largest variance, then verify the answer against all.
 
-The covariance matrix is formed for the candidates only. Where the tests of :mod:`spcastat.search.outside` do
-not exclude that a variable outside improves the fit by a swap, it is brought in and the search goes on.
+The covariance matrix is formed for the candidates only. A variable outside is brought in where the tests of
+:mod:`spcastat.search.screening_tests` do not exclude that it improves the fit by a swap.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.engine.aim import FEWEST, Optimum
-from spcastat.engine.starts import several
+from spcastat.engine.starts import starting_loadings
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.optima import Optima
-from spcastat.search.outside import enlarged, entering, peaks_of
+from spcastat.search.screening_tests import enlarged, entering, peaks_of
 from spcastat.search.swaps import polish
 from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD
@@ -110,7 +110,7 @@ def screened(
     -----
     The first round runs the solver, later ones go on from the loadings that they have. The explained variance
     never falls, and every round but the last enlarges the set of candidates, which is bounded by GRAM_ORDER:
-    there is an end.
+    the search ends.
     """
     assert solver.card is not None
     inside = top(op.diagonal(), size)
@@ -167,7 +167,7 @@ def _from_starts(
     first = unit(vectors)
     if not first.any(axis=0).all():  # a component of PCA lies wholly outside
         first = sub.leading(k)[1]
-    tried = several(sub, first, n_init, rng)
+    tried = starting_loadings(sub, first, n_init, rng)
     if starts is not None:
         tried = np.concatenate([tried, starts])
     return replace(solver, tol=max(solver.tol, ROUGH)).solve(sub, k, tried, rng)

@@ -58,7 +58,7 @@ def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
     return pca if start == "pca" else _longest_columns(op, pca.shape[1])
 
 
-def several(
+def starting_loadings(
     op: Operator, pca: np.ndarray, n_init: int, rng: np.random.Generator, first: np.ndarray | None = None
 ) -> np.ndarray:
     """Return `n_init` starts of all components together.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,8 @@ class Joint(JointSolver):
         Share of the variance that PCA explains which the adjusted variance keeps (to 1e-10), with as few
         nonzeros as the search finds.
     promise : {"every", "total"}
-        For `variance`: whether the share is kept after every component, or by all of them together.
+        For `variance`: whether the share is kept after every component, as it is by default, or by all of
+        them together.
     objective : {"adjusted", "pev", "least_squares"}
         The measure to maximise: the variance of the scores, each component counting only what it adds to
         those before it; the reconstruction of the variables from the loadings; or their prediction from
@@ -40,7 +42,7 @@ class Joint(JointSolver):
 
     card: tuple[int, ...] | None = None
     variance: float | None = None
-    promise: str = "every"
+    promise: str | None = None
     objective: str = "adjusted"
     effort: str = "auto"
 
@@ -52,14 +54,27 @@ class Joint(JointSolver):
         """Whether the order of the components is part of what is found."""
         return self.variance is not None or self.objective == "adjusted"
 
+    def near(self, op: Operator, starts: Sequence[np.ndarray], fixed: bool = False) -> np.ndarray:
+        """Return the optimum near given loadings, each (p, k), or on the supports of the only one.
+
+        Without cardinalities of its own it has those of the first.
+        """
+        from spcastat.search.near import near
+
+        card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0], axis=0))
+        return near(op, card, self.objective, starts, fixed)
+
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; it has starts of its own."""
         if self.card is None:
             return self._fewest(op, k, rng)
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
         from spcastat.search.equals import first_of_equals
+        from spcastat.search.outofcore import joint_of_passes
 
-        found = joint(op, k, self.card, self.objective, self.effort, rng)
+        one = k == 1 and op.p > HELD and self.objective != "least_squares"
+        search = joint_of_passes if op.out_of_core or one else joint
+        found = search(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(
             first_of_equals(op, found.V) if op.p <= HELD else found.V,
@@ -88,7 +103,7 @@ class Joint(JointSolver):
         from spcastat.search.sparsest import HELD, sparsest
 
         assert self.variance is not None
-        found = sparsest(op, k, self.variance, self.promise, self.effort, rng)
+        found = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng)
         value = found.value * op.total
         return Solution(
             first_of_equals(op, found.V) if op.p <= HELD else found.V,

@@ -22,7 +22,7 @@ from spcastat.state.record import CENTRING, SCALING, Record
 CLOSE = 1e-6
 #: Scores whose correlation matrix has smaller eigenvalues are dependent: adjusted variances are rounding.
 INDEPENDENT = 1e-6
-#: A fit has at most so many components.
+#: Most components of a fit.
 MOST_COMPONENTS = 100_000
 
 _SCREENING = ("searched", "variables", "rounds", "unexcluded")
@@ -67,12 +67,19 @@ def require_record(record: Record) -> None:
         require(False, what)
 
 
+def _named_components(names: Any, k: int) -> bool:
+    texts = isinstance(names, list) and all(_writable(name) and str(name).strip() for name in names)
+    return texts and len(set(names)) == len(names) == k
+
+
 def _tables(record: Record) -> Iterator[str]:
     """Yield what is wrong with the parts that are lists and mappings."""
     options, optima, details = record.options, record.optima, record.details
     if not _named(options) or not all(_plain(value) for value in options.values()):
         yield "its options are no names with values"
         return
+    if record.names is not None and not _named_components(record.names, record.k):
+        yield f"the names of its components are not {record.k} different texts"
     card, goal = options.get("card"), options.get("variance")
     counts = card if isinstance(card, list) else [card]
     if card is not None and not all(_whole(one, 0) for one in counts):

@@ -14,7 +14,7 @@ from spcastat.engine.aim import settle
 from spcastat.engine.run import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.operators import DenseRows, Gram, SparseRows
-from spcastat.search import outside
+from spcastat.search import screening_tests
 
 from ..search.swapping import best_swap, covariance, gain
 
@@ -59,9 +59,9 @@ def fitted(op, k, card, **options):
 
 @pytest.mark.parametrize("form", ["gram", "dense", "sparse"])
 @pytest.mark.parametrize(("k", "card"), [(1, 6), (2, 5), (3, 4)])
-@pytest.mark.parametrize("direct", [outside.DIRECT, 3])
+@pytest.mark.parametrize("direct", [screening_tests.DIRECT, 3])
 def test_no_swap_with_any_variable_improves_a_verified_fit(form, k, card, direct, monkeypatch):
-    monkeypatch.setattr(outside, "DIRECT", direct)  # 3: the scores are tested, and columns are formed
+    monkeypatch.setattr(screening_tests, "DIRECT", direct)  # 3: the scores are tested, and columns are formed
     for seed in range(2):
         operators = forms(counts(150, 60, seed))
         fit = fitted(operators[form], k, card, screen=20)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from spcastat.engine.starts import first_loadings, of_component, several
+from spcastat.engine.starts import first_loadings, of_component, starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.operators import Gram
 from spcastat.registry import SOLVERS
@@ -59,7 +59,7 @@ def test_named_starts_are_what_they_say():
     given = np.random.default_rng(1).standard_normal((6, 3))
     assert np.allclose(first_loadings(op, pca, given), given / np.linalg.norm(given, axis=0))
     rng = np.random.default_rng(0)
-    assert several(op, pca, 7, rng, given).shape == (7, 3, 6)
+    assert starting_loadings(op, pca, 7, rng, given).shape == (7, 3, 6)
     ones = list(of_component(op, "column", 0, 6, rng))
     assert len(ones) == 6
     assert np.allclose([np.linalg.norm(one) for one in ones], 1.0)
