@@ -67,12 +67,19 @@ def require_record(record: Record) -> None:
         require(False, what)
 
 
+def _named_components(names: Any, k: int) -> bool:
+    texts = isinstance(names, list) and all(_writable(name) and str(name).strip() for name in names)
+    return texts and len(set(names)) == len(names) == k
+
+
 def _tables(record: Record) -> Iterator[str]:
     """Yield what is wrong with the parts that are lists and mappings."""
     options, optima, details = record.options, record.optima, record.details
     if not _named(options) or not all(_plain(value) for value in options.values()):
         yield "its options are no names with values"
         return
+    if record.names is not None and not _named_components(record.names, record.k):
+        yield f"the names of its components are not {record.k} different texts"
     card, goal = options.get("card"), options.get("variance")
     counts = card if isinstance(card, list) else [card]
     if card is not None and not all(_whole(one, 0) for one in counts):
