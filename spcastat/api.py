@@ -45,7 +45,7 @@ def spca(
     scale: Any = False,
     weights: Any = None,
     na: str = "raise",
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
@@ -98,9 +98,10 @@ def spca(
         Nonnegative frequency weights: a row of weight 2 counts as two rows.
     na : {"raise", "drop"}
         Whether missing values are an error or cost their rows.
-    n_init : int
-        Number of starts, for the published methods that use starting values; the best fit is kept. One start
-        is PCA's own, as published. "joint" has starts of its own, as many as its `effort` says.
+    n_init : int, optional
+        Number of starts, for the published methods that use starting values; the best fit is kept. By default
+        one, where the authors have it (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
+        "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
@@ -201,7 +202,7 @@ def spca_cov(
     effort: str | None = None,
     method: str | None = None,
     nonneg: bool = False,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
@@ -264,7 +265,7 @@ def spca_path(
     effort: str | None = None,
     method: str | None = None,
     order: str | None = None,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: int | None = None,
     nonneg: bool = False,
     tol: float | None = None,
@@ -346,6 +347,7 @@ def spca_path(
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=sorts(plan.solver))
         source = opened.source(plan.rows_for)
+        plan = plan.on(source.spec.columns)
         if opened.context is not None:
             described["context"] = opened.context
         fits = {}
@@ -391,7 +393,9 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source(plan.rows_for)
-    fit = run(source.op, plan.solver, asked.k, n_init=plan.n_init, rng=rng, sort=plan.sort, aim=plan.aim)
+    plan = plan.on(source.spec.columns)
+    own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
+    fit = run(source.op, plan.solver, asked.k, rng=rng, aim=plan.aim, **own)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
         sweeps = plural(result.n_iter, "sweep")
