@@ -75,12 +75,12 @@ def adopted(state: FitState, source: Source, certificate: Any) -> FitState | Non
     old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
     if not new > old * (1.0 + BETTER):
         return None
-    value = new * op.total * op.unit**2
+    value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
     record = dataclasses.replace(
         state.record,
-        criterion=f"{OBJECTIVES[measure]}, better fit that a proof met",
+        criterion=f"{name}, better fit that a proof met",
         status="searched",
-        advice=f"taken over from a certificate; {OBJECTIVES[measure]} was {100 * old:.3f} % of the total before",
+        advice=f"taken over from a certificate; {name} was {100.0 * old:.3f} % of the total before",
         objective=value,
         objective_share=new,
         n_iter=0,
