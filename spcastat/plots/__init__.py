@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spcastat.plots.biplot import BiplotData, biplot, biplot_data
+from spcastat.plots.choice import plot_choice, plot_choice_data, plot_components, plot_components_data
 from spcastat.plots.compare import plot_compare, plot_compare_data
 from spcastat.plots.diagnostics import DiagnosticsData, plot_diagnostics, plot_diagnostics_data
 from spcastat.plots.loadings import plot_loadings, plot_loadings_data
@@ -15,8 +16,12 @@ __all__ = [
     "DiagnosticsData",
     "biplot",
     "biplot_data",
+    "plot_choice",
+    "plot_choice_data",
     "plot_compare",
     "plot_compare_data",
+    "plot_components",
+    "plot_components_data",
     "plot_diagnostics",
     "plot_diagnostics_data",
     "plot_loadings",
