@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import spcastat as sp
 from spcastat import cli
 from spcastat.errors import FileError, FormulaError, SpcaError
-from spcastat.intake import evaluation, read_data, replay
+from spcastat.intake import ReadOptions, evaluation, read_data, replay
 from spcastat.intake.expressions import ExpressionError, read_expression
 from spcastat.intake.safe import problem_of, require_safe, safe_context
 
@@ -181,7 +181,7 @@ def test_the_checker_and_the_fit_refuse_it(attack, here):
     for formula in (f"~ a + {attack}", f"~ {attack}", f"~ a + {{{attack}}}", f"~ a:I({attack})"):
         frame = data()
         with pytest.raises(FormulaError):
-            read_data(frame, formula=formula, context=safe_context())
+            read_data(frame, ReadOptions(formula, context=safe_context()))
         pd.testing.assert_frame_equal(frame, data())
     assert not here.exists()
 
@@ -202,7 +202,7 @@ def test_the_command_line_refuses_it(attack, here, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "fit.spca"
-    sp.spca(data(), k=1, card=1, formula="~ a + np.log(b)").save(path)
+    sp.spca(data(), k=1, card=1, formula="~ a + np.log(b)", method="bcd-l0").save(path)
     return path
 
 
@@ -261,7 +261,7 @@ def stateful(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("stateful") / "fit.spca"
     formula = "~ poly(a, 2) + bs(b, df=4) + cr(a, df=3) + scale(b) + C(g) + 2:a"
     frame = data().assign(g=[*"xyz"] * 10)
-    sp.spca(frame, k=1, card=1, formula=formula, categorical="dummy").save(path)
+    sp.spca(frame, k=1, card=1, formula=formula, categorical="dummy", method="bcd-l0").save(path)
     return path
 
 
@@ -307,7 +307,7 @@ def test_the_state_of_a_saved_formula_is_what_such_a_state_is_made_of(number, st
 def test_a_state_under_the_name_that_earlier_files_gave_it(tmp_path):
     """Names in backticks stood there as words: ``scale(my_x)``."""
     frame = data().rename(columns={"b": "my x"})
-    fit = sp.spca(frame, k=1, card=1, formula="~ a + scale(`my x`)")
+    fit = sp.spca(frame, k=1, card=1, formula="~ a + scale(`my x`)", method="bcd-l0")
     fit.save(tmp_path / "new.spca")
 
     def change(spec):
@@ -340,7 +340,7 @@ def test_no_text_reaches_evaluation_unchecked(fired, text):
     frame = data()
     for formula in (f"~ {text}", f"~ a + I({text})"):
         try:
-            design = read_data(frame, formula=formula, context=safe_context())
+            design = read_data(frame, ReadOptions(formula, context=safe_context()))
             replay(design.spec, frame)
         except SpcaError:
             continue

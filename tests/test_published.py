@@ -18,11 +18,13 @@ PITPROPS_BCD = [
     ("bcd-l0", (8, 5, 6, 2, 3, 2), 83.07, 0.4115),
     ("bcd-l0", (7, 4, 4, 1, 1, 1), 80.47, 0.4419),
     ("bcd-l0", (7, 2, 3, 1, 1, 1), 80.47, 0.4419),
-    # printed as PEV 83.50 beside RRE 0.4005, which belong to different fits: 1 - 0.4005^2 = 0.8396
-    ("bcd-l1", (8, 5, 6, 2, 3, 2), 83.96, 0.4005),
-    ("bcd-l1", (7, 4, 4, 1, 1, 1), 81.14, 0.4343),
     ("bcd-l1", (7, 2, 3, 1, 1, 1), 80.46, 0.4420),
 ]
+
+#: Under l1 with preset cardinalities the criterion may rise from one sweep to the next, and the best loadings
+#: passed are kept: print has those of the last sweep, which leave more (PEV 83.96 of its RRE at 8-5-6-2-3-2,
+#: beside which it has 83.50, of another fit).
+PITPROPS_BCD_L1 = [((8, 5, 6, 2, 3, 2), 0.4005), ((7, 4, 4, 1, 1, 1), 0.4343)]
 
 # Zou, Hastie and Tibshirani's sparse components as Dou, Dai, Xu and Zhang print them (Table 1), the
 # variables in the order of the bundled matrix.
@@ -99,7 +101,18 @@ def test_bcd_on_pitprops(R, method, card, pev, rre):
     assert fit.measure("rre") == pytest.approx(rre, abs=RRE_TOLERANCE)
 
 
-@pytest.mark.parametrize(("method", "card", "pev", "rre"), [PITPROPS_BCD[0], PITPROPS_BCD[4]])
+@pytest.mark.parametrize(("card", "printed"), PITPROPS_BCD_L1)
+def test_bcd_l1_on_pitprops_leaves_no_more_than_print(R, card, printed):
+    fit = sp.spca_cov(R, 6, card, method="bcd-l1", n_obs=180)
+    assert fit.converged
+    assert tuple(fit.card) == card
+    assert fit.measure("rre") <= printed + RRE_TOLERANCE
+    # The best of all sweeps of an iteration written apart from the package's (dense algebra, PEV by QR): the
+    # loadings of sweeps 22 and 8 keep 84.215 and 81.146 %, to half a unit of the last digit.
+    assert 100 * fit.measure("pev") == pytest.approx({8: 84.215, 7: 81.146}[max(card)], abs=0.0006)
+
+
+@pytest.mark.parametrize(("method", "card", "pev", "rre"), [PITPROPS_BCD[0], PITPROPS_BCD[3]])
 def test_bcd_on_rows_with_the_correlation_of_pitprops(method, card, pev, rre):
     # Synthetic rows have exactly the published correlation, so the figures are the same.
     fit = sp.spca(sp.datasets.pitprops_sample(), 6, card, method=method, scale=True)
@@ -113,8 +126,8 @@ def test_bcd_on_rows_with_the_correlation_of_pitprops(method, card, pev, rre):
 )
 def test_many_starts_stay_below_the_best_known_joint_solution(R, card, best):
     # The best PEV known from very many starts, to three decimals; the fit of the PCA start alone is below.
-    one = sp.spca_cov(R, 6, card)
-    many = sp.spca_cov(R, 6, card, n_init=4, rng=1)
+    one = sp.spca_cov(R, 6, card, method="bcd-l0")
+    many = sp.spca_cov(R, 6, card, n_init=4, rng=1, method="bcd-l0")
     assert many.objective_value <= one.objective_value + 1e-7 * 13
     assert 100 * many.measure("pev") <= best + 0.0005
 
@@ -123,7 +136,7 @@ def test_many_starts_stay_below_the_best_known_joint_solution(R, card, best):
 
 
 def test_controlled_on_pitprops(R):
-    fit = sp.spca_cov(R, 6, variance=0.9)
+    fit = sp.spca_cov(R, 6, variance=0.9, method="controlled")
     assert fit.method == "controlled"
     assert fit.card.tolist() == [7, 4, 5, 2, 5, 2]  # He, Monteiro and Park (2010), Table 4: exact
     kept = sp.measures.relative_adjusted(fit.loadings, S=R, cumulative=True)
@@ -132,7 +145,7 @@ def test_controlled_on_pitprops(R):
 
 
 def test_controlled_by_exact_eigenvalues_needs_fewer(R):
-    fit = sp.spca_cov(R, 6, variance=0.9, exact=True)
+    fit = sp.spca_cov(R, 6, variance=0.9, exact=True, method="controlled")
     assert fit.card.sum() <= 22
     kept = sp.measures.relative_adjusted(fit.loadings, S=R, cumulative=True)
     assert kept.min() >= 0.9 - 1e-9
@@ -141,7 +154,7 @@ def test_controlled_by_exact_eigenvalues_needs_fewer(R):
 def test_controlled_finds_the_printed_components(R):
     # The first four components of Table 4. (In the fifth the table has whorls where the exact leading
     # vectors give diaknot: its first loadings are off by 6e-4, and the deflations carry that on.)
-    fit = sp.spca_cov(R, 6, variance=0.9, c=1)
+    fit = sp.spca_cov(R, 6, variance=0.9, c=1, method="controlled")
     V, table = fit.loadings.to_numpy()[:, :4], printed(HE_TABLE_4, R).to_numpy()[:, :4]
     np.testing.assert_array_equal(V != 0, table != 0)
     np.testing.assert_allclose(np.abs((V * table).sum(axis=0)), 1.0, atol=0.005)  # cosines: the same vectors

@@ -21,6 +21,9 @@ TABLES: dict[str, str] = {
     "choose-free": "choosing:table_free",
     "choose-k": "choosing:table_k",
     "choose-speed": "choosing:table_speed",
+    "intervals": "intervals:intervals",
+    "stability": "stable:stability",
+    "tests": "tests:loading_tests",
 }
 
 

@@ -95,8 +95,8 @@ def table_choose(call: Call, name: str) -> Table:
         f1 = [one[rule] for one in found if rule in one]
         table.rows.append([rule, share([float(value == 1.0) for value in f1]), share(f1), str(len(f1))])
     table.notes.append(
-        "All rules choose between the same fits, and k is given. Those below 'cv, paired' are other packages', "
-        "as `benchmarks/trust/rules.py` defines them; PMA and abess look at one component."
+        "All rules choose between the same fits, and k is given. Those below 'cv, paired' are others', as "
+        "`benchmarks/trust/rules.py` defines them; PMA and abess look at one component."
     )
     return table
 

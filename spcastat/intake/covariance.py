@@ -9,8 +9,7 @@ import pandas as pd
 
 from spcastat.config import listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
-from spcastat.intake.checks import aligned, vector
-from spcastat.intake.columntypes import require_numbers
+from spcastat.intake.checks import aligned, require_numbers, vector
 from spcastat.intake.design import Covariance
 from spcastat.intake.frames import array_labels, require_unique
 from spcastat.intake.sparse import require_sound_columns
@@ -194,7 +193,8 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
     raise CovarianceError(
         f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
         "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
-        "the matrix from complete or imputed rows, or replace it by the nearest semidefinite one."
+        "the matrix from complete or imputed rows, or take a semidefinite one close to it: cov_nearest(S) in "
+        "statsmodels.stats.correlation_tools gives."
     )
 
 

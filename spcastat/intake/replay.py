@@ -11,8 +11,7 @@ import pandas as pd
 from spcastat.config import listed, nearest, one_of, plural, warn
 from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, SpcaError, TooFewRowsError
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import rows_to_keep
-from spcastat.intake.columntypes import kind_of, refuse
+from spcastat.intake.checks import kind_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
 from spcastat.intake.names import formula_name
@@ -133,6 +132,30 @@ def _formula(
     spec: Spec, table: Table, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Replay a formula; return the matrix and the mask of the rows kept (None: all)."""
+    data, keep = formula_inputs(spec, table, na)
+    if not len(data):
+        return np.empty((0, len(spec.columns))), keep
+    index = table.index if keep is None else table.index[keep]
+    matrix, _, _ = formulas.evaluate(
+        spec.model_spec, data, index, {} if spec.context is None else spec.context, str(spec.formula), error
+    )
+    if matrix.shape[1] != len(spec.columns):
+        raise error(
+            f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
+            f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
+        )
+    return matrix, keep
+
+
+def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the columns that a formula reads, as :func:`spcastat.intake.formula.evaluate` takes them.
+
+    Returns
+    -------
+    data : DataFrame of m' rows
+    keep : ndarray of shape (m,) or None
+        A mask of the m' rows kept; None where all are.
+    """
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
     frame = table.values
@@ -149,24 +172,15 @@ def _formula(
         if inputs[name] is None and kind not in ("number", "other"):
             refuse([(frame.columns[position], frame.iloc[:, position], kind)])
     keep = formulas.complete_rows(frame, used, kinds, na)
-    index = table.index
     if keep is not None:
-        frame, index = frame.iloc[np.flatnonzero(keep)], index[keep]
-        if not len(frame):
-            return np.empty((0, len(spec.columns))), keep
+        frame = frame.iloc[np.flatnonzero(keep)]
+    if not len(frame):
+        return pd.DataFrame(), keep
     data = formulas.plain_frame(frame, used, kinds)
     for name, levels in inputs.items():
         if levels is not None:
             data[name] = _known(data[name].astype(object), name, levels)
-    matrix, _, _ = formulas.evaluate(
-        spec.model_spec, data, index, {} if spec.context is None else spec.context, str(spec.formula), error
-    )
-    if matrix.shape[1] != len(spec.columns):
-        raise error(
-            f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
-            f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
-        )
-    return matrix, keep
+    return data, keep
 
 
 def _known(column: pd.Series, name: str, levels: tuple[Any, ...]) -> pd.Series:

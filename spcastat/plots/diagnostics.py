@@ -10,8 +10,7 @@ import pandas as pd
 
 from spcastat.config import whole_number
 from spcastat.errors import DataError, ShapeError
-from spcastat.intake.checks import real_array
-from spcastat.intake.columntypes import frame_values
+from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
 from spcastat.plots._groups import group_rows, legend_of, scatter_groups
 from spcastat.plots._labels import place_labels
@@ -145,7 +144,7 @@ def plot_diagnostics(
     chosen = np.flatnonzero(points["labelled"].to_numpy())
     chosen = chosen[np.argsort(-(xy[chosen] / xy.max(axis=0).clip(min=1e-300)).max(axis=1), kind="stable")]
     names = [short_name(points.index[i], 16) for i in chosen.tolist()]
-    place_labels(ax, xy[chosen], names, np.empty((0, 2)), xy)
+    place_labels(ax, xy[chosen], names, xy)
     return ax
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
+from spcastat.kernels.eig import top_eigh
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
 from spcastat.search.chains import SAME, search
@@ -17,6 +18,7 @@ from spcastat.search.fits import Criterion, Fits
 from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products
 from spcastat.search.nested import Adjusted
+from spcastat.search.newton import stationary
 from spcastat.search.order import reordered
 from spcastat.search.predictor import best_predictor
 from spcastat.search.projected import Projected
@@ -130,6 +132,26 @@ def joint(
     return _wide(op, k, card, objective, settings, rng)
 
 
+def joint_on(
+    op: Operator,
+    variables: np.ndarray,
+    k: int,
+    card: tuple[int, ...],
+    objective: str,
+    settings: Effort,
+    rng: np.random.Generator,
+) -> Found:
+    """Search among some of the variables, all others still counting where the objective looks at them."""
+    criterion = _on(op, variables, card, objective)
+    if k == 1:
+        fit, evidence = best_predictor(criterion)
+        return _found(op, criterion, fit, evidence, objective, True, variables)
+    fit, evidence = search(criterion, op.leading(k)[1][variables], settings, rng)
+    if settings.deep:
+        fit = settled(criterion, fit)
+    return _found(op, criterion, fit, evidence, objective, settings.deep or None, variables)
+
+
 def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion of a covariance matrix of total variance one."""
     if objective == "adjusted":
@@ -139,7 +161,7 @@ def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     return Projected(Dense(S), Dense(S @ S), card)
 
 
-def _products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
+def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion of an operator whose covariance matrix is not held."""
     S: Moments = Products(op)
     if objective == "adjusted":
@@ -171,7 +193,11 @@ def _single(op: Operator, card: int, objective: str) -> Found:
     """Return the component of largest variance: the search over one support."""
     _, support = best_support(op, card)
     V = np.zeros((op.p, 1))
-    V[support, 0] = op.take(support).leading(1)[1][:, 0]
+    if card <= HELD:  # from products alone, eigenvectors would have half of the digits
+        S = op.block(support)
+        V[support, 0] = top_eigh(0.5 * (S + S.T), 1)[1][:, 0]
+    else:
+        V[support, 0] = op.take(support).leading(1)[1][:, 0]
     value = float(MEASURES[objective](V, op)[-1])
     proven = card in (1, op.p)
     return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), True, proven)
@@ -187,7 +213,11 @@ def _found(
     variables: np.ndarray | None = None,
     sufficient: bool | None = None,
 ) -> Found:
+    fit = stationary(criterion, fit)
     V = criterion.dense(fit)[0]
+    if variables is not None and criterion.m < op.p:
+        V, inside = np.zeros((op.p, criterion.k)), V
+        V[variables] = inside
     value = float(MEASURES[objective](V, op)[-1])
     evidence.settle(float(fit.value[0]))
     optima = evidence.table()
@@ -212,7 +242,7 @@ def _wide(
     op: Operator, k: int, card: tuple[int, ...], objective: str, settings: Effort, rng: np.random.Generator
 ) -> Found:
     """Search with more variables than a covariance matrix is held for."""
-    whole = _products(op, card, objective)
+    whole = products(op, card, objective)
     values, vectors = op.leading(min(2 * k, op.p, max(op.rank_limit, k)))
     fits = begun(whole, vectors, settings, rng)
     evidence = Evidence(fits.value.tolist(), fits.value.tolist())

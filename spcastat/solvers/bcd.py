@@ -23,12 +23,14 @@ Update = Callable[[np.ndarray], np.ndarray]
 
 #: Below this share of the largest variance what is left of the data is rounding.
 NOTHING_LEFT = 1e-14
-#: So many sweeps in a row must change nothing.
+#: Sweeps in a row that must change nothing.
 QUIET_SWEEPS = 3
-#: Every so many sweeps the starts that have come to the same loadings go on as one.
+#: Sweeps after which starts that have reached the same loadings are continued as one.
 MEETING = 5
 #: Loadings closer than this are the same.
 SAME = 1e-6
+#: After so many sweeps on the same supports the criterion is lowered there by so many quasi-Newton steps.
+STEADY, STEPS = 5, 50
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class BCD(JointSolver):
         Whether the number of nonzeros or the l1 norm of each column of V is bounded.
     card : tuple of int or None
         Nonzeros of each component, at most. Under "l1" the norm bound is chosen anew in every update so
-        that the cardinality holds; the criterion may then rise now and then.
+        that the cardinality holds; the criterion may then rise now and then, and of the loadings that the
+        sweeps pass those are kept that leave the smallest residual variance with the U that is best for them.
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only).
     nonneg : bool
@@ -50,8 +53,9 @@ class BCD(JointSolver):
         Converged when each of three sweeps running changes the criterion by at most this share of the
         total variance. (One quiet sweep may be a turning point where the criterion is not monotone.)
     max_iter : int
-        Sweeps over all components, at most. Under "l0" a fit that has converged is then taken to the optimum
-        on its supports.
+        Sweeps over all components, at most, which `n_iter` counts. Under "l0" sweeps that leave the supports
+        as they are alternate with quasi-Newton steps on them, where sweeps alone would creep; a fit that has
+        converged is taken to the optimum on its supports.
     """
 
     norm: Literal["l0", "l1"] = "l0"
@@ -97,11 +101,22 @@ class BCD(JointSolver):
         sweeps = np.zeros(n_starts, dtype=int)
         quiet = np.zeros(n_starts, dtype=int)
         leader = np.arange(n_starts)
+        steady = np.zeros(n_starts, dtype=int)
+        may_rise = self.norm == "l1" and self.t is None
+        lowest, passed = np.full(n_starts, np.inf), np.empty_like(V)
         for sweep in range(1, self.max_iter + 1):
+            if self.norm == "l0":
+                self._lower(state, steady, quiet[running])
+            before = state.V != 0
             for i in range(k):
                 state.update(i, updates[i], floor)
             advance(1)
+            steady = np.where((before == (state.V != 0)).all(axis=(1, 2)), steady + 1, 0)
             new = state.criterion()
+            if may_rise:
+                left = state.residual()
+                lower = left < lowest[running]
+                lowest[running[lower]], passed[running[lower]] = left[lower], state.V[lower]
             change = np.abs(value[running] - new)
             quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)
             value[running] = new
@@ -113,9 +128,11 @@ class BCD(JointSolver):
                     leader[running[this]] = running[other]
                     still[this] = False
             state.keep(still)
-            running = running[still]
+            running, steady = running[still], steady[still]
             if running.size == 0:
                 break
+        if may_rise:
+            found, value = passed, lowest
         for start in range(n_starts):  # leaders come before those that met them
             if leader[start] == start:
                 if self.norm == "l0" and quiet[start] >= QUIET_SWEEPS:
@@ -128,6 +145,17 @@ class BCD(JointSolver):
         status = "converged" if quiet[best] >= QUIET_SWEEPS else "max_iter"
         return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value, candidates=found)
 
+    def _lower(self, state: _State, steady: np.ndarray, quiet: np.ndarray) -> None:
+        """Lower the criterion of starts whose supports have been the same, by loadings and scores on them.
+
+        The sweeps, which would creep there, decide on the supports and on when there is convergence.
+        """
+        for start in np.flatnonzero((steady >= STEADY) & (quiet == 0)):
+            better = fitted(state.op, state.V[start].T, self.nonneg, STEPS, self.tol)
+            if better is not None:
+                state.replace(int(start), better.T)
+            steady[start] = 0
+
     def _finished(self, op: Operator, V: np.ndarray, value: float) -> tuple[np.ndarray, float]:
         """Return settled loadings V, shape (k, p), at the optimum on their supports, and the criterion."""
         better = fitted(op, V.T, self.nonneg)
@@ -137,7 +165,7 @@ class BCD(JointSolver):
 
 
 class _State:
-    """V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p)."""
+    """V, S V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p)."""
 
     def __init__(self, op: Operator, V: np.ndarray):
         self.op = op
@@ -145,6 +173,7 @@ class _State:
         self.A = V.copy()
         m, k, p = V.shape
         self.G = np.ascontiguousarray(op.dot(V.reshape(m * k, p).T).T).reshape(m, k, p)
+        self.SV = self.G.copy()
 
     def update(self, i: int, rule: Update, floor: float) -> None:
         """Replace column i of V, then of U, in every start: equations (5) and (6) of the paper."""
@@ -159,8 +188,8 @@ class _State:
         v_products = _dots(V, v.T)  # v_j'v_i
         v_products[:, i] = 0.0
         A_i = v.T - _combine(v_products, A)
-        G_i = self.op.dot(v).T - _combine(v_products, G)
-        V[:, i], A[:, i], G[:, i] = v.T, A_i, G_i
+        self.SV[:, i] = self.op.dot(v).T
+        V[:, i], A[:, i], G[:, i] = v.T, A_i, self.SV[:, i] - _combine(v_products, G)
 
     def criterion(self) -> np.ndarray:
         """Return ||X - U V'||_F^2 / (n - 1) of every start."""
@@ -168,10 +197,23 @@ class _State:
         crossed = (self.A @ self.G.transpose(0, 2, 1)) * (self.V @ self.V.transpose(0, 2, 1))
         return self.op.total - 2.0 * fitted + crossed.sum(axis=(1, 2))
 
+    def replace(self, start: int, V: np.ndarray) -> None:
+        """Give a start other loadings V, shape (k, p), and the scores that are best with them."""
+        inverse = np.linalg.inv(V @ V.T)
+        self.V[start], self.A[start] = V, inverse @ V
+        self.SV[start] = self.op.dot(V.T).T
+        self.G[start] = inverse @ self.SV[start]
+
+    def residual(self) -> np.ndarray:
+        """Return the least |X - U V'|_F^2 / (n - 1) over all U (what projection on V leaves)."""
+        Vt = self.V.transpose(0, 2, 1)
+        inverse = np.linalg.pinv(self.V @ Vt, rcond=1e-12, hermitian=True)
+        return np.asarray(self.op.total - np.einsum("bij,bji->b", inverse, self.SV @ Vt))
+
     def keep(self, mask: np.ndarray) -> None:
         """Drop the starts that are done."""
         if not mask.all():
-            self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
+            self.V, self.SV, self.A, self.G = self.V[mask], self.SV[mask], self.A[mask], self.G[mask]
 
 
 def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> Iterator[tuple[int, int]]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.engine import Fit, Plan
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError
 from spcastat.intake import Spec
 from spcastat.operators import Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
+from spcastat.state.proven import Proven
 from spcastat.state.record import Record, make_record
+from spcastat.state.resampled import Trust
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,10 @@ class FitState:
         Centre and scale; None for a covariance matrix that came without them.
     scores : DataFrame, n x k, or None
         Scores that were kept with the fit; those of a fit with data are worked out when asked for.
+    proofs : tuple of Proven
+        What was proven of the fit, one of each kind.
+    trust : Trust
+        What was resampled of the fit so far.
     """
 
     V: np.ndarray
@@ -44,6 +50,8 @@ class FitState:
     spec: Spec
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
+    proofs: tuple[Proven, ...] = ()
+    trust: Trust = field(default_factory=Trust)
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
@@ -58,8 +66,9 @@ class FitState:
 
     @property
     def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk."""
-        return pd.Index([f"PC{i + 1}" for i in range(self.V.shape[1])])
+        """The labels PC1, ..., PCk, or the names that the user gave instead."""
+        names = self.record.names
+        return pd.Index(list(names) if names else [f"PC{i + 1}" for i in range(self.V.shape[1])])
 
     def by_variable(self, values: Any) -> pd.DataFrame:
         """Label numbers of shape (p, k); they are copied."""
@@ -70,7 +79,7 @@ class FitState:
         return pd.DataFrame(np.array(values), index=self.components, columns=self.components)
 
     def need_centre(self, what: str) -> Standardisation:
-        """Return centre and scale; `what` names what cannot be had without them.
+        """Return centre and scale; `what` names what needs them.
 
         Raises
         ------

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from spcastat.engine import Fit, Plan
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.solvers import ADVICE
 
 #: The packages whose versions a record names, where they took part.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
-#: What is told of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
+#: What is said of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
 CENTRING = {"mean": "centred", "given": "centred at given values", "none": "not centred"}
 SCALING = {"sd": "scaled to unit variance", "given": "scaled by given values", "none": "not scaled"}
 
@@ -70,6 +70,8 @@ class Record:
         The call that makes the fit again, with `data` for the data.
     versions : dict of str to str
         Of Python and of the packages that took part.
+    names : list of str, or None
+        Names of the components where they are others than PC1, ..., PCk.
     title_of_data : str or None
         What the rows came from where they were not in memory, such as "Parquet file trips.parquet".
     """
@@ -104,6 +106,7 @@ class Record:
     versions: dict[str, str] = field(default_factory=dict)
     title_of_data: str | None = None
     evidence: dict[str, Any] | None = None
+    names: list[str] | None = None
 
     @property
     def converged(self) -> bool:

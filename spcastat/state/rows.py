@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of, plural, shown
-from spcastat.engine.source import Source
-from spcastat.errors import DataError, DuplicateNamesError, NoRowsError, ShapeError
-from spcastat.intake import replay
+from spcastat.config import one_of, plural, shown, whole_number
+from spcastat.engine.inputs import Source
+from spcastat.errors import ComponentsError, DataError, DuplicateNamesError, NoRowsError, ShapeError
+from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
@@ -27,7 +27,7 @@ MOST_RESIDUALS = 50_000_000
 
 
 def need_rows(state: FitState, source: Source | None, what: str) -> Source:
-    """Return the data of a fit whose rows are in memory; `what` names what cannot be had without them.
+    """Return the data of a fit whose rows are in memory; `what` names what needs them.
 
     Raises
     ------
@@ -104,14 +104,14 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
         For a fit of a covariance matrix that was given without `mean`.
     """
     standard = state.need_centre("transform()")
-    stream = open_stream(new, spec=state.spec, na=na)
+    stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return stream.scores(standard, state.V, state.components)
     matrix, index = replay(state.spec, new, na=na)
     return pd.DataFrame(standard.project(matrix, state.V), index=own(index), columns=state.components)
 
 
-def inverse_transform(state: FitState, scores: Any) -> pd.DataFrame:
+def inverse_transform(state: FitState, scores: Any, components: int | None = None) -> pd.DataFrame:
     """Return the rows, n x p, that lie in the span of the loadings and have these scores.
 
     T (V'V)^-1 V', rescaled, plus the mean; by least squares where V'V is singular.
@@ -119,15 +119,32 @@ def inverse_transform(state: FitState, scores: Any) -> pd.DataFrame:
     Parameters
     ----------
     scores : array-like of shape (n, k)
+    components : int, optional
+        Only the first so many components are used, 0 for the mean alone; `scores` may have theirs only.
+
+    Raises
+    ------
+    ShapeError
+        Scores of another number of components, or with other names.
+    ComponentsError
+        More components than there are.
+    NoRowsError
+        For a fit of a covariance matrix that was given without `mean`.
     """
     standard = state.need_centre("inverse_transform()")
-    T = rows_of(scores, "scores", state.V.shape[1])
-    if isinstance(scores, pd.DataFrame) and list(scores.columns) != list(state.components):
+    k = state.V.shape[1]
+    used = k if components is None else whole_number("components", components, 0, k, ComponentsError)
+    width = used if np.ndim(scores) == 2 and np.shape(scores)[1] == used and used else k
+    T = rows_of(scores, "scores", width)
+    names = list(state.components[:width])
+    if isinstance(scores, pd.DataFrame) and list(scores.columns) != names:
         raise ShapeError(
-            f"scores has the columns {list(scores.columns)}; they must be {list(state.components)} in "
-            "this order (or give an array)."
+            f"scores has the columns {list(scores.columns)}; they must be {names} in this order (or "
+            "give an array)."
         )
-    fitted = np.linalg.lstsq(state.V.T, T.T, rcond=None)[0].T
+    fitted = np.zeros((len(T), len(state.V)))
+    if used:
+        fitted = np.linalg.lstsq(state.V[:, :used].T, T[:, :used].T, rcond=None)[0].T
     index = own(scores.index) if isinstance(scores, pd.DataFrame) else None
     return pd.DataFrame(standard.restore(fitted), index=index, columns=own(state.spec.columns))
 
@@ -172,7 +189,7 @@ def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
 def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame:
     """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`."""
     state.need_centre("diagnostics()")
-    stream = open_stream(new, spec=state.spec, na=na)
+    stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return _distances_in(state, stream)
     return _distances_of(state, *replay(state.spec, new, na=na))

@@ -17,7 +17,7 @@ import pandas as pd
 
 from spcastat import __version__
 from spcastat.config import flag
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation
@@ -36,7 +36,9 @@ from spcastat.storage.consistent import (
     require_standard,
 )
 from spcastat.storage.packing import Packer, Unpacker
+from spcastat.storage.proofs import restored
 from spcastat.storage.spec import pack_spec, unpack_spec
+from spcastat.storage.trusted import pack_trust, unpack_trust
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
@@ -81,18 +83,20 @@ def save(
     if source is not None:
         source.spare(target)
     packer = Packer()
-    moments = state.moments
-    held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}
-    measures = {name: packer.array(moments.measure(name)) for name in moments.known_measures()}
+    moments, known = state.moments.kept()
+    measures = packer.each(known)
     content: dict[str, Any] = {
         "record": packer.value(dataclasses.asdict(state.record), "the record of the fit"),
         "loadings": packer.array(state.V),
         "spec": pack_spec(state.spec, packer),
         "standard": _pack_standard(state.standard, packer),
-        "moments": {name: packer.value(value, name) for name, value in held.items()},
+        "moments": packer.each(moments),
         "measures": measures,
         "scores": None,
+        **({"trust": pack_trust(state.trust, packer)} if state.trust else {}),
     }
+    if state.proofs:
+        content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
     if scores and state.record.from_rows and (source is not None or state.scores is not None):
         frame = rows.scores(state, source)
         content["scores"] = {
@@ -138,16 +142,17 @@ def _call_in(content: Mapping[str, Any]) -> str:
 
 def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     record = _record(reader.value(content["record"]))
-    p, k = record.p, record.k
+    p = record.p
     V = reader.numbers(content["loadings"])
     require_loadings(V, record)
     standard = _standard(content["standard"], reader)
     require_standard(standard, record)
     kept = content["moments"]
-    names = [name for name in Moments.ARRAYS if name in kept or name != "unit"]
-    held = {name: _moment(name, kept[name], reader) for name in names}
+    single = [name for name in ("total", "unit", "residual_traces") if _is_single(name, kept)]
+    held: dict[str, Any] = {name: reader.value(kept[name]) for name in single}
+    held |= reader.each(kept, (name for name in Moments.ARRAYS if name not in ("total", "unit", *single)))
     given = content["measures"]
-    measures = {name: reader.numbers(given[name]) for name in MEASURES if name in given or name in _NEEDED}
+    measures = reader.each(given, (name for name in MEASURES if name in given or name in _NEEDED))
     require_moments(V, held, measures, record)
     columns = reader.index(content["spec"]["columns"], p)
     require(columns.is_unique, "two of its columns have one name")
@@ -160,8 +165,14 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         values = reader.numbers(content["scores"]["values"])
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
-        scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores)
+        scores = pd.DataFrame(values, index=index)
+    proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
+    trust = unpack_trust(content, reader, V, record)
+    moments = Moments.stored(V, held, measures)
+    state = FitState(V, record, moments, spec, standard, proofs=proofs, trust=trust)
+    if scores is None:
+        return state
+    return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))
 
 
 def _record(given: Any) -> Record:
@@ -182,17 +193,16 @@ def _record(given: Any) -> Record:
     return record
 
 
-def _moment(name: str, packed: Any, reader: Unpacker) -> Any:
-    if name in ("total", "unit") or (name == "residual_traces" and packed is None):
-        return reader.value(packed)
-    return reader.numbers(packed)
+def _is_single(name: str, kept: Mapping[str, Any]) -> bool:
+    """Whether a moment of a file is no array: early files lack the unit, and not every fit has the traces."""
+    return (name != "unit" or name in kept) and (name != "residual_traces" or kept[name] is None)
 
 
 def _standard(packed: Any, reader: Unpacker) -> Standardisation | None:
     if packed is None:
         return None
-    mean, scale = (reader.numbers(packed[name]) for name in ("mean", "scale"))
-    return Standardisation(mean, scale, packed["centring"], packed["scaling"])
+    found = reader.each(packed, ("mean", "scale"))
+    return Standardisation(found["mean"], found["scale"], packed["centring"], packed["scaling"])
 
 
 def _pack_standard(standard: Standardisation | None, packer: Packer) -> dict[str, Any] | None:

@@ -11,9 +11,8 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import ConstantColumnError, DataError, InfiniteValuesError, MissingValuesError
 from spcastat.intake import frames, read
-from spcastat.operators import CrossProducts, Sums, accumulate, blocks, build, prepare, standardise
-from spcastat.operators.sparse_products import product
-from spcastat.operators.sparse_sums import sparse_sums
+from spcastat.operators import CrossProducts, Sums, accumulate, build, prepare, standardise
+from spcastat.operators.sparse import product, sparse_sums
 
 
 def exact_moments(X, w):
@@ -90,12 +89,11 @@ def test_single_precision_is_summed_in_double():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_sums_and_products_in_small_pieces(kind, weighted, dtype, monkeypatch):
-    from spcastat.operators import sparse_products
-    from spcastat.operators import sparse_sums as module
+    from spcastat.operators import sparse as module
 
-    monkeypatch.setattr(module, "PIECE", 17)
+    monkeypatch.setattr(module, "ENTRIES", 17)
     monkeypatch.setattr(module, "PER_COLUMN", 0)
-    monkeypatch.setattr(sparse_products, "PIECE", 17)
+    monkeypatch.setattr(module, "PIECE", 17)
     rng = np.random.default_rng(4)
     dense = (rng.random((40, 30)) * (rng.random((40, 30)) < 0.2)).astype(dtype)
     dense[:, 3] = 0.0
@@ -136,7 +134,7 @@ def test_rows_held_one_by_one_serve_as_those_held_by_column(weighted, center, mo
     from spcastat.operators import rows
 
     monkeypatch.setattr(rows, "SLAB", 3)
-    monkeypatch.setattr(blocks, "BLOCK", 100)
+    monkeypatch.setattr(accumulate, "BLOCK", 100)
     rng = np.random.default_rng(5)
     dense = rng.random((60, 500)) * (rng.random((60, 500)) < 0.1)
     w = rng.uniform(0.1, 2.0, 60) if weighted else None
@@ -176,22 +174,22 @@ def test_large_arrays_are_checked_by_their_sums(scale, monkeypatch):
         X = rng.standard_normal((n, p))
         X[3, 2] = np.nan
         with pytest.raises(MissingValuesError, match="1 missing value in 1 of"):
-            sp.spca(X, 1, 2, scale=scale)
+            sp.spca(X, 1, 2, scale=scale, method="bcd-l0")
         X[3, 2] = -np.inf
         with pytest.raises(InfiniteValuesError, match="x3"):
-            sp.spca(X, 1, 2, scale=scale)
+            sp.spca(X, 1, 2, scale=scale, method="bcd-l0")
         X[3, 2] = np.nan
-        assert len(sp.spca(X, 1, 2, na="drop", scale=scale).scores) == n - 1
+        assert len(sp.spca(X, 1, 2, na="drop", scale=scale, method="bcd-l0").scores) == n - 1
         X[3, 2] = 0.0
         with pytest.raises(DataError, match="too large"):
-            sp.spca(1e200 * X, 1, 2)
+            sp.spca(1e200 * X, 1, 2, method="bcd-l0")
 
 
 def test_large_sparse_rows_are_not_copied(monkeypatch):
     X = sps.random_array((600, 500), density=0.1, rng=8, format="csr")
-    small = sp.spca(X, 2, 5)
+    small = sp.spca(X, 2, 5, method="bcd-l0")
     monkeypatch.setattr(frames, "COPY_LIMIT", 100)
-    fit = sp.spca(X, 2, 5)
+    fit = sp.spca(X, 2, 5, method="bcd-l0")
     assert fit._source.matrix.format == "csr"
     assert np.shares_memory(fit._source.matrix.data, X.data)
     np.testing.assert_allclose(fit.loadings, small.loadings, atol=1e-8)
@@ -199,4 +197,4 @@ def test_large_sparse_rows_are_not_copied(monkeypatch):
     np.testing.assert_allclose(fit.q_statistic, small.q_statistic, atol=1e-8)
     X.data[7] = np.nan
     with pytest.raises(MissingValuesError, match="1 missing value in 1 of 600 rows"):
-        sp.spca(X, 2, 5)
+        sp.spca(X, 2, 5, method="bcd-l0")

@@ -1,0 +1,306 @@
+"""What a fit is computed from: data are read once, then given to whatever method asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import is_single, listed, shown, user_frame
+from spcastat.errors import DataError, NoRowsError, OptionError
+from spcastat.intake import ReadOptions, Spec, read_covariance, read_data
+from spcastat.intake.checks import aligned, vector
+from spcastat.operators import (
+    CrossProducts,
+    Gram,
+    Operator,
+    Standardisation,
+    Sums,
+    from_products,
+    prepare,
+    standard_of,
+)
+from spcastat.operators.build import GRAM_ORDER
+from spcastat.operators.columns import ColumnUnits, Extremes, fits
+from spcastat.streams import open_stream
+
+if TYPE_CHECKING:
+    from spcastat.streams.base import Stream, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The input of a fit.
+
+    Attributes
+    ----------
+    op : Operator
+        The covariance matrix, by its products, at unit size: its variances times `op.unit` squared are those
+        of the data.
+    spec : Spec
+        How raw data become columns; its `columns` label the loadings.
+    n : int or None
+        Number of rows; for a covariance matrix the number it was computed from, where known.
+    standard : Standardisation or None
+        Centre and scale; None for a covariance matrix that came without them.
+    matrix : ndarray or scipy.sparse array of shape (n, p), or None
+        Raw rows; None for a covariance matrix.
+    index : pandas.Index or None
+        Labels of the rows.
+    dropped : int
+        Rows left out because of missing values.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
+    stream : Stream or None
+        Rows that are never all in memory, instead of `matrix`.
+    total_weight : float or None
+        The sum of the weights of a stream.
+    """
+
+    op: Operator
+    spec: Spec
+    n: int | None
+    standard: Standardisation | None = None
+    matrix: Any = None
+    index: pd.Index | None = None
+    dropped: int = 0
+    weights: np.ndarray | None = None
+    stream: Stream | None = None
+    total_weight: float | None = None
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows are in memory, and so the scores can be."""
+        return self.matrix is not None
+
+    @property
+    def from_rows(self) -> bool:
+        """Whether there are rows, in memory or not, rather than a covariance matrix."""
+        return self.matrix is not None or self.stream is not None
+
+    @property
+    def title(self) -> str | None:
+        """What a stream is, for headers; None for data in memory."""
+        return None if self.stream is None else self.stream.title
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows had weights."""
+        return self.weights is not None or (self.stream is not None and self.stream.weighted)
+
+    def spare(self, path: Path) -> None:
+        """Raise OptionError if writing to `path` would change the rows."""
+        if self.stream is not None:
+            self.stream.spare(path)
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights: the number of rows where there are none."""
+        if self.total_weight is not None:
+            return self.total_weight
+        return float(self.n or 0) if self.weights is None else float(self.weights.sum())
+
+
+#: Divisors of columns lie between this and its inverse, so that both are floating-point numbers.
+LEAST_SCALE = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Data that were read and checked.
+
+    Attributes
+    ----------
+    p : int
+        Number of variables.
+    source : callable
+        The name of the method that needs the rows as such, or nothing where second moments will do -> the
+        source of a fit.
+    context : mapping or None
+        The names besides the columns that a formula uses.
+    """
+
+    p: int
+    source: Callable[[str], Source]
+    context: Mapping[str, Any] | None = None
+
+
+def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = False) -> Opened:
+    """Read rows; `center` and `scale` are those of :func:`spcastat.spca`."""
+    if reading.formula is not None and reading.context is None:
+        reading = replace(reading, context=_names_at_call())
+    stream = open_stream(data, reading)
+    if stream is not None:
+        return _open_streamed(stream, center, scale)
+    design = read_data(data, reading, defer=True)
+    center = _column_values("center", center, design.columns)
+    scale = _column_values("scale", scale, design.columns)
+
+    def source(rows_for: str = "") -> Source:
+        X, w, names = design.matrix, design.weights, design.columns
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
+            standard, op = prepare(X, w, center, scale, names, bool(rows_for))
+            finite = np.isfinite(op.total)  # not so only if values are not: prepare() sees to their size
+        if not finite:
+            design.check()
+        _require_range(op, standard, names)
+        return Source(
+            op=op.at_unit_size(),
+            spec=design.spec,
+            n=design.shape[0],
+            standard=standard,
+            matrix=design.matrix,
+            index=design.index,
+            dropped=design.dropped,
+            weights=design.weights,
+        )
+
+    return Opened(len(design.columns), source, design.spec.context if reading.formula is not None else None)
+
+
+def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
+    """Open rows that come in pieces: one pass, when the source is asked for."""
+    columns = stream.spec.columns
+    center = _column_values("center", center, columns)
+    scale = _column_values("scale", scale, columns)
+
+    def source(rows_for: str = "") -> Source:
+        if rows_for:
+            raise NoRowsError(
+                f"This method works on the rows themselves, and those of {stream.title} are never all in "
+                "memory. Take a method that needs a covariance matrix only (spcastat.methods() lists them "
+                "as taking 'data or covariance'), or fit rows that fit into memory, such as a sample."
+            )
+        with np.errstate(invalid="ignore", over="ignore"):  # reported below
+            standard, op, tally = _summed(stream, center, scale)
+        _require_range(op, standard, columns)
+        return Source(
+            op=op.at_unit_size(),
+            spec=stream.spec,
+            n=tally.rows,
+            standard=standard,
+            dropped=tally.dropped,
+            stream=stream,
+            total_weight=tally.weight,
+        )
+
+    return Opened(len(columns), source, stream.spec.context)
+
+
+def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:
+    """Return centre and scale, the operator, and what a pass counted.
+
+    Where squares of the rows leave the range of floating-point numbers, two passes more are made: for the
+    largest values of the columns, and for the sums of the columns over these.
+    """
+    p, columns = stream.p, stream.spec.columns
+    begin: Any = partial(CrossProducts if p <= GRAM_ORDER else Sums, p)
+    what = "means and cross-products" if p <= GRAM_ORDER else "means and variances"
+    found = stream.reduce(begin, what)
+    tally, sums, rows = found.tally, found.result, stream
+    tally.require_enough(stream.title)
+    units = None
+    if not fits(sums.mean, sums.squares):
+        largest = stream.reduce(partial(Extremes, p), "largest values").result.largest
+        units = ColumnUnits.of(largest, scale)
+    if units is not None:
+        from spcastat.streams.base import DividedStream
+
+        rows = DividedStream(stream, units.exponents)
+        center, scale = units.centre(center), units.divisor(scale)
+        sums = rows.reduce(begin, what).result
+    op: Operator
+    if isinstance(sums, CrossProducts):
+        standard, op = from_products(sums, tally.positive, center, scale, columns)
+    else:
+        standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, columns)
+        from spcastat.streams.operator import StreamRows
+
+        op = StreamRows(rows, sums, tally.positive, standard)
+    if units is None:
+        return standard, op, tally
+    op.unit = units.unit
+    return units.restored(standard), op, tally
+
+
+def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale: Any = None) -> Opened:
+    """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
+    covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
+    if scale is not None and mean is None:
+        raise OptionError(
+            "scale was given without mean; transform() needs both, (x - mean) / scale. Give mean= as well, "
+            "or leave scale out."
+        )
+    p = len(covariance.columns)
+    standard = None
+    if covariance.mean is not None:
+        divisor = np.ones(p) if covariance.scale is None else covariance.scale
+        scaling = "none" if covariance.scale is None else "given"
+        standard = Standardisation(covariance.mean, divisor, "given", scaling)
+    spec = Spec("frame" if isinstance(S, pd.DataFrame) else "array", covariance.columns)
+    op = Gram(covariance.matrix)
+    _require_range(op, None, covariance.columns)
+    made = Source(op=op.at_unit_size(), spec=spec, n=covariance.n_obs, standard=standard)
+
+    def source(rows_for: str = "") -> Source:
+        if rows_for:
+            raise NoRowsError(
+                f"method={rows_for!r} depends on more than second moments, so a covariance matrix is not "
+                "enough for it; give the rows to spca(data, ...)."
+            )
+        return made
+
+    return Opened(p, source)
+
+
+def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:
+    """Raise DataError where the variances, or the scales, cannot be represented as floating-point numbers."""
+    with np.errstate(over="ignore"):
+        variances = op.diagonal() * np.float64(op.unit) ** 2
+        total = float(variances.sum())
+    if not np.isfinite(total):
+        raise DataError(
+            "The variances of the data are too large for floating-point numbers (beyond 1e308). Divide the "
+            "columns by a constant first, e.g. data / data.abs().max()."
+        )
+    if op.diagonal().any() and variances.max() < np.finfo(float).tiny:
+        raise DataError(
+            "The variances of the data are too small for floating-point numbers (the largest is below "
+            "2e-308). Multiply the columns by a constant first, e.g. data / data.abs().max()."
+        )
+    if standard is None or standard.scaling == "none":
+        return
+    outside = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
+    if outside.any():
+        raise DataError(
+            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; a column can be "
+            f"divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a "
+            "constant first."
+        )
+
+
+def _names_at_call() -> Mapping[str, Any]:
+    frame = user_frame()
+    return {} if frame is None else {**frame.f_globals, **frame.f_locals}
+
+
+def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
+    """Return `center` or `scale` as True, False, or one finite number for each column."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if is_single(value):
+        raise OptionError(
+            f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one a "
+            "column."
+        )
+    if isinstance(value, pd.Series):
+        value = aligned(value, columns, option, "columns")
+    numbers = vector(value, len(columns), option, "columns")
+    if option == "scale" and not (numbers > 0).all():
+        raise OptionError(f"scale holds {numbers.min():g}; what columns are divided by must be positive.")
+    return numbers
