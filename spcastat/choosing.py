@@ -12,8 +12,7 @@ import numpy as np
 from spcastat.api import spca, spca_cov
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.engine import Request, make_plan
-from spcastat.engine.opening import Opened, open_covariance, open_rows
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Opened, Source, open_covariance, open_rows
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.kernels.sparsity import is_sparse

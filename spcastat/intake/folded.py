@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import DataError, FormulaError, NewDataError
+from spcastat.intake.design import ReadOptions
 from spcastat.intake.frames import open_table
-from spcastat.intake.options import ReadOptions
 from spcastat.intake.read import read_data
 from spcastat.intake.replay import replay
 
