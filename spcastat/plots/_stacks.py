@@ -145,7 +145,8 @@ def pin_lists(ax: Axes, texts: dict[str, Text]) -> None:
     assert figure is not None
     for side, text in texts.items():
         towards = SIDES[side][2]
-        inwards = ScaledTranslation(*(-GAP * towards / 72), figure.dpi_scale_trans)
+        dx, dy = (-GAP * towards / 72).tolist()
+        inwards = ScaledTranslation(dx, dy, figure.dpi_scale_trans)
         x, y = text.get_position()
         if side in ("right", "left"):
             text.set(ha=side, multialignment=SIDES[side][0], x=float(side == "right"), y=y)
