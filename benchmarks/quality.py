@@ -227,7 +227,7 @@ def joint_proofs(call: Call) -> Table:
     """Proofs of whole fits: two and three components, and the nine cells of six."""
     table = Table(
         "Joint proofs on pitprops, percent of the total variance",
-        ["cardinalities, measure", "fit", "bound", "gap %", "prototype", "PCA", "open", "s", "CPU s", "proof"],
+        ["cardinalities, measure", "fit", "bound", "gap %", "prototype", "PCA", "open", "s", "CPU", "proof"],
     )
     R = sp.datasets.load_pitprops()
     cells = [(card, name, value) for (card, name), value in FEW.items()]
