@@ -18,6 +18,7 @@ from benchmarks.report import Table, add_data, command_line, stamp, write_sectio
 #: Name of a table -> "module:function" that makes it of a `Call`.
 TABLES: dict[str, str] = {
     "intervals": "intervals:intervals",
+    "given": "intervals:without_selection",
     "stability": "stable:stability",
     "tests": "tests:loading_tests",
 }

@@ -22,6 +22,7 @@ from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate
 from spcastat.results.documented import documented
 from spcastat.results.inferred import Inferred
+from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, rows
 from spcastat.state.handed import own
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Plotted):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
@@ -187,8 +188,8 @@ class SpcaResult(Inferred, Carried, Plotted):
         transform_to(self._state, self._source, path, new, na, progress)
 
     @documented(rows.inverse_transform, "state")
-    def inverse_transform(self, scores: Any) -> pd.DataFrame:
-        return rows.inverse_transform(self._state, scores)
+    def inverse_transform(self, scores: Any, components: int | None = None) -> pd.DataFrame:
+        return rows.inverse_transform(self._state, scores, components)
 
     # --- diagnostics ----------------------------------------------------------------------------
 

@@ -66,8 +66,9 @@ class FitState:
 
     @property
     def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk."""
-        return pd.Index([f"PC{i + 1}" for i in range(self.V.shape[1])])
+        """The labels PC1, ..., PCk, or the names that the user gave instead."""
+        names = self.record.names
+        return pd.Index(list(names) if names else [f"PC{i + 1}" for i in range(self.V.shape[1])])
 
     def by_variable(self, values: Any) -> pd.DataFrame:
         """Label numbers of shape (p, k); they are copied."""

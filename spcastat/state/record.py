@@ -70,6 +70,8 @@ class Record:
         The call that makes the fit again, with `data` for the data.
     versions : dict of str to str
         Of Python and of the packages that took part.
+    names : list of str, or None
+        Names of the components where they are others than PC1, ..., PCk.
     title_of_data : str or None
         What the rows came from where they were not in memory, such as "Parquet file trips.parquet".
     """
@@ -104,6 +106,7 @@ class Record:
     versions: dict[str, str] = field(default_factory=dict)
     title_of_data: str | None = None
     evidence: dict[str, Any] | None = None
+    names: list[str] | None = None
 
     @property
     def converged(self) -> bool:
@@ -123,6 +126,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         options={
             **_ordered(options_of(plan.solver), fit.order),
             "n_init": plan.n_init,
+            "start": plan.start if isinstance(plan.start, str) else "given",
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
         },
         n=source.n,

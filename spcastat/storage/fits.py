@@ -142,7 +142,7 @@ def _call_in(content: Mapping[str, Any]) -> str:
 
 def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     record = _record(reader.value(content["record"]))
-    p, k = record.p, record.k
+    p = record.p
     V = reader.numbers(content["loadings"])
     require_loadings(V, record)
     standard = _standard(content["standard"], reader)
@@ -165,11 +165,14 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         values = reader.numbers(content["scores"]["values"])
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
-        scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
+        scores = pd.DataFrame(values, index=index)
     proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
     trust = unpack_trust(content, reader, V, record)
     moments = Moments.stored(V, held, measures)
-    return FitState(V, record, moments, spec, standard, scores, proofs=proofs, trust=trust)
+    state = FitState(V, record, moments, spec, standard, proofs=proofs, trust=trust)
+    if scores is None:
+        return state
+    return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))
 
 
 def _record(given: Any) -> Record:
