@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spcastat.config import flag, listed, plural, warn
 from spcastat.engine import Request, make_plan, require_components, run
-from spcastat.engine.opening import Opened, open_covariance, open_rows
+from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.engine.plan import sorts
 from spcastat.errors import ConvergenceWarning, DataWarning, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance

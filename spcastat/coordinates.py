@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.config import plural, real_number, warn, whole_number
 from spcastat.engine import require_components
-from spcastat.engine.opening import open_rows
+from spcastat.engine.inputs import open_rows
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
 from spcastat.intake import ReadOptions
 from spcastat.operators import Rows

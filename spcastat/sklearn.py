@@ -15,7 +15,7 @@ import pandas as pd
 from spcastat.api import spca
 from spcastat.config import is_whole, listed, one_line, shown, whole_number
 from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
-from spcastat.intake.columntypes import frame_values
+from spcastat.intake.checks import frame_values
 from spcastat.kernels.sparsity import is_sparse
 
 try:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import spcastat as sp
 from spcastat import cli
 from spcastat.errors import FileError, FormulaError, SpcaError
-from spcastat.intake import evaluation, read_data, replay
+from spcastat.intake import ReadOptions, evaluation, read_data, replay
 from spcastat.intake.expressions import ExpressionError, read_expression
 from spcastat.intake.safe import problem_of, require_safe, safe_context
 
@@ -181,7 +181,7 @@ def test_the_checker_and_the_fit_refuse_it(attack, here):
     for formula in (f"~ a + {attack}", f"~ {attack}", f"~ a + {{{attack}}}", f"~ a:I({attack})"):
         frame = data()
         with pytest.raises(FormulaError):
-            read_data(frame, formula=formula, context=safe_context())
+            read_data(frame, ReadOptions(formula, context=safe_context()))
         pd.testing.assert_frame_equal(frame, data())
     assert not here.exists()
 
@@ -340,7 +340,7 @@ def test_no_text_reaches_evaluation_unchecked(fired, text):
     frame = data()
     for formula in (f"~ {text}", f"~ a + I({text})"):
         try:
-            design = read_data(frame, formula=formula, context=safe_context())
+            design = read_data(frame, ReadOptions(formula, context=safe_context()))
             replay(design.spec, frame)
         except SpcaError:
             continue

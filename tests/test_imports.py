@@ -31,6 +31,7 @@ ROWS = [
     ["registry"],
     ["engine"],
     ["state"],
+    ["resample"],
     ["certify", "select", "tables", "plots"],
     ["storage"],
     ["report"],

@@ -18,11 +18,13 @@ PITPROPS_BCD = [
     ("bcd-l0", (8, 5, 6, 2, 3, 2), 83.07, 0.4115),
     ("bcd-l0", (7, 4, 4, 1, 1, 1), 80.47, 0.4419),
     ("bcd-l0", (7, 2, 3, 1, 1, 1), 80.47, 0.4419),
-    # printed as PEV 83.50 beside RRE 0.4005, which belong to different fits: 1 - 0.4005^2 = 0.8396
-    ("bcd-l1", (8, 5, 6, 2, 3, 2), 83.96, 0.4005),
-    ("bcd-l1", (7, 4, 4, 1, 1, 1), 81.14, 0.4343),
     ("bcd-l1", (7, 2, 3, 1, 1, 1), 80.46, 0.4420),
 ]
+
+#: Under l1 with preset cardinalities the criterion may rise from one sweep to the next, and the best loadings
+#: passed are kept: print has those of the last sweep, which leave more (PEV 83.96 of its RRE at 8-5-6-2-3-2,
+#: beside which it has 83.50, of another fit).
+PITPROPS_BCD_L1 = [((8, 5, 6, 2, 3, 2), 0.4005), ((7, 4, 4, 1, 1, 1), 0.4343)]
 
 # Zou, Hastie and Tibshirani's sparse components as Dou, Dai, Xu and Zhang print them (Table 1), the
 # variables in the order of the bundled matrix.
@@ -99,7 +101,18 @@ def test_bcd_on_pitprops(R, method, card, pev, rre):
     assert fit.measure("rre") == pytest.approx(rre, abs=RRE_TOLERANCE)
 
 
-@pytest.mark.parametrize(("method", "card", "pev", "rre"), [PITPROPS_BCD[0], PITPROPS_BCD[4]])
+@pytest.mark.parametrize(("card", "printed"), PITPROPS_BCD_L1)
+def test_bcd_l1_on_pitprops_leaves_no_more_than_print(R, card, printed):
+    fit = sp.spca_cov(R, 6, card, method="bcd-l1", n_obs=180)
+    assert fit.converged
+    assert tuple(fit.card) == card
+    assert fit.measure("rre") <= printed + RRE_TOLERANCE
+    # The best of all sweeps of an iteration written apart from the package's (dense algebra, PEV by QR): the
+    # loadings of sweeps 22 and 8 keep 84.215 and 81.146 %, to half a unit of the last digit.
+    assert 100 * fit.measure("pev") == pytest.approx({8: 84.215, 7: 81.146}[max(card)], abs=0.0006)
+
+
+@pytest.mark.parametrize(("method", "card", "pev", "rre"), [PITPROPS_BCD[0], PITPROPS_BCD[3]])
 def test_bcd_on_rows_with_the_correlation_of_pitprops(method, card, pev, rre):
     # Synthetic rows have exactly the published correlation, so the figures are the same.
     fit = sp.spca(sp.datasets.pitprops_sample(), 6, card, method=method, scale=True)

@@ -1,8 +1,7 @@
 """(data, request) -> fit: what all methods share."""
 
 from spcastat.engine.aim import Aim
-from spcastat.engine.plan import Plan, choose_method, make_plan, require_components
-from spcastat.engine.request import Request
+from spcastat.engine.plan import Plan, Request, choose_method, make_plan, require_components
 from spcastat.engine.run import Fit, run
 
 __all__ = ["Aim", "Fit", "Plan", "Request", "choose_method", "make_plan", "require_components", "run"]

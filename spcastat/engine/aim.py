@@ -1,4 +1,4 @@
-"""What a fit of several starts is chosen by, and whether a joint search goes on from it."""
+"""What a fit is chosen by, between starts and in a joint search, whether it is screened, order and sign."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.engine.order import settle
+from spcastat.errors import OptionError
+from spcastat.kernels.ties import flip_signs, tie_width
 from spcastat.measures import MEASURES
-from spcastat.operators import Operator
+from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.search.objectives import NAMES
 from spcastat.search.optima import Optima
-from spcastat.solvers import Solution
+from spcastat.solvers import Solution, Solver
 
 Optimum = tuple[float, int]
 
@@ -107,3 +108,76 @@ def thinned(
         criterion="adjusted variance, fewest nonzeros found by joint search",
     )
     return fewer, [(value, 1)]
+
+
+def by_variance(op: Operator, V: np.ndarray) -> np.ndarray:
+    """Return the order of the columns of V by score variance, largest first; ties keep place."""
+    remaining = np.diag(op.products(V)).copy()
+    largest = remaining.max()
+    order: list[int] = []
+    while len(order) < len(remaining):
+        best = remaining.max()
+        j = int(np.argmax(remaining >= best - tie_width(best, largest)))
+        order.append(j)
+        remaining[j] = -np.inf
+    return np.array(order)
+
+
+def settle(op: Operator, V: np.ndarray, sort: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the loadings in their final order and sign, and the order that was taken.
+
+    The largest absolute loading of each component is positive.
+    """
+    order = by_variance(op, V) if sort else np.arange(V.shape[1])
+    V = V[:, order]
+    return V * flip_signs(V) + 0.0, order  # no -0
+
+
+#: Candidates to begin with: so many for each nonzero loading, and at least so many.
+PER_NONZERO, FEWEST = 2, 200
+#: With more nonzeros than this in all, nothing is screened unless asked for.
+NONZEROS = GRAM_ORDER // 3
+
+
+def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | None:
+    """Return the number of candidates to begin with; None where the search shall run on all variables.
+
+    Raises
+    ------
+    OptionError
+        Where the data can only be screened, and the method has no screening or the call refuses it.
+    """
+    asked = None if aim is None else aim.screen
+    must = op.out_of_core
+    if aim is None or aim.objective != "pev" or not solver.screenable:
+        if must:
+            raise OptionError(
+                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory a fit must be "
+                "screened, which only method='bcd-l0' with card=, objective='pev' and without nonneg can. "
+                "Use it, or give the data in memory."
+            )
+        return None
+    if asked is False:
+        if must:
+            raise OptionError(
+                f"screen=False was given, but with {op.p} variables (more than {GRAM_ORDER}) that are not in "
+                "memory a fit must be screened; leave screen out, or give the data in memory."
+            )
+        return None
+    cards: tuple[int, ...] = solver.card  # type: ignore[attr-defined]  # screenable solvers have one
+    nonzeros = sum(cards)
+    if asked is None and not must and (_few(op) or nonzeros > NONZEROS):
+        return None
+    if asked is None or asked is True:
+        asked = min(max(FEWEST, PER_NONZERO * nonzeros), GRAM_ORDER)
+        asked = max(asked, *cards)
+    if asked < max(cards) or asked > GRAM_ORDER:
+        raise OptionError(
+            f"A screened fit begins with {asked} variables, but a component of {max(cards)} nonzeros "
+            f"needs as many as that, and there may be at most {GRAM_ORDER}. Give a smaller card."
+        )
+    return min(asked, op.p)
+
+
+def _few(op: Operator) -> bool:
+    return isinstance(op, Gram) or op.p <= GRAM_ORDER

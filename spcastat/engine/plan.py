@@ -1,18 +1,77 @@
-"""From the options of a call to a solver: which method, with which checked options, in which order."""
+"""From what a call asks to a solver: which method, with which checked options, in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from spcastat.config import listed, one_of, plural, shown
+import numpy as np
+
+from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
 from spcastat.engine.aim import Aim
-from spcastat.engine.options import CHECKS
-from spcastat.engine.request import Request
+from spcastat.engine.options import CHECKS, MOST_STARTS
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
 from spcastat.solvers import JointSolver, Solver
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of a call that say what to fit, as they were given.
+
+    Attributes
+    ----------
+    k : int
+        Number of components.
+    card, variance, method, nonneg, n_init, rng, order, tol, max_iter
+        As for :func:`spcastat.spca`.
+    further : Mapping
+        Options of the method that not all methods have.
+    """
+
+    k: int
+    card: Any = None
+    variance: Any = None
+    method: Any = None
+    nonneg: Any = False
+    n_init: Any = 1
+    rng: Any = None
+    order: Any = None
+    tol: Any = None
+    max_iter: Any = None
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole_number("k", self.k, 1, error=ComponentsError))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All arguments by name, those at their defaults too."""
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "further"}
+        return {**own, **self.further}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a method that differ from "not given"."""
+        named = {"card": self.card, "variance": self.variance, "tol": self.tol, "max_iter": self.max_iter}
+        given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
+        if not isinstance(self.nonneg, (bool, np.bool_)) or self.nonneg:
+            given["nonneg"] = self.nonneg
+        if whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
+            given["n_init"] = self.n_init
+        return given
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """The source of random starts; None is a fixed seed, so that two runs agree to the last bit."""
+        return generator(self.rng)
+
+    @property
+    def seed(self) -> int:
+        """The seed of fits that all begin with the same random numbers."""
+        return 0 if self.rng is None else whole_number("rng", self.rng, 0, LARGEST_SEED - 1)
+
 
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
 DEFAULT_VARIANCE = 0.9

@@ -1,19 +1,17 @@
-"""One fit: starts, solver, deflation, order and sign."""
+"""One fit: starts, solver, deflation, and the way into a solver's units and back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.engine.aim import Aim, chosen, searched, thinned
-from spcastat.engine.candidates import candidates_to_begin
-from spcastat.engine.order import settle
-from spcastat.engine.starts import starting_loadings
-from spcastat.engine.units import inward, outward
+from spcastat.engine.aim import Aim, candidates_to_begin, chosen, searched, settle, thinned
 from spcastat.errors import ComponentsError
+from spcastat.kernels.rotation import varimax
+from spcastat.kernels.thresholds import unit
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.progress import Advance, stage
@@ -193,3 +191,87 @@ def _too_many(k: int, rank: int) -> str:
     if rank <= 0:
         return f"k={k} was given, but the data have no variance: every column is constant."
     return f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."
+
+
+def starting_loadings(op: Operator, V: np.ndarray, n_init: int, rng: np.random.Generator) -> np.ndarray:
+    """Return `n_init` starts.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+        PCA's loadings: the first start, as in the papers.
+    n_init : int
+    rng : numpy Generator
+
+    Returns
+    -------
+    ndarray of shape (n_init, k, p)
+        PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and random
+        starts in turn.
+    """
+    starts = [V]
+    if n_init > 1:
+        starts.append(unit(varimax(V)))
+    if n_init > 2:
+        starts.append(unit(varimax(V, normalise=True)))
+    while len(starts) < n_init:
+        starts.append(row_seeded(op, V.shape[1], rng) if len(starts) % 2 else random(V.shape, rng))
+    return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
+
+
+def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return k different columns of the covariance matrix, drawn at random, at unit length."""
+    varying = np.flatnonzero(op.diagonal() > 0)
+    seeds = rng.choice(varying, size=k, replace=varying.size < k)
+    return unit(op.columns(seeds))
+
+
+def random(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Return random orthonormal directions, an array of shape (p, k)."""
+    return np.linalg.qr(rng.standard_normal(shape))[0]
+
+
+S = TypeVar("S", bound=Solver)
+
+
+def inward(solver: S, unit: float) -> S:
+    """Return a solver of data over `unit` from one with options in the units of the data.
+
+    An option "objective" is a name: the unit under that name is that of the figure.
+    """
+    if unit == 1.0:
+        return solver
+    powers = dict(solver.units)
+    changes = {
+        one.name: _times(getattr(solver, one.name), unit ** -powers[one.name])
+        for one in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
+        if one.name in powers and one.name != "objective"
+    }
+    return replace(solver, **changes) if changes else solver  # type: ignore[type-var]
+
+
+def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
+    """Return a solution with its figures in the units of the data, from one of data over `unit`."""
+    if unit == 1.0:
+        return solution
+    powers = dict(solver.units)
+    factor = unit ** powers.get("objective", 0)
+    return replace(
+        solution,
+        objective=solution.objective * factor,
+        objectives=solution.objectives * factor,
+        details={
+            name: _times(values, unit ** powers[name]) if name in powers else values
+            for name, values in solution.details.items()
+        },
+    )
+
+
+def _times(value: Any, factor: float) -> Any:
+    """Return a number, or a sequence of numbers, times `factor`; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, (tuple, list)):
+        return type(value)(_times(one, factor) for one in value)
+    return value * factor

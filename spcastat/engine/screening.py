@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.engine.aim import Aim, Optimum
-from spcastat.engine.candidates import FEWEST
-from spcastat.engine.starts import starting_loadings
+from spcastat.engine.aim import FEWEST, Aim, Optimum
+from spcastat.engine.run import starting_loadings
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from spcastat.intake.covariance import looks_like_covariance, read_covariance
-from spcastat.intake.design import Covariance, Design, Spec
+from spcastat.intake.design import Covariance, Design, ReadOptions, Spec
 from spcastat.intake.frames import COPY_LIMIT
-from spcastat.intake.options import ReadOptions
 from spcastat.intake.read import read_data
 from spcastat.intake.replay import replay
 

@@ -9,8 +9,7 @@ import pandas as pd
 
 from spcastat.config import listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
-from spcastat.intake.checks import aligned, vector
-from spcastat.intake.columntypes import require_numbers
+from spcastat.intake.checks import aligned, require_numbers, vector
 from spcastat.intake.design import Covariance
 from spcastat.intake.frames import array_labels, require_unique
 from spcastat.intake.sparse import require_sound_columns

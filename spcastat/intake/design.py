@@ -1,4 +1,4 @@
-"""The frozen table of numbers that intake hands to the rest of the package."""
+"""The values of intake: how to read, what was read, and how new data go the same way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,67 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import one_of
+from spcastat.errors import OptionError
 from spcastat.intake.checks import rows_to_keep
+
+#: What may be done with rows that have missing values.
+MISSING = ("raise", "drop")
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOptions:
+    """How rows become columns of numbers: one value, from the user's call down to the chunks of a stream.
+
+    Attributes
+    ----------
+    formula : str or None
+        One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
+        intercept is left out and factors are coded in full. **Formulas run code**: do not take them from
+        strangers. Transforms such as ``scale`` learn from the kept rows, in which a row of weight 2 counts
+        twice. Terms that depend on other rows and keep nothing of them, such as ranks, are refused.
+    context : Mapping or None
+        Names besides the columns that the formula may use.
+    weights : array-like of shape (n,) or None
+        Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. A
+        Series is aligned by label; with a stream weights go by position over all rows. Rows of weight 0
+        stay in the table.
+    na : {"raise", "drop"}
+        What to do with rows that have missing values in the columns used.
+    categorical : {"refuse", "dummy"}
+        Whether a formula may use text and categories, as one 0/1 column for each level.
+
+    Raises
+    ------
+    OptionError
+        For an option that is not known, or that needs a formula.
+    """
+
+    formula: Any = None
+    context: Mapping[str, Any] | None = None
+    weights: Any = None
+    na: Any = "raise"
+    categorical: Any = "refuse"
+
+    def __post_init__(self) -> None:
+        one_of("na", self.na, MISSING)
+        one_of("categorical", self.categorical, ("refuse", "dummy"))
+        if self.context is not None and not isinstance(self.context, Mapping):
+            raise OptionError(
+                f"context of type {type(self.context).__name__} was given; it must be a mapping from names "
+                "to values, such as {'f': f}."
+            )
+        if self.formula is None and self.categorical == "dummy":
+            raise OptionError(
+                "categorical='dummy' was given without a formula; it works with one: formula='~ .' takes all "
+                "columns."
+            )
+        if self.formula is None and self.context:
+            raise OptionError("context was given without a formula; leave it out, or give a formula.")
+
+
+#: Every column as it is, all rows alike, nothing missing.
+PLAIN = ReadOptions()
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,7 @@ import pandas as pd
 
 from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, SpcaError
-from spcastat.intake.checks import raise_missing, require_finite
-from spcastat.intake.columntypes import kind_of, refuse
+from spcastat.intake.checks import kind_of, raise_missing, refuse, require_finite
 from spcastat.intake.evaluation import Given, value_of
 from spcastat.intake.expressions import cut, read_expression, shortened
 from spcastat.intake.frames import frame_numbers

@@ -11,7 +11,7 @@ import pandas as pd
 
 from spcastat.config import listed, offers, plural
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
-from spcastat.intake.columntypes import require_numbers
+from spcastat.intake.checks import require_numbers
 from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.kernels.sparsity import is_sparse
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of, shown
-from spcastat.errors import FormulaError, OptionError
+from spcastat.config import shown
+from spcastat.errors import FormulaError
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import (
     read_weights,
@@ -17,22 +17,13 @@ from spcastat.intake.checks import (
     require_weight,
     rows_to_keep,
 )
-from spcastat.intake.design import Design, Spec
+from spcastat.intake.design import PLAIN, Design, ReadOptions, Spec
 from spcastat.intake.frames import COPY_LIMIT, Table, frame_numbers, numbers, open_table, own, require_unique
 from spcastat.intake.rowwise import require_rowwise
 from spcastat.intake.terms import Model
 
 
-def read_data(
-    data: Any,
-    *,
-    formula: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    weights: Any = None,
-    na: str = "raise",
-    categorical: str = "refuse",
-    defer: bool = False,
-) -> Design:
+def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -> Design:
     """Turn data into a checked table of numbers.
 
     Every column is used, in its order, with its label; rows keep their labels. Booleans count as 0 and 1.
@@ -45,20 +36,8 @@ def read_data(
     data : DataFrame, ndarray, scipy.sparse matrix or array, polars or pyarrow table, of shape (n, p)
         Sparse data stay sparse. Arrays get the columns x1, ..., xp. The mask of a masked array marks
         missing values.
-    formula : str, optional
-        One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
-        intercept is left out and factors are coded in full. **Formulas run code**: do not take them from
-        strangers. Transforms such as ``scale`` learn from the kept rows, in which a row of weight 2 counts
-        twice. Terms that depend on other rows and keep nothing of them, such as ranks, are refused.
-    context : Mapping, optional
-        Names besides the columns that the formula may use.
-    weights : array-like of shape (n,), optional
-        Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. A
-        Series is aligned by label. Rows of weight 0 stay in the table.
-    na : {"raise", "drop"}
-        What to do with rows that have missing values in the columns used.
-    categorical : {"refuse", "dummy"}
-        Whether a formula may use text and categories, as one 0/1 column for each level.
+    reading : ReadOptions
+        By default every column as it is, and no missing values.
     defer : bool
         Leave an array above :data:`spcastat.intake.COPY_LIMIT` unchecked for missing and infinite values,
         which takes a pass over it; the caller calls ``Design.check`` if a sum over all values is not finite.
@@ -69,21 +48,17 @@ def read_data(
 
     Raises
     ------
-    OptionError
-        For an option that is not known, or that needs a formula.
     DataError
         Among others ShapeError, TooFewRowsError, ColumnTypeError, DuplicateNamesError,
         MissingValuesError, InfiniteValuesError and WeightsError.
     FormulaError
         For a formula that cannot be read or evaluated.
     """
-    one_of("na", na, ("raise", "drop"))
-    one_of("categorical", categorical, ("refuse", "dummy"))
-    check_options(formula, context, categorical)
+    formula, na = reading.formula, reading.na
     table = open_table(data)
     require_unique(table.columns)
     require_rows(len(table.index))
-    w = None if weights is None else read_weights(weights, table.index, table.labelled)
+    w = None if reading.weights is None else read_weights(reading.weights, table.index, table.labelled)
     if formula is None:
         return _read_columns(table, None, w, na, defer)
     if not isinstance(table.values, pd.DataFrame):
@@ -95,27 +70,11 @@ def read_data(
             f"formula={shown(formula)} was given with {kind}, whose columns have no names; give the columns "
             f"names with {hint}."
         )
-    parsed = formulas.parse(formula, table.columns, context or {})
-    kinds = formulas.inputs(table.values, parsed, categorical)
+    parsed = formulas.parse(formula, table.columns, reading.context or {})
+    kinds = formulas.inputs(table.values, parsed, reading.categorical)
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         return _read_columns(table, parsed, w, na, defer)
     return _read_formula(table, parsed, kinds, w, na)
-
-
-def check_options(formula: Any, context: Any, categorical: str) -> None:
-    """Raise OptionError for a context that is no mapping, and for options that need a formula."""
-    if context is not None and not isinstance(context, Mapping):
-        raise OptionError(
-            f"context of type {type(context).__name__} was given; it must be a mapping from names to values, "
-            "such as {'f': f}."
-        )
-    if formula is None and categorical == "dummy":
-        raise OptionError(
-            "categorical='dummy' was given without a formula; it works with one: formula='~ .' takes all "
-            "columns."
-        )
-    if formula is None and context:
-        raise OptionError("context was given without a formula; leave it out, or give a formula.")
 
 
 def _read_columns(

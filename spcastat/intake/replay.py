@@ -11,8 +11,7 @@ import pandas as pd
 from spcastat.config import listed, nearest, one_of, plural, warn
 from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, SpcaError, TooFewRowsError
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import rows_to_keep
-from spcastat.intake.columntypes import kind_of, refuse
+from spcastat.intake.checks import kind_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
 from spcastat.intake.names import formula_name

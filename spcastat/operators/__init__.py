@@ -5,7 +5,7 @@ component as a low-rank view.
 """
 
 from spcastat.operators.accumulate import Accumulator, CrossProducts, Sums
-from spcastat.operators.base import Operator
+from spcastat.operators.base import Gram, Operator
 from spcastat.operators.build import (
     GRAM_ORDER,
     build,
@@ -14,11 +14,10 @@ from spcastat.operators.build import (
     standard_of,
     standardise,
 )
+from spcastat.operators.columns import Standardisation
 from spcastat.operators.deflated import DEFLATIONS, Deflated, Removed, deflate
 from spcastat.operators.deflated_rows import ROW_DEFLATIONS, DeflatedRows, deflate_rows
-from spcastat.operators.gram import Gram
 from spcastat.operators.rows import DenseRows, Rows, SparseRows
-from spcastat.operators.standardise import Standardisation
 
 __all__ = [
     "DEFLATIONS",

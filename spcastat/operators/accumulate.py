@@ -9,14 +9,23 @@ is not finite, or too large, shows in the sums and nowhere else: no warning is g
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.blocks import BLOCK, row_blocks
-from spcastat.operators.inplace import add_outer
-from spcastat.operators.sparse_sums import sparse_sums
+from spcastat.operators.sparse import sparse_sums
+
+#: Rows are worked through in blocks of about this many numbers (16 MB of float64).
+BLOCK = 2_000_000
+
+
+def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
+    """Cut n rows of p numbers into slices of about `size` numbers, BLOCK by default."""
+    step = max(1, (size or BLOCK) // max(p, 1))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
 
 #: Columns with all means within this many standard deviations of zero are multiplied as they are: that costs
 #: two of sixteen digits, and saves a copy of every row.
@@ -199,3 +208,25 @@ def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarra
     Y -= left
     Y *= np.sqrt(weights)[:, None]
     return weight, mean + left, Y
+
+
+#: Numbers that are worked on at once (a quarter of a MB of float64).
+SOME = 30_000
+
+
+def add_outer(S: np.ndarray, a: np.ndarray, factor: float) -> None:
+    """Add factor a a' to S, shape (p, p)."""
+    for rows in row_blocks(len(S), len(S), SOME):
+        S[rows] += factor * np.multiply.outer(a[rows], a)
+
+
+def add_outers(S: np.ndarray, a: np.ndarray, b: np.ndarray, factor: float) -> None:
+    """Add factor (a b' + b a') to S, shape (p, p)."""
+    for rows in row_blocks(len(S), len(S), SOME):
+        S[rows] += factor * (np.multiply.outer(a[rows], b) + np.multiply.outer(b[rows], a))
+
+
+def scale_outer(S: np.ndarray, r: np.ndarray) -> None:
+    """Multiply S, shape (p, p), by r r' entry by entry."""
+    for rows in row_blocks(len(S), len(S), SOME):
+        S[rows] *= np.multiply.outer(r[rows], r)

@@ -12,14 +12,11 @@ import pandas as pd
 from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.accumulate import CrossProducts, Sums, centred
-from spcastat.operators.base import Operator
-from spcastat.operators.gram import Gram
-from spcastat.operators.inplace import scale_outer
+from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_outer
+from spcastat.operators.base import Gram, Operator
+from spcastat.operators.columns import ColumnUnits, Standardisation, divided, fits, is_constant, largest_of
 from spcastat.operators.rows import DenseRows, SparseRows
-from spcastat.operators.sparse_sums import sparse_squares
-from spcastat.operators.standardise import Standardisation, is_constant
-from spcastat.operators.units import ColumnUnits, divided, fits, largest_of
+from spcastat.operators.sparse import sparse_squares
 
 #: With no fewer rows than variables the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000

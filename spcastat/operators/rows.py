@@ -10,12 +10,9 @@ import numpy as np
 
 from spcastat.kernels.eig import DENSE_ORDER, settled, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
-from spcastat.operators.accumulate import CrossProducts
+from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
 from spcastat.operators.base import Operator, lanczos_start
-from spcastat.operators.blocks import row_blocks
-from spcastat.operators.inplace import add_outer, add_outers, scale_outer
-from spcastat.operators.sparse_products import product
-from spcastat.operators.sparse_sums import sparse_squares
+from spcastat.operators.sparse import product, sparse_squares
 
 #: Sparse rows with more than this share of stored entries are multiplied as dense blocks.
 FULL = 0.08

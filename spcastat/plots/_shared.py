@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spcastat.config import elements, is_whole, listed, shown
 from spcastat.errors import ComponentsError, DataError, OptionError
-from spcastat.intake.columntypes import frame_values
+from spcastat.intake.checks import frame_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

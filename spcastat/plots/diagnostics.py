@@ -10,8 +10,7 @@ import pandas as pd
 
 from spcastat.config import whole_number
 from spcastat.errors import DataError, ShapeError
-from spcastat.intake.checks import real_array
-from spcastat.intake.columntypes import frame_values
+from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
 from spcastat.plots._groups import group_rows, legend_of, scatter_groups
 from spcastat.plots._labels import place_labels

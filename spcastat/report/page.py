@@ -14,7 +14,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import text
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.kernels.leading import leading
 from spcastat.labels import name_text, short_names
 from spcastat.report.equations import equations

@@ -17,7 +17,7 @@ from spcastat.state.variance import variance
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.engine.source import Source
+    from spcastat.engine.inputs import Source
     from spcastat.plots import BiplotData, DiagnosticsData
 
 

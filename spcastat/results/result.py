@@ -11,7 +11,7 @@ import pandas as pd
 
 from spcastat.config import one_of, real_number, whole_number
 from spcastat.engine import Fit, Plan
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError
 from spcastat.measures import MEASURES
 from spcastat.progress import listening

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.intake import replay
 from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES, adjusted_variances

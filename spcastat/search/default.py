@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
+from spcastat.kernels.eig import top_eigh
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
 from spcastat.search.chains import SAME, search
@@ -17,6 +18,7 @@ from spcastat.search.fits import Criterion, Fits
 from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products
 from spcastat.search.nested import Adjusted
+from spcastat.search.newton import stationary
 from spcastat.search.order import reordered
 from spcastat.search.predictor import best_predictor
 from spcastat.search.projected import Projected
@@ -171,7 +173,11 @@ def _single(op: Operator, card: int, objective: str) -> Found:
     """Return the component of largest variance: the search over one support."""
     _, support = best_support(op, card)
     V = np.zeros((op.p, 1))
-    V[support, 0] = op.take(support).leading(1)[1][:, 0]
+    if card <= HELD:  # from products alone, eigenvectors would have half of the digits
+        S = op.block(support)
+        V[support, 0] = top_eigh(0.5 * (S + S.T), 1)[1][:, 0]
+    else:
+        V[support, 0] = op.take(support).leading(1)[1][:, 0]
     value = float(MEASURES[objective](V, op)[-1])
     proven = card in (1, op.p)
     return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), True, proven)
@@ -187,6 +193,7 @@ def _found(
     variables: np.ndarray | None = None,
     sufficient: bool | None = None,
 ) -> Found:
+    fit = stationary(criterion, fit)
     V = criterion.dense(fit)[0]
     value = float(MEASURES[objective](V, op)[-1])
     evidence.settle(float(fit.value[0]))

@@ -9,6 +9,7 @@ squares.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise
 
@@ -170,6 +171,25 @@ class Model:
         return (gathered * x[:, :, None, :]).sum(axis=3)
 
 
+@dataclass(eq=False)
+class Expansion:
+    """A criterion about one fit of unit components, on its supports.
+
+    Attributes
+    ----------
+    value : float
+    slope : ndarray of shape (N,)
+        Half the gradient, orthogonal to every component.
+    curvature : callable
+        Returns half the matrix of second derivatives, shape (N, N), along changes that are orthogonal to the
+        components and keep their lengths.
+    """
+
+    value: float
+    slope: np.ndarray
+    curvature: Callable[[], np.ndarray]
+
+
 class Criterion(ABC):
     """A criterion, with the cardinalities of the components.
 
@@ -231,8 +251,7 @@ class Criterion(ABC):
 
     def unit(self, x: np.ndarray) -> np.ndarray:
         """Scale every component to unit length; zero stays zero."""
-        lengths = np.sqrt(self.sums(x**2))
-        return x / np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        return self.directions(x)[0]
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         """Return the sums over each component, shape (B, k)."""
@@ -324,8 +343,27 @@ class Criterion(ABC):
         `M` and `T` are those of `packed`; loadings may have any length.
         """
 
+    @abstractmethod
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
+        """Return the criterion to second order about one fit; None where components are dependent.
 
-def factor(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        `x`, shape (N,), has unit length in each component, `M` and `T`, shape (N, N), are those of `packed`.
+        """
+
+    def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return loadings of unit length and the lengths they had, shape (B, N); zeros stay zeros."""
+        lengths = np.sqrt(self.sums(x**2))
+        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        return x / size, size
+
+
+def well_apart(G: np.ndarray) -> bool:
+    """Return whether no column of a matrix V'MV, shape (k, k), depends on the others."""
+    size = np.sqrt(np.maximum(np.diag(G), NOTHING))
+    return bool(np.diag(G).min() > NOTHING and np.linalg.eigvalsh(G / np.outer(size, size))[0] > DEPENDENT)
+
+
+def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the lower Cholesky factors of G as correlations, the sizes, and which columns are not zero.
 
     Shapes (..., k, k), (..., k) and (..., k). Singular matrices are no error.
@@ -335,7 +373,7 @@ def factor(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     size = np.sqrt(np.where(present, diagonal, 1.0))
     K = G / (size[..., :, None] * size[..., None, :])
     k = G.shape[-1]
-    K[..., np.arange(k), np.arange(k)] = 1.0 + JITTER
+    K[..., np.arange(k), np.arange(k)] = 1.0 + jitter
     if not present.all():
         pairs = present[..., :, None] & present[..., None, :]
         K = np.where(pairs | np.eye(k, dtype=bool), K, 0.0)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.fits import NOTHING, Criterion, Fits, Model, factor
+from spcastat.search.fits import JITTER, NOTHING, Criterion, Expansion, Fits, Model, factor, well_apart
 from spcastat.search.moments import Moments
 
 
@@ -31,26 +31,30 @@ class Adjusted(Criterion):
         super().__init__(S, None, cards)
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
-        L, size, present = factor(G)
-        own = np.einsum("...ii->...i", L) * size
-        return (own**2 * present).sum(axis=-1)
+        return self._of(self.added(G))
 
     def added(self, G: np.ndarray) -> np.ndarray:
         """Return the adjusted variance of each component, shape (..., k)."""
         L, size, present = factor(G)
         return (np.einsum("...ii->...i", L) * size) ** 2 * present
 
-    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
-        U, own = self._weights(fits.G)
-        return (U[:, i, None, :] @ fits.first)[:, 0], own[:, i]
+    def _of(self, added: np.ndarray) -> np.ndarray:
+        """Return the criterion, shape (...,), of adjusted variances, shape (..., k)."""
+        return added.sum(axis=-1)
 
-    def _weights(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return CC' and the adjusted variances."""
-        L, size, present = factor(G)
-        inverse = np.linalg.inv(L) / size[..., None, :]
-        own = np.einsum("...ii->...i", L) * size
-        C = inverse * own[..., :, None]
-        return C.swapaxes(-1, -2) @ C, own**2 * present
+    def _worth(self, added: np.ndarray) -> np.ndarray:
+        """Return the derivative of the criterion in each adjusted variance, shape (..., k)."""
+        return np.ones(added.shape)
+
+    def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return C diag(w) C', the adjusted variances times their worth w, and the criterion."""
+        C, own = triangle(G)
+        worth = self._worth(own)
+        return (C * worth[..., None, :]) @ C.swapaxes(-1, -2), own * worth, self._of(own)
+
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        U, own, _ = self._turned(fits.G)
+        return (U[:, i, None, :] @ fits.first)[:, 0], own[:, i]
 
     def model(self, fits: Fits, i: int) -> Model:
         G = fits.G
@@ -76,15 +80,53 @@ class Adjusted(Criterion):
     def with_gradient(
         self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        lengths = np.sqrt(self.sums(x**2))
-        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
-        u = x / size
+        u, size = self.directions(x)
         V = u[:, :, None] * self.member
         MV = M @ V
-        G = V.swapaxes(1, 2) @ MV
-        U, own = self._weights(G)
+        U, own, value = self._turned(V.swapaxes(1, 2) @ MV)
         half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
-        return own.sum(axis=1), 2.0 * half / size
+        return value, 2.0 * half / size
+
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
+        V = x[:, None] * self.member
+        MV = M @ V
+        G = V.T @ MV
+        if not well_apart(G):
+            return None
+        C, own = triangle(G, jitter=0.0)
+        worth = self._worth(own)
+        U = (C * worth) @ C.T
+        half = (MV @ U)[np.arange(len(x)), self.owner] - x * (own * worth)[self.owner]
+        return Expansion(float(self._of(own)), half, lambda: self._curvature(M, MV @ C, C, own, worth))
+
+    def _curvature(
+        self, M: np.ndarray, Z: np.ndarray, C: np.ndarray, own: np.ndarray, worth: np.ndarray
+    ) -> np.ndarray:
+        """Return half the second derivative along unit columns, shape (N, N).
+
+        r_j = |X V c_j|^2 has the derivative S V c_j c_j', and c_j moves so that the scores stay uncorrelated
+        with those before. With Z = S V C, between entries a of component i and b of component h,
+
+            sum_j w_j [C_hj C_ij (S_ba - sum_{l<j} Z_bl Z_al / r_l) - Z_bj Z_aj sum_{l<j} C_hl C_il / r_l
+                       - sum_{l<j} (Z_bl Z_aj C_il C_hj + Z_bj Z_al C_ij C_hl) / r_l] ,
+
+        and w_i r_i is taken from the diagonal for the length that is kept.
+        """
+        U = (C * worth) @ C.T
+        K = U[np.ix_(self.owner, self.owner)] * M
+        K[np.diag_indices(len(K))] -= (own * worth)[self.owner]
+        for h, rows in enumerate(self.parts):
+            for i, columns in enumerate(self.parts[: h + 1]):
+                both = C[h] * C[i]
+                after = np.cumsum((both * worth)[::-1])[::-1] - both * worth
+                before = np.cumsum(both / own) - both / own
+                Y = np.triu(np.outer(C[i] / own, C[h] * worth), 1)
+                Y += np.triu(np.outer(C[h] / own, C[i] * worth), 1).T
+                Y[np.diag_indices(self.k)] += after / own + before * worth
+                K[rows, columns] -= Z[rows] @ Y @ Z[columns].T
+                if h != i:
+                    K[columns, rows] = K[rows, columns].T
+        return K
 
 
 def inverse(G: np.ndarray, columns: range | list[int]) -> np.ndarray:
@@ -96,3 +138,15 @@ def inverse(G: np.ndarray, columns: range | list[int]) -> np.ndarray:
         root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
         found[:, at[:, None], at] = root.swapaxes(1, 2) @ root
     return found
+
+
+def triangle(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray]:
+    """Return C, shape (..., k, k), and the adjusted variances, shape (..., k), of G = V'SV.
+
+    Column i of VC is what is left of loadings v_i beside those before it: C is unit upper triangular, and
+    the scores XVC are uncorrelated with the adjusted variances as variances. Zeros for absent components.
+    """
+    L, size, present = factor(G, jitter)
+    own = np.einsum("...ii->...i", L) * size * present
+    root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
+    return (root * own[..., :, None]).swapaxes(-1, -2), own**2

@@ -1,6 +1,6 @@
 """One price for every nonzero loading of all components: sweeps that keep a variable where it pays.
 
-With V unit loadings, V'SV = G and C as in `spcastat.search.promise.triangle`, the score of component i that
+With V unit loadings, V'SV = G and C as in `spcastat.search.nested.triangle`, the score of component i that
 those before it do not explain has covariances S V C e_i with the variables, and
 
     z_ij^2 = ((S V C diag(w) C')_ji / w_i)^2 / r_i^2
@@ -22,7 +22,8 @@ import numpy as np
 from spcastat.operators import Operator
 from spcastat.search.columns import TIE
 from spcastat.search.fits import NOTHING
-from spcastat.search.promise import Promise, triangle
+from spcastat.search.nested import triangle
+from spcastat.search.promise import Promise
 
 
 @dataclass(eq=False)

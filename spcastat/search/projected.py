@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.fits import DEPENDENT, Criterion, Fits, Model, factor
+from spcastat.search.fits import DEPENDENT, JITTER, Criterion, Expansion, Fits, Model, factor, well_apart
 from spcastat.search.moments import Identity, Moments
 
 
@@ -59,9 +59,8 @@ class Projected(Criterion):
         self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         assert T is not None
-        lengths = np.sqrt(self.sums(x**2))
-        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
-        V = (x / size)[:, :, None] * self.member
+        u, size = self.directions(x)
+        V = u[:, :, None] * self.member
         MV, TV = M @ V, T @ V
         turned = V.swapaxes(1, 2)
         G, N = turned @ MV, turned @ TV
@@ -71,10 +70,46 @@ class Projected(Criterion):
         half = ((TV @ H - MV @ (HN @ H)) * self.member).sum(axis=2)
         return np.einsum("bii->b", HN), 2.0 * half / size
 
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
+        assert T is not None
+        V = x[:, None] * self.member
+        MV, TV = M @ V, T @ V
+        G, N = V.T @ MV, V.T @ TV
+        if not well_apart(G):
+            return None
+        root = _root(G, jitter=0.0)
+        H = root.T @ root
+        W = H @ N @ H
+        left = TV @ H - MV @ W
+        half = left[np.arange(len(x)), self.owner]
+        return Expansion(float(np.sum(H * N)), half, lambda: self._curvature(M, T, MV, TV, H, W, left))
 
-def _root(G: np.ndarray) -> np.ndarray:
+    def _curvature(
+        self,
+        M: np.ndarray,
+        T: np.ndarray,
+        MV: np.ndarray,
+        TV: np.ndarray,
+        H: np.ndarray,
+        W: np.ndarray,
+        left: np.ndarray,
+    ) -> np.ndarray:
+        """Return half the second derivative, shape (N, N).
+
+        With P = MVH and the slope E = TVH - MVW, W = HNH, between entries a of component i and b of
+        component j: H_ij (T - MVHV'T - TVHV'M + MVWV'M)_ba - W_ij (M - MVHV'M)_ba - P_bi E_aj - E_bi P_aj.
+        """
+        at = np.ix_(self.owner, self.owner)
+        P = MV @ H
+        cross = P @ TV.T
+        K = H[at] * (T - cross - cross.T + MV @ W @ MV.T) - W[at] * (M - P @ MV.T)
+        turned = P[:, self.owner] * left[:, self.owner].T
+        return K - turned - turned.T
+
+
+def _root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
     """Return a root R with R'R = G^-1, in which columns that depend on those before them have no part."""
-    L, size, present = factor(G)
+    L, size, present = factor(G, jitter)
     sound = present & (np.einsum("...ii->...i", L) ** 2 > DEPENDENT)
     root = np.linalg.inv(L) / size[..., None, :]
     return root * sound[..., :, None]

@@ -8,7 +8,7 @@ import numpy as np
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search.fits import NOTHING, Fits, Model, factor
+from spcastat.search.fits import NOTHING, Fits, Model
 from spcastat.search.moments import Moments
 from spcastat.search.nested import Adjusted, inverse
 
@@ -92,9 +92,6 @@ class Promised(Adjusted):
         self.promise = promise
         self.goals = np.maximum(promise.goals, NOTHING)
 
-    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
-        return self._of(self.added(G))
-
     def holds(self, fits: Fits) -> np.ndarray:
         """Return which of the fits keep the promise, shape (B,)."""
         return self.promise.holds(self.added(fits.G))
@@ -115,16 +112,6 @@ class Promised(Adjusted):
         each[..., -1] += SLACK * last
         return np.cumsum(each[..., ::-1], axis=-1)[..., ::-1]
 
-    def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return C diag(w) C', the weighted adjusted variances, and the value."""
-        C, own = triangle(G)
-        worth = self._worth(own)
-        return (C * worth[..., None, :]) @ C.swapaxes(-1, -2), own * worth, self._of(own)
-
-    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
-        U, own, _ = self._turned(fits.G)
-        return (U[:, i, None, :] @ fits.first)[:, 0], own[:, i]
-
     def model(self, fits: Fits, i: int) -> Model:
         if not self.promise.every:
             return super().model(fits, i)
@@ -144,27 +131,3 @@ class Promised(Adjusted):
             share = worth[:, j] * sound / y
             Z = Z + c[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * share[:, None, None]
         return Model(self, fits.first, fits.second, alpha, Z, Z)
-
-    def with_gradient(
-        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        lengths = np.sqrt(self.sums(x**2))
-        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
-        u = x / size
-        V = u[:, :, None] * self.member
-        MV = M @ V
-        U, own, value = self._turned(V.swapaxes(1, 2) @ MV)
-        half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
-        return value, 2.0 * half / size
-
-
-def triangle(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return C, shape (..., k, k), and the adjusted variances, shape (..., k), of G = V'SV.
-
-    Column i of VC is what is left of loadings v_i beside those before it: C is unit upper triangular, and
-    the scores XVC are uncorrelated with the adjusted variances as variances. Zeros for absent components.
-    """
-    L, size, present = factor(G)
-    own = np.einsum("...ii->...i", L) * size * present
-    root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
-    return (root * own[..., :, None]).swapaxes(-1, -2), own**2

@@ -11,11 +11,11 @@ from spcastat.search.climbing import climbed
 from spcastat.search.columns import hard, ranked
 from spcastat.search.fits import Fits, joined
 from spcastat.search.moments import Dense, Moments
-from spcastat.search.nested import Adjusted
+from spcastat.search.nested import Adjusted, triangle
 from spcastat.search.order import reordered
 from spcastat.search.pool import from_directions, greedy
 from spcastat.search.priced import Loaded, loaded, priced
-from spcastat.search.promise import REACHED, Promise, Promised, triangle
+from spcastat.search.promise import REACHED, Promise, Promised
 from spcastat.search.sweeps import swept
 from spcastat.solvers.base import Progress
 from spcastat.solvers.greedy import Controlled

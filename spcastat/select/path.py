@@ -13,8 +13,8 @@ import numpy as np
 
 from spcastat.config import elements, is_single, whole_number
 from spcastat.engine import Fit, Plan, run
+from spcastat.engine.aim import settle
 from spcastat.engine.options import cardinalities
-from spcastat.engine.order import settle
 from spcastat.errors import CardinalityError
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator

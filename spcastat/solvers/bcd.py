@@ -41,7 +41,8 @@ class BCD(JointSolver):
         Whether the number of nonzeros or the l1 norm of each column of V is bounded.
     card : tuple of int or None
         Nonzeros of each component, at most. Under "l1" the norm bound is chosen anew in every update so
-        that the cardinality holds; the criterion may then rise now and then.
+        that the cardinality holds; the criterion may then rise now and then, and of the loadings that the
+        sweeps pass those are kept that leave the smallest residual variance with the U that is best for them.
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only).
     nonneg : bool
@@ -97,11 +98,17 @@ class BCD(JointSolver):
         sweeps = np.zeros(n_starts, dtype=int)
         quiet = np.zeros(n_starts, dtype=int)
         leader = np.arange(n_starts)
+        may_rise = self.norm == "l1" and self.t is None
+        lowest, passed = np.full(n_starts, np.inf), np.empty_like(V)
         for sweep in range(1, self.max_iter + 1):
             for i in range(k):
                 state.update(i, updates[i], floor)
             advance(1)
             new = state.criterion()
+            if may_rise:
+                left = state.residual()
+                lower = left < lowest[running]
+                lowest[running[lower]], passed[running[lower]] = left[lower], state.V[lower]
             change = np.abs(value[running] - new)
             quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)
             value[running] = new
@@ -116,6 +123,8 @@ class BCD(JointSolver):
             running = running[still]
             if running.size == 0:
                 break
+        if may_rise:
+            found, value = passed, lowest
         for start in range(n_starts):  # leaders come before those that met them
             if leader[start] == start:
                 if self.norm == "l0" and quiet[start] >= QUIET_SWEEPS:
@@ -137,7 +146,7 @@ class BCD(JointSolver):
 
 
 class _State:
-    """V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p)."""
+    """V, S V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p)."""
 
     def __init__(self, op: Operator, V: np.ndarray):
         self.op = op
@@ -145,6 +154,7 @@ class _State:
         self.A = V.copy()
         m, k, p = V.shape
         self.G = np.ascontiguousarray(op.dot(V.reshape(m * k, p).T).T).reshape(m, k, p)
+        self.SV = self.G.copy()
 
     def update(self, i: int, rule: Update, floor: float) -> None:
         """Replace column i of V, then of U, in every start: equations (5) and (6) of the paper."""
@@ -159,8 +169,8 @@ class _State:
         v_products = _dots(V, v.T)  # v_j'v_i
         v_products[:, i] = 0.0
         A_i = v.T - _combine(v_products, A)
-        G_i = self.op.dot(v).T - _combine(v_products, G)
-        V[:, i], A[:, i], G[:, i] = v.T, A_i, G_i
+        self.SV[:, i] = self.op.dot(v).T
+        V[:, i], A[:, i], G[:, i] = v.T, A_i, self.SV[:, i] - _combine(v_products, G)
 
     def criterion(self) -> np.ndarray:
         """Return ||X - U V'||_F^2 / (n - 1) of every start."""
@@ -168,10 +178,16 @@ class _State:
         crossed = (self.A @ self.G.transpose(0, 2, 1)) * (self.V @ self.V.transpose(0, 2, 1))
         return self.op.total - 2.0 * fitted + crossed.sum(axis=(1, 2))
 
+    def residual(self) -> np.ndarray:
+        """Return the least |X - U V'|_F^2 / (n - 1) over all U (what projection on V leaves)."""
+        Vt = self.V.transpose(0, 2, 1)
+        inverse = np.linalg.pinv(self.V @ Vt, rcond=1e-12, hermitian=True)
+        return np.asarray(self.op.total - np.einsum("bij,bji->b", inverse, self.SV @ Vt))
+
     def keep(self, mask: np.ndarray) -> None:
         """Drop the starts that are done."""
         if not mask.all():
-            self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
+            self.V, self.SV, self.A, self.G = self.V[mask], self.SV[mask], self.A[mask], self.G[mask]
 
 
 def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> Iterator[tuple[int, int]]:

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
@@ -92,7 +93,9 @@ class RSPCA(LargestL1):
         (the paper's equation 12 at the card-th would leave card - 1), under "lp" the card-th.
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only): then the l1 variance never falls from one
-        step to the next. Under `card` the bound changes with each step, and it may.
+        step to the next, as it never does under "l0". With `card` under "l1" and "lp" the constraint changes
+        with each step, and it may: of the loadings that the iteration passes those of the largest l1
+        variance are kept.
     p : float
         The exponent of "lp", in (0, 1).
     start, max_iter, deflation
@@ -167,7 +170,7 @@ class _Climb:
         with a nonzero entry on the support has a score of zero, for there the l1 variance has a kink and
         w is no local maximum: then w is nudged at random and climbs on, until that gains nothing more.
         Signs that come back after more than one step (possible under a preset cardinality only) are a
-        cycle, of which the best member counts.
+        cycle. Where the l1 variance may fall from step to step, the best loadings passed count.
         """
         nudges, steps = 0, 0
         best: _Summit | None = None
@@ -184,29 +187,30 @@ class _Climb:
             w = w + NUDGE * away / np.linalg.norm(away)
 
     def _rest(self, w: np.ndarray, budget: int) -> tuple[np.ndarray, float, int, bool]:
-        """Step until w stays, signs come back, or the budget is used up."""
-        seen: dict[bytes, int] = {}
-        path: list[tuple[float, np.ndarray]] = []
-        value = -np.inf
+        """Step until w stays, signs come back, or the budget is used up.
+
+        Returns the loadings of the largest l1 variance that a step led to, that variance, the steps
+        taken, and whether the iteration came to rest.
+        """
+        seen: set[bytes] = set()
+        best, highest = w, -np.inf
         for step in range(1, max(budget, 1) + 1):
             signs, fingerprint = self._signs(self.view.forward(w))
             new = self._ascend(signs)
-            if np.abs(new - w).max() <= SAME:
-                return new, self._value(new), step, True
-            if fingerprint in seen:
-                value, w = max(path[seen[fingerprint] :], key=lambda pair: pair[0])
-                return w, value, step, True
-            seen[fingerprint] = len(path)
-            w, value = new, self._value(new)
-            path.append((value, w))
-            if len(path) > 32:  # a cycle is short; what would remember a long one is not
-                path, seen = path[16:], {key: at - 16 for key, at in seen.items() if at >= 16}
-        return w, value, max(budget, 1), False
+            value = self._value(new)
+            if value > highest * (1.0 + BETTER):
+                best, highest = new, value
+            if np.abs(new - w).max() <= SAME or fingerprint in seen:
+                return best, highest, step, True
+            seen.add(fingerprint)
+            w = new
+        return best, highest, max(budget, 1), False
 
     def _signs(self, scores: np.ndarray) -> tuple[np.ndarray, bytes]:
-        """Return the polarity of every row (+1 for a score of zero: equation 5), and a fingerprint of it."""
+        """Return the polarity of every row (+1 for a score of zero: equation 5), and its fingerprint."""
         negative = scores < -max(ZERO_SCORE * float(np.abs(scores).max()), self.no_score)
-        return np.where(negative, -1.0, 1.0), np.packbits(negative).tobytes()
+        fingerprint = blake2b(np.packbits(negative).tobytes(), digest_size=16).digest()
+        return np.where(negative, -1.0, 1.0), fingerprint
 
     def _ascend(self, signs: np.ndarray) -> np.ndarray:
         """Return SPARSE(AUGMENT(w, X)): step 2.3 to 2.5."""

@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
-from spcastat.operators.blocks import row_blocks
+from spcastat.operators.accumulate import row_blocks
 from spcastat.state.moments import Moments
 
 #: Up to this many components every order of them is taken into account.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.engine import Fit, Plan
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError
 from spcastat.intake import Spec
 from spcastat.operators import Standardisation

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.engine import Fit, Plan
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.solvers import ADVICE
 
 #: The packages whose versions a record names, where they took part.

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import one_of, plural, shown
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import DataError, DuplicateNamesError, NoRowsError, ShapeError
-from spcastat.intake import replay
+from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
@@ -104,7 +104,7 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
         For a fit of a covariance matrix that was given without `mean`.
     """
     standard = state.need_centre("transform()")
-    stream = open_stream(new, spec=state.spec, na=na)
+    stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return stream.scores(standard, state.V, state.components)
     matrix, index = replay(state.spec, new, na=na)
@@ -172,7 +172,7 @@ def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
 def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame:
     """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`."""
     state.need_centre("diagnostics()")
-    stream = open_stream(new, spec=state.spec, na=na)
+    stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return _distances_in(state, stream)
     return _distances_of(state, *replay(state.spec, new, na=na))

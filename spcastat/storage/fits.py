@@ -17,7 +17,7 @@ import pandas as pd
 
 from spcastat import __version__
 from spcastat.config import flag
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Standardisation

@@ -9,8 +9,9 @@ from typing import IO, Any
 import pandas as pd
 
 from spcastat.config import one_of
-from spcastat.engine.source import Source
+from spcastat.engine.inputs import Source
 from spcastat.errors import FileError, OptionError
+from spcastat.intake import ReadOptions
 from spcastat.progress import listening
 from spcastat.state import FitState, rows
 from spcastat.storage.atomic import file_path, write_file
@@ -57,7 +58,7 @@ def transform_to(
         source.spare(path)
     stream = None if source is None else source.stream
     if new is not None:
-        stream = open_stream(new, spec=state.spec, na=na)
+        stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         stream.spare(path)
     if new is None:

@@ -7,16 +7,16 @@ ends first. Only the root of the tree comes to the client.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of
 from spcastat.errors import DataError, FormulaError, ShapeError
-from spcastat.intake import Spec
+from spcastat.intake import ReadOptions, Spec
+from spcastat.intake.design import PLAIN
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Pass, Stream
 from spcastat.streams.dask_run import carried, compute, run, tree
@@ -71,28 +71,17 @@ class DaskStream(Stream):
         self._prints: dict[int, Print] | None = None  # of the first pass, which all others are compared with
 
     @classmethod
-    def open(
-        cls,
-        data: Any,
-        *,
-        formula: str | None = None,
-        context: Mapping[str, Any] | None = None,
-        weights: Any = None,
-        na: str = "raise",
-        categorical: str = "refuse",
-        spec: Spec | None = None,
-    ) -> Self:
+    def open(cls, data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Self:
         """Get ready to walk over a dask collection; nothing is computed, unless a formula must be tried.
 
         Parameters
         ----------
         data : dask.array.Array or dask.dataframe.DataFrame, of shape (n, q)
             An array may have any chunks, and unknown numbers of rows. Its blocks may be sparse.
-        formula, context, na, categorical
-            As for :func:`spcastat.spca`. Only the names that the formula uses go to the workers.
-        weights : dask array or Series in the same partitions, or array-like of shape (n,), optional
-            Numbers in memory only for an array whose numbers of rows are known. A Series goes by label with
-            a data frame; everything else goes by position.
+        reading : ReadOptions
+            Only the names that the formula uses go to the workers. Weights are a dask array or Series in the
+            same partitions, or array-like of shape (n,): numbers in memory only for an array whose numbers of
+            rows are known. A Series goes by label with a data frame; everything else goes by position.
         spec : Spec, optional
             Take these columns, of an earlier fit, instead of finding them out.
 
@@ -103,80 +92,57 @@ class DaskStream(Stream):
         WeightsError
             For weights in other partitions than the data.
         """
-        one_of("na", na, ("raise", "drop"))
         if _is_frame(data):
-            return cls._open_frame(data, formula, context, weights, na, categorical, spec)
+            return cls._open_frame(data, reading, spec)
         if not _is_array(data):
             raise DataError(f"{_called(data)} was given; {_ALLOWED}")
-        return cls._open_array(data, formula, context, weights, na, categorical, spec)
+        return cls._open_array(data, reading, spec)
 
     @classmethod
-    def _open_frame(
-        cls,
-        data: Any,
-        formula: str | None,
-        context: Mapping[str, Any] | None,
-        weights: Any,
-        na: str,
-        categorical: str,
-        spec: Spec | None,
-    ) -> Self:
+    def _open_frame(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
         title = "dask data frame"
         exact = spec is None
         if spec is None:
             # Objects may be numbers or text: only rows tell.
-            told = formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
+            told = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
             head = data._meta if told else _head(data, title)
-            spec = spec_of(
-                head, formula=formula, context=context, categorical=categorical, na=na, name=f"The {title}"
-            )
+            spec = spec_of(head, reading, f"The {title}")
             _require_portable(spec)
         by_name = spec
         if spec.kind == "array":
             # Says once, here, that columns go by position; each partition then takes them by name.
-            read_block(spec, data._meta_nonempty, na=na, name=f"The {title}", exact=False)
+            read_block(spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
             by_name = Spec("frame", data.columns)
         needed = list(by_name.columns if by_name.inputs is None else by_name.inputs)
         if not set(needed) <= set(data.columns):
             # Raises now, not when the scores are computed.
             wanted = Spec("frame", pd.Index(needed, tupleize_cols=False))
-            read_block(wanted, data._meta_nonempty, na=na, name=f"The {title}", exact=False)
+            read_block(wanted, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
         elif len(needed) < len(data.columns):
             data = data[needed]
-        w, labelled = frame_weights(weights, data)
-        return cls(data, w, spec, Reading(by_name, na, title, exact, labelled=labelled))
+        w, labelled = frame_weights(reading.weights, data)
+        return cls(data, w, spec, Reading(by_name, reading.na, title, exact, labelled=labelled))
 
     @classmethod
-    def _open_array(
-        cls,
-        data: Any,
-        formula: str | None,
-        context: Mapping[str, Any] | None,
-        weights: Any,
-        na: str,
-        categorical: str,
-        spec: Spec | None,
-    ) -> Self:
+    def _open_array(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
         title = "dask array"
         data = _whole_rows(data)
         exact = spec is None
         head = np.empty((0, data.shape[1]), dtype=data.dtype)
         if spec is None:
-            spec = spec_of(
-                head, formula=formula, context=context, categorical=categorical, na=na, name=f"The {title}"
-            )
+            spec = spec_of(head, reading, f"The {title}")
         by_position = spec
         if not exact:
             # Says once, here, that columns with names go by position.
             one = np.zeros((1, data.shape[1]), dtype=data.dtype)
-            read_block(spec, one, na=na, name=f"The {title}", exact=False)
+            read_block(spec, one, na=reading.na, name=f"The {title}", exact=False)
             by_position = replace(spec, kind="array")
         rows = data.chunks[0]
         starts = None
         if not np.isnan(rows).any():
             starts = tuple(int(start) for start in np.cumsum([0, *rows]))
-        w = array_weights(weights, data)
-        return cls(data, w, spec, Reading(by_position, na, title, exact, starts))
+        w = array_weights(reading.weights, data)
+        return cls(data, w, spec, Reading(by_position, reading.na, title, exact, starts))
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         """Walk over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -10,8 +10,9 @@ import pandas as pd
 
 from spcastat.config import offers, plural
 from spcastat.errors import DataError, TooFewRowsError, WeightsError
-from spcastat.intake import Spec
+from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.checks import read_weights, require_weight
+from spcastat.intake.design import PLAIN
 from spcastat.operators import Accumulator, Standardisation
 from spcastat.progress import stage
 from spcastat.streams.base import Block, Pass, Stream, Tally
@@ -51,10 +52,7 @@ class LocalStream(Stream):
     Parameters
     ----------
     chunks : Chunks
-    formula, context, categorical, na
-        As for :func:`spcastat.intake.read_data`.
-    weights : array-like of shape (n,), optional
-        By position over all rows.
+    reading : ReadOptions
     spec : Spec, optional
         That of a fit, to take the chunks as new data.
 
@@ -66,32 +64,20 @@ class LocalStream(Stream):
         If the weights are no n nonnegative numbers.
     """
 
-    def __init__(
-        self,
-        chunks: Chunks,
-        *,
-        formula: str | None = None,
-        context: Mapping[str, Any] | None = None,
-        weights: Any = None,
-        na: str = "raise",
-        categorical: str = "refuse",
-        spec: Spec | None = None,
-    ):
+    def __init__(self, chunks: Chunks, reading: ReadOptions = PLAIN, spec: Spec | None = None):
         self.chunks = chunks
         self.title = chunks.title
-        self._na = na
+        self._na = reading.na
         self._exact = spec is None
-        self._weights = None if weights is None else _by_position(weights, chunks)
-        self.weighted = weights is not None
+        self._weights = None if reading.weights is None else _by_position(reading.weights, chunks)
+        self.weighted = reading.weights is not None
         self._tally: Tally | None = None
         self._trail: Trail | None = None  # of the first pass, which all others are compared with
-        self.spec = spec or self._learn(formula, context, categorical)
+        self.spec = spec or self._learn(reading)
 
-    def _learn(self, formula: str | None, context: Mapping[str, Any] | None, categorical: str) -> Spec:
+    def _learn(self, reading: ReadOptions) -> Spec:
         for name, chunk in self.chunks.walk(None):
-            return spec_of(
-                chunk, formula=formula, context=context, categorical=categorical, na=self._na, name=name
-            )
+            return spec_of(chunk, reading, name)
         raise TooFewRowsError(f"{self._start()} has no rows; at least two are needed.")
 
     @property

@@ -11,10 +11,10 @@ import numpy as np
 from spcastat.kernels.eig import settled
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
-from spcastat.operators.blocks import row_blocks
+from spcastat.operators.accumulate import row_blocks
+from spcastat.operators.columns import is_constant
 from spcastat.operators.rows import FAR_MEAN
-from spcastat.operators.sparse_products import product
-from spcastat.operators.standardise import is_constant
+from spcastat.operators.sparse import product
 from spcastat.streams.base import Stream
 from spcastat.streams.krylov import block_lanczos
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.blocks import row_blocks
+from spcastat.operators.accumulate import row_blocks
 
 #: Sums of a partition agree to this share of the sums of absolute values.
 SAME = 1e-12

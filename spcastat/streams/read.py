@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, one_of
+from spcastat.config import listed
 from spcastat.errors import ColumnTypeError, DataError, FormulaError, NewDataError, OptionError, ShapeError
-from spcastat.intake import Spec
+from spcastat.intake import ReadOptions, Spec
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import read_weights, suspicious
-from spcastat.intake.columntypes import kind_of, refuse, without_numbers
+from spcastat.intake.checks import kind_of, read_weights, refuse, suspicious, without_numbers
+from spcastat.intake.design import PLAIN
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
-from spcastat.intake.read import check_options
 from spcastat.intake.replay import replay_table
 from spcastat.intake.rowwise import TRIED, require_rowwise
 from spcastat.intake.sparse import sound
@@ -25,15 +24,7 @@ from spcastat.streams.base import Block
 from spcastat.streams.naming import named
 
 
-def spec_of(
-    chunk: Any,
-    *,
-    formula: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    categorical: str = "refuse",
-    na: str = "raise",
-    name: str = "the first chunk",
-) -> Spec:
+def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chunk") -> Spec:
     """Learn from the first chunk of a stream how chunks become columns.
 
     Only names and types are learnt: nothing that depends on the rows, which other chunks have, too. The
@@ -42,8 +33,7 @@ def spec_of(
     Parameters
     ----------
     chunk : DataFrame, ndarray, scipy.sparse matrix, polars or pyarrow table, of shape (m, q)
-    formula, context, categorical, na
-        As for :func:`spcastat.intake.read_data`.
+    reading : ReadOptions
     name : str
         What the chunk is called in messages.
 
@@ -54,16 +44,13 @@ def spec_of(
     Raises
     ------
     OptionError
-        For options that are not known or need a formula, and for ``categorical="dummy"``.
+        For ``categorical="dummy"``.
     FormulaError
         For a formula that cannot be read, or that has terms of more than one row at a time.
     DataError
         For data that are no table of numbers; see :func:`spcastat.intake.read_data`.
     """
-    one_of("na", na, ("raise", "drop"))
-    one_of("categorical", categorical, ("refuse", "dummy"))
-    check_options(formula, context, categorical)
-    if categorical == "dummy":
+    if reading.categorical == "dummy":
         raise OptionError(
             "categorical='dummy' was given for a stream of chunks: the levels would be those of its first "
             "chunk. Make the 0/1 columns in every chunk, e.g. (chunk['c'] == 'a').astype(float)."
@@ -71,10 +58,10 @@ def spec_of(
     with named(name):
         table = _open(chunk)
         require_unique(table.columns)
-        if formula is None:
+        if reading.formula is None:
             _require_numbers(table, range(len(table.columns)))
             return Spec("frame" if table.named else "array", table.columns)
-        return _formula_spec(table, formula, context or {})
+        return _formula_spec(table, reading.formula, reading.context or {})
 
 
 def read_block(

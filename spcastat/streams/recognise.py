@@ -9,25 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import offers, one_of, shown
+from spcastat.config import offers, shown
 from spcastat.errors import DataError
-from spcastat.intake import Spec
+from spcastat.intake import ReadOptions, Spec
+from spcastat.intake.design import PLAIN
 from spcastat.streams.base import Stream
 from spcastat.streams.local import Chunks, LocalStream
 from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
 from spcastat.streams.sources import ONCE, ArrayChunks, IterableChunks, is_chunk
 
 
-def open_stream(
-    data: Any,
-    *,
-    formula: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    weights: Any = None,
-    na: str = "raise",
-    categorical: str = "refuse",
-    spec: Spec | None = None,
-) -> Stream | None:
+def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
     """Open data that come in pieces.
 
     Parameters
@@ -36,10 +28,7 @@ def open_stream(
         A path to a Parquet file or to a folder of them; a ``numpy.memmap``; a list of chunks, an object that
         can be iterated over again, or a function without arguments that returns a fresh iterable; a dask
         array or data frame. A chunk is whatever :func:`spcastat.intake.read_data` takes.
-    formula, context, na, categorical
-        As for :func:`spcastat.intake.read_data`.
-    weights : array-like of shape (n,), optional
-        By position over all rows.
+    reading : ReadOptions
     spec : Spec, optional
         That of a fit, to take the data as new data.
 
@@ -58,23 +47,10 @@ def open_stream(
     if type(data).__module__.partition(".")[0] == "dask":
         from spcastat.streams.dask import DaskStream
 
-        dask_stream: Stream = DaskStream.open(
-            data,
-            formula=formula,
-            context=context,
-            weights=weights,
-            na=na,
-            categorical=categorical,
-            spec=spec,
-        )
+        dask_stream: Stream = DaskStream.open(data, reading, spec)
         return dask_stream
     chunks = _chunks_of(data)
-    if chunks is None:
-        return None
-    one_of("na", na, ("raise", "drop"))
-    return LocalStream(
-        chunks, formula=formula, context=context, weights=weights, na=na, categorical=categorical, spec=spec
-    )
+    return None if chunks is None else LocalStream(chunks, reading, spec)
 
 
 def _chunks_of(data: Any) -> Chunks | None:

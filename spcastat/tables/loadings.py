@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.config import flag, real_number, whole_number
-from spcastat.intake.columntypes import frame_values
+from spcastat.intake.checks import frame_values
 from spcastat.kernels.leading import leading
 from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.tables.cells import fixed

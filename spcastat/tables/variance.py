@@ -8,8 +8,7 @@ import pandas as pd
 
 from spcastat.config import listed, plural
 from spcastat.errors import ShapeError
-from spcastat.intake.checks import real_array
-from spcastat.intake.columntypes import frame_values
+from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.state.variance import VARIANCE
 from spcastat.tables.cells import alike, fixed, percent

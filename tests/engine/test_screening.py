@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.engine import Request, candidates, make_plan, run, screening
-from spcastat.engine.order import settle
-from spcastat.engine.starts import starting_loadings
+from spcastat.engine import Request, aim, make_plan, run, screening
+from spcastat.engine.aim import settle
+from spcastat.engine.run import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.operators import DenseRows, Gram, SparseRows
 from spcastat.search import outside
@@ -226,8 +226,8 @@ def test_without_screening_nothing_changes():
 
 def test_many_variables_are_screened_unasked(monkeypatch):
     monkeypatch.setattr(screening, "GRAM_ORDER", 50)
-    monkeypatch.setattr(candidates, "GRAM_ORDER", 50)
-    monkeypatch.setattr(candidates, "NONZEROS", 12)
+    monkeypatch.setattr(aim, "GRAM_ORDER", 50)
+    monkeypatch.setattr(aim, "NONZEROS", 12)
     operators = forms(counts(150, 60, 2))
     assert fitted(operators["sparse"], 2, 5).screening is not None
     assert fitted(operators["dense"], 2, 5).screening is not None

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from spcastat.errors import FormulaError
-from spcastat.intake import read_data, terms
+from spcastat.intake import ReadOptions, read_data, terms
 from spcastat.intake.safe import safe_context
 
 
@@ -52,11 +52,11 @@ def frame() -> pd.DataFrame:
 )
 def test_what_would_explode(formula, bound, context):
     df = frame()
-    read_data(df, formula="~ log(a)")  # imports
+    read_data(df, ReadOptions("~ log(a)"))  # imports
     tracemalloc.start()
     try:
         with pytest.raises(FormulaError, match=bound) as caught:
-            read_data(df, formula=formula, context=context)
+            read_data(df, ReadOptions(formula, context=context))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -69,16 +69,16 @@ def test_terms_of_many_rows_are_counted_before_they_are_made():
     """A factor with 50,000 levels of 50,000 rows would have 2.5e9 numbers, 20 GB."""
     df = pd.DataFrame({"a": np.arange(50_000.0), "b": 1.0})
     with pytest.raises(FormulaError, match=r"50001 columns of 50000 rows, 2500050000 numbers; 500000000 are"):
-        read_data(df, formula="~ b + C(a)")
+        read_data(df, ReadOptions("~ b + C(a)"))
     with pytest.raises(FormulaError, match=r"1000 columns of 600000 rows, 600000000 numbers"):
-        read_data(pd.DataFrame({"a": np.arange(600_000.0)}), formula="~ bs(a, df=1000)")
+        read_data(pd.DataFrame({"a": np.arange(600_000.0)}), ReadOptions("~ bs(a, df=1000)"))
 
 
 def test_what_people_write_is_not_bounded(monkeypatch):
     df = pd.DataFrame(np.random.default_rng(1).normal(size=(4, 60)), columns=[f"v{j}" for j in range(60)])
-    assert read_data(df, formula="~ .**2").shape == (4, 60 * 61 // 2)
-    assert read_data(df, formula="~ (v1 + v2 + v3)**3").shape == (4, 7)
-    assert read_data(df, formula="~ I(" + " + ".join(df.columns) + ")").shape == (4, 1)
+    assert read_data(df, ReadOptions("~ .**2")).shape == (4, 60 * 61 // 2)
+    assert read_data(df, ReadOptions("~ (v1 + v2 + v3)**3")).shape == (4, 7)
+    assert read_data(df, ReadOptions("~ I(" + " + ".join(df.columns) + ")")).shape == (4, 1)
     monkeypatch.setattr(terms, "MOST_TERMS", 1000)
     wide = pd.DataFrame(np.zeros((2, 5000)))  # columns of the data count besides
-    assert read_data(wide, formula="~ . - `3`").shape == (2, 4999)
+    assert read_data(wide, ReadOptions("~ . - `3`")).shape == (2, 4999)

@@ -20,7 +20,7 @@ from spcastat.errors import (
     MissingValuesError,
     TooFewRowsError,
 )
-from spcastat.intake import read_data
+from spcastat.intake import ReadOptions, read_data
 
 
 def frame() -> pd.DataFrame:
@@ -40,13 +40,13 @@ def frame() -> pd.DataFrame:
 
 
 def names(formula: str, **options) -> list:
-    return list(read_data(frame(), formula=formula, **options).columns)
+    return list(read_data(frame(), ReadOptions(formula, **options)).columns)
 
 
 def test_terms_keep_the_users_order_and_the_intercept_is_dropped():
     df = frame()
     before = df.copy(deep=True)
-    design = read_data(df, formula="~ log(c) + a:b + b + a")
+    design = read_data(df, ReadOptions("~ log(c) + a:b + b + a"))
     assert list(design.columns) == ["log(c)", "a:b", "b", "a"]
     np.testing.assert_allclose(
         design.matrix, np.column_stack([np.log(df["c"]), df["a"] * df["b"], df["b"], df["a"]])
@@ -86,25 +86,25 @@ def test_formulas(formula, columns):
 
 def test_plain_formulas_bypass_formulaic_and_agree_with_it():
     df = frame()
-    plain = read_data(df, formula="~ b + a + flag")
+    plain = read_data(df, ReadOptions("~ b + a + flag"))
     assert plain.spec.model_spec is None
-    full = read_data(df, formula="~ b + a + flag + exp(c)")
+    full = read_data(df, ReadOptions("~ b + a + flag + exp(c)"))
     assert full.spec.model_spec is not None
     np.testing.assert_array_equal(plain.matrix, full.matrix[:, :3])
     assert list(full.columns[:3]) == list(plain.columns)
 
 
 def test_flags_count_as_numbers_inside_functions():
-    design = read_data(frame(), formula="~ I(flag + flag)")
+    design = read_data(frame(), ReadOptions("~ I(flag + flag)"))
     np.testing.assert_array_equal(design.matrix[:, 0], [2, 0, 2, 2])
 
 
 def test_dot_of_thousands_of_columns_is_fast():
     X = np.random.default_rng(0).normal(size=(5, 4000))
     df = pd.DataFrame(X, columns=[f"v{j}" for j in range(4000)])
-    read_data(df[["v0"]], formula="~ v0")  # imports
+    read_data(df[["v0"]], ReadOptions("~ v0"))  # imports
     start = time.perf_counter()
-    design = read_data(df, formula="~ . - v1 - v3")
+    design = read_data(df, ReadOptions("~ . - v1 - v3"))
     assert time.perf_counter() - start < 1
     assert design.shape == (5, 3998)
     np.testing.assert_array_equal(design.matrix[:, :3], X[:, [0, 2, 4]])
@@ -113,22 +113,23 @@ def test_dot_of_thousands_of_columns_is_fast():
 def test_labels_that_are_not_text():
     df = pd.DataFrame({0: [1.0, 2.0, 3.0], 1: [2.0, 5.0, 4.0], ("t", 1): [1.0, 1.0, 2.0]})
     df.columns = pd.Index([0, 1, ("t", 1)], tupleize_cols=False)
-    design = read_data(df, formula="~ . - `1`")
+    design = read_data(df, ReadOptions("~ . - `1`"))
     assert list(design.columns) == [0, ("t", 1)]
-    design = read_data(df, formula="~ `0` + log(`1`)")
+    design = read_data(df, ReadOptions("~ `0` + log(`1`)"))
     assert list(design.columns) == [0, "log(`1`)"]
-    assert list(read_data(pd.DataFrame(np.eye(3)), formula="~ .").columns) == [0, 1, 2]
-    assert list(read_data(pd.DataFrame(np.eye(3)), formula="~ . - 1").columns) == [0, 1, 2]
-    odd = read_data(pd.DataFrame(np.eye(3), columns=[".", "1", "x"]), formula="~ . + 0 - `.` + I(`1` + x)")
+    assert list(read_data(pd.DataFrame(np.eye(3)), ReadOptions("~ .")).columns) == [0, 1, 2]
+    assert list(read_data(pd.DataFrame(np.eye(3)), ReadOptions("~ . - 1")).columns) == [0, 1, 2]
+    odd = pd.DataFrame(np.eye(3), columns=[".", "1", "x"])
+    odd = read_data(odd, ReadOptions("~ . + 0 - `.` + I(`1` + x)"))
     assert list(odd.columns) == ["1", "x", "I(`1` + x)"]
     df.columns = pd.Index([1, "1", "a"], dtype=object)
     with pytest.raises(DuplicateNamesError, match="look alike in a formula: 1, '1'"):
-        read_data(df, formula="~ a")
+        read_data(df, ReadOptions("~ a"))
 
 
 def test_columns_named_as_functions_do_not_shadow_them():
     df = pd.DataFrame({"log": [1.0, 2, 3], "C": [1, 2, 2], "x": [1.0, 2, 4]})
-    design = read_data(df, formula="~ log(x) + C")
+    design = read_data(df, ReadOptions("~ log(x) + C"))
     np.testing.assert_allclose(design.matrix, np.column_stack([np.log([1, 2, 4]), [1, 2, 2]]))
 
 
@@ -162,14 +163,14 @@ def test_columns_named_as_functions_do_not_shadow_them():
 )
 def test_formulas_that_are_refused(formula, phrase):
     with pytest.raises(FormulaError, match=phrase) as caught:
-        read_data(frame(), formula=formula)
+        read_data(frame(), ReadOptions(formula))
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 700
 
 
 def test_unknown_column_lists_the_columns_without_a_chain():
     with pytest.raises(FormulaError, match="The columns are 'id', 'a', 'b', 'c', 'my col'") as caught:
-        read_data(frame(), formula="~ a + nope")
+        read_data(frame(), ReadOptions("~ a + nope"))
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
@@ -177,16 +178,16 @@ def test_unknown_column_lists_the_columns_without_a_chain():
 def test_dotted_names_in_functions_need_backticks():
     df = frame().rename(columns={"my col": "Sepal.Length"})
     with pytest.raises(FormulaError, match=r"in backticks: `Sepal\.Length`"):
-        read_data(df, formula="~ log(Sepal.Length)")
-    assert list(read_data(df, formula="~ exp(`Sepal.Length`)").columns) == ["exp(`Sepal.Length`)"]
+        read_data(df, ReadOptions("~ log(Sepal.Length)"))
+    assert list(read_data(df, ReadOptions("~ exp(`Sepal.Length`)")).columns) == ["exp(`Sepal.Length`)"]
 
 
 def test_arrays_and_sparse_data_have_no_names():
     X = np.ones((3, 2))
     with pytest.raises(FormulaError, match=r"NumPy array.*pd.DataFrame\(data, columns="):
-        read_data(X, formula="~ x1")
+        read_data(X, ReadOptions("~ x1"))
     with pytest.raises(FormulaError, match="sparse data"):
-        read_data(sps.csr_array(X), formula="~ x1")
+        read_data(sps.csr_array(X), ReadOptions("~ x1"))
 
 
 def test_functions_that_fail_name_themselves():
@@ -194,11 +195,11 @@ def test_functions_that_fail_name_themselves():
         raise RuntimeError("no luck")
 
     with pytest.raises(FormulaError, match=r"broken\(a\).*no luck"):
-        read_data(frame(), formula="~ broken(a)", context={"broken": broken})
+        read_data(frame(), ReadOptions("~ broken(a)", context={"broken": broken}))
     with pytest.raises(FormulaError, match="real numbers, one for each of the 4 rows"):
-        read_data(frame(), formula="~ short(a)", context={"short": lambda x: np.ones(2)})
+        read_data(frame(), ReadOptions("~ short(a)", context={"short": lambda x: np.ones(2)}))
     with pytest.raises(FormulaError, match="complex128"):
-        read_data(frame(), formula="~ f(a)", context={"f": lambda x: np.asarray(x) * 1j})
+        read_data(frame(), ReadOptions("~ f(a)", context={"f": lambda x: np.asarray(x) * 1j}))
 
 
 def test_log_of_a_negative_number_names_term_count_and_row():
@@ -208,26 +209,26 @@ def test_log_of_a_negative_number_names_term_count_and_row():
         FormulaError,
         match=r"term 'log\(a\)' makes missing or infinite values in 2 rows, the first of them 'q'",
     ):
-        read_data(df, formula="~ b + log(a)")
+        read_data(df, ReadOptions("~ b + log(a)"))
     df["a"] = [0.0, 1.0, 1.0, 1.0]
     for na in ("raise", "drop"):
         with pytest.raises(FormulaError, match="in 1 row, the first of them 'p', and so do 'log10"):
-            read_data(df, formula="~ log(a) + log10(a)", na=na)
+            read_data(df, ReadOptions("~ log(a) + log10(a)", na=na))
 
 
 def test_duplicate_names_after_a_formula():
     df = frame().rename(columns={"my col": "log(c)", "a.b": "a:b"})
     for formula in ("~ `log(c)` + log(c)", "~ . - g + log( c )"):
         with pytest.raises(DuplicateNamesError, match=r"'log\(c\)' is both a column"):
-            read_data(df, formula=formula)
+            read_data(df, ReadOptions(formula))
     with pytest.raises(DuplicateNamesError, match="called 'a:b'"):
-        read_data(df, formula="~ a:b + `a:b`")
+        read_data(df, ReadOptions("~ a:b + `a:b`"))
 
 
 def test_duplicate_names_before_a_formula():
     df = pd.DataFrame(np.ones((3, 3)), columns=["a", "a", "b"])
     with pytest.raises(DuplicateNamesError, match="'a'"):
-        read_data(df, formula="~ b")
+        read_data(df, ReadOptions("~ b"))
 
 
 # --- missing values -----------------------------------------------------------------------------
@@ -238,22 +239,22 @@ def test_only_the_columns_that_are_used_count():
     df.iloc[0, df.columns.get_loc("c")] = np.nan
     df.iloc[1, df.columns.get_loc("a")] = np.nan
     df.iloc[2, df.columns.get_loc("my col")] = np.inf
-    assert read_data(df, formula="~ b + I(id / 2)").dropped == 0
+    assert read_data(df, ReadOptions("~ b + I(id / 2)")).dropped == 0
     for formula in ("~ a + b", "~ log(a) + b", "~ scale(a) + b", "~ a:b"):
         with pytest.raises(MissingValuesError, match="1 missing value in 1 of 4 rows, in 'a'"):
-            read_data(df, formula=formula)
-        design = read_data(df, formula=formula, na="drop")
+            read_data(df, ReadOptions(formula))
+        design = read_data(df, ReadOptions(formula, na="drop"))
         assert design.dropped == 1
         assert list(design.index) == ["p", "q", "r"]
         assert np.isfinite(design.matrix).all()
     with pytest.raises(InfiniteValuesError, match="'my col'"):
-        read_data(df, formula="~ b + exp(`my col`)", na="drop")
+        read_data(df, ReadOptions("~ b + exp(`my col`)", na="drop"))
 
 
 def test_transforms_learn_from_the_kept_rows_only():
     df = frame()
     df.iloc[3, df.columns.get_loc("a")] = np.nan
-    design = read_data(df, formula="~ center(a) + b", na="drop")
+    design = read_data(df, ReadOptions("~ center(a) + b", na="drop"))
     np.testing.assert_allclose(design.matrix[:, 0], np.array([1, 2, 4]) - 7 / 3)
 
 
@@ -262,7 +263,7 @@ def test_dropping_too_many_rows():
     df.iloc[:3, df.columns.get_loc("a")] = np.nan
     for formula in ("~ a", "~ log(a)"):
         with pytest.raises(TooFewRowsError, match="after 3 rows"):
-            read_data(df, formula=formula, na="drop")
+            read_data(df, ReadOptions(formula, na="drop"))
 
 
 @given(st.lists(st.tuples(*[st.one_of(st.floats(0.5, 9), st.none())] * 3), min_size=2, max_size=8))
@@ -272,9 +273,9 @@ def test_drop_equals_dropna_on_the_used_columns(rows):
     kept = df.dropna(subset=["a", "b"])
     if len(kept) < 2:
         with pytest.raises(TooFewRowsError):
-            read_data(df, formula="~ log(a) + b", na="drop")
+            read_data(df, ReadOptions("~ log(a) + b", na="drop"))
     else:
-        design = read_data(df, formula="~ log(a) + b", na="drop")
+        design = read_data(df, ReadOptions("~ log(a) + b", na="drop"))
         np.testing.assert_allclose(design.matrix, np.column_stack([np.log(kept["a"]), kept["b"]]))
         assert design.dropped == len(df) - len(kept)
 
@@ -285,11 +286,11 @@ def test_drop_equals_dropna_on_the_used_columns(rows):
 def test_factors_are_refused_by_default():
     for formula in ("~ .", "~ a + g", "~ a + C(g)", "~ a:g"):
         with pytest.raises(ColumnTypeError, match=r"'g' \((str|object)\).*categorical='dummy'"):
-            read_data(frame(), formula=formula)
+            read_data(frame(), ReadOptions(formula))
 
 
 def test_factors_are_coded_in_full():
-    design = read_data(frame(), formula="~ a + g", categorical="dummy")
+    design = read_data(frame(), ReadOptions("~ a + g", categorical="dummy"))
     assert list(design.columns) == ["a", "g[x]", "g[y]", "g[z]"]
     np.testing.assert_array_equal(design.matrix[:, 1:], [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
     assert names("~ . - id", categorical="dummy")[-3:] == ["g[x]", "g[y]", "g[z]"]
@@ -300,8 +301,8 @@ def test_missing_levels_are_missing_values(dtype):
     df = frame().astype({"g": dtype})
     df.iloc[1, df.columns.get_loc("g")] = None
     with pytest.raises(MissingValuesError, match="1 missing value in 1 of 4 rows, in 'g'"):
-        read_data(df, formula="~ a + g", categorical="dummy")
-    design = read_data(df, formula="~ a + g", categorical="dummy", na="drop")
+        read_data(df, ReadOptions("~ a + g", categorical="dummy"))
+    design = read_data(df, ReadOptions("~ a + g", categorical="dummy", na="drop"))
     assert list(design.columns) == ["a", "g[x]", "g[z]"]
     np.testing.assert_array_equal(design.matrix[:, 1:].sum(axis=1), 1)
 
@@ -315,7 +316,7 @@ def test_categories_keep_their_order_and_lose_unused_levels():
 
 
 def names_of(df: pd.DataFrame, formula: str) -> list:
-    return list(read_data(df, formula=formula, categorical="dummy").columns)
+    return list(read_data(df, ReadOptions(formula, categorical="dummy")).columns)
 
 
 def test_objects_dates_and_complex_columns():
@@ -325,29 +326,29 @@ def test_objects_dates_and_complex_columns():
         z=[1j, 2, 3, 4],
     )
     with pytest.raises(ColumnTypeError, match=r"'mixed' \(object\).*convert_dtypes"):
-        read_data(df, formula="~ a + mixed", categorical="dummy")
+        read_data(df, ReadOptions("~ a + mixed", categorical="dummy"))
     with pytest.raises(ColumnTypeError, match=r"'when'.*dates"):
-        read_data(df, formula="~ a + when")
+        read_data(df, ReadOptions("~ a + when"))
     with pytest.raises(ColumnTypeError, match="'z'"):
-        read_data(df, formula="~ a + abs(z)")
-    design = read_data(df, formula="~ a + I(when.dt.day)")
+        read_data(df, ReadOptions("~ a + abs(z)"))
+    design = read_data(df, ReadOptions("~ a + I(when.dt.day)"))
     np.testing.assert_array_equal(design.matrix[:, 1], [1, 2, 3, 4])
 
 
 def test_levels_that_the_formula_leaves_out():
     with pytest.raises(FormulaError, match=r"levels that it does not know.*'z'"):
-        read_data(frame(), formula="~ C(g, levels=['x', 'y'])", categorical="dummy")
+        read_data(frame(), ReadOptions("~ C(g, levels=['x', 'y'])", categorical="dummy"))
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint16", "Int8", "UInt32"])
 def test_whole_numbers_stay_whole(dtype):
-    design = read_data(frame().astype({"b": dtype}), formula="~ C(b)")
+    design = read_data(frame().astype({"b": dtype}), ReadOptions("~ C(b)"))
     assert list(design.columns) == ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]
 
 
 def test_nullable_columns_in_functions():
     df = frame().astype({"b": "Int64", "flag": "boolean", "a": "Float64"})
-    design = read_data(df, formula="~ log(a) + b:flag + C(b)")
+    design = read_data(df, ReadOptions("~ log(a) + b:flag + C(b)"))
     assert list(design.columns[2:]) == ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]
     np.testing.assert_allclose(design.matrix[:, 1], [3, 0, 5, 2])
 
@@ -360,19 +361,16 @@ def test_context_is_explicit_and_only_what_is_used_is_kept():
         return 2 * x
 
     with pytest.raises(FormulaError, match="calls 'double'"):
-        read_data(frame(), formula="~ double(a)")
+        read_data(frame(), ReadOptions("~ double(a)"))
     offset = 3.0
-    design = read_data(
-        frame(),
-        formula="~ double(a) + I(b + offset)",
-        context={"double": double, "offset": offset, "other": 1},
-    )
+    names = {"double": double, "offset": offset, "other": 1}
+    design = read_data(frame(), ReadOptions("~ double(a) + I(b + offset)", context=names))
     assert design.spec.context == {"double": double, "offset": 3.0}
     np.testing.assert_array_equal(design.matrix[:, 1], frame()["b"] + 3)
 
 
 def test_columns_come_before_the_context():
-    design = read_data(frame(), formula="~ log(a)", context={"a": np.ones(4)})
+    design = read_data(frame(), ReadOptions("~ log(a)", context={"a": np.ones(4)}))
     np.testing.assert_allclose(design.matrix[:, 0], np.log(frame()["a"]))
     assert design.spec.context == {}
 
@@ -385,5 +383,5 @@ def test_functions_cannot_change_the_callers_data():
     df = frame()
     before = df.copy(deep=True)
     with contextlib.suppress(FormulaError):
-        read_data(df, formula="~ spoil(a) + b", context={"spoil": spoil})
+        read_data(df, ReadOptions("~ spoil(a) + b", context={"spoil": spoil}))
     pd.testing.assert_frame_equal(df, before)

@@ -22,7 +22,7 @@ from spcastat.errors import (
     ShapeError,
     TooFewRowsError,
 )
-from spcastat.intake import frames, read_data
+from spcastat.intake import ReadOptions, frames, read_data
 
 
 def frame() -> pd.DataFrame:
@@ -244,20 +244,20 @@ def test_few_rows():
     df = frame()
     df.iloc[:2, 0] = np.nan
     with pytest.raises(TooFewRowsError, match="1 row after 2 rows with missing values had been dropped"):
-        read_data(df, na="drop")
+        read_data(df, ReadOptions(na="drop"))
 
 
 def test_options_are_checked():
     with pytest.raises(OptionError, match=r"na='dorp' is not known.*'drop'"):
-        read_data(frame(), na="dorp")
+        read_data(frame(), ReadOptions(na="dorp"))
     with pytest.raises(OptionError, match="categorical='dumy'"):
-        read_data(frame(), categorical="dumy")
+        read_data(frame(), ReadOptions(categorical="dumy"))
     with pytest.raises(OptionError, match="without a formula"):
-        read_data(frame(), categorical="dummy")
+        read_data(frame(), ReadOptions(categorical="dummy"))
     with pytest.raises(OptionError, match="without a formula"):
-        read_data(frame(), context={"f": np.log})
+        read_data(frame(), ReadOptions(context={"f": np.log}))
     with pytest.raises(OptionError, match="mapping"):
-        read_data(frame(), formula="~ a", context=["f"])
+        read_data(frame(), ReadOptions("~ a", context=["f"]))
 
 
 def test_matrix_and_masked_array():
@@ -267,7 +267,7 @@ def test_matrix_and_masked_array():
     M = np.ma.array([[1, 2], [3, 4], [5, 7]], mask=[[0, 0], [0, 1], [0, 0]])
     with pytest.raises(MissingValuesError, match="1 missing value in 1 of 3 rows, in 'x2'"):
         read_data(M)
-    design = read_data(M, na="drop")
+    design = read_data(M, ReadOptions(na="drop"))
     np.testing.assert_array_equal(design.matrix, [[1, 2], [5, 7]])
     assert list(design.index) == [0, 2]
     assert M.data[1, 1] == 4
@@ -280,7 +280,7 @@ def test_drop_keeps_labels_and_counts():
     df = frame()
     df.loc["v", "b"] = np.nan
     before = df.copy(deep=True)
-    design = read_data(df, na="drop")
+    design = read_data(df, ReadOptions(na="drop"))
     assert design.dropped == 1
     assert list(design.index) == ["u", "w"]
     np.testing.assert_array_equal(design.matrix, before.dropna().to_numpy())
@@ -293,7 +293,7 @@ def test_infinite_values_are_refused_even_under_drop():
     df.loc["v", "a"] = np.nan
     for na in ("raise", "drop"):
         with pytest.raises(InfiniteValuesError, match="1 infinite value in 1 row, in 'b'"):
-            read_data(df, na=na)
+            read_data(df, ReadOptions(na=na))
 
 
 def test_huge_values_are_no_infinite_values():
@@ -316,13 +316,13 @@ def test_drop_is_dropna(X, labels):
     kept = df.dropna()
     if len(kept) < 2:
         with pytest.raises(TooFewRowsError):
-            read_data(df, na="drop")
+            read_data(df, ReadOptions(na="drop"))
     else:
-        design = read_data(df, na="drop")
+        design = read_data(df, ReadOptions(na="drop"))
         np.testing.assert_array_equal(design.matrix, kept.to_numpy())
         pd.testing.assert_index_equal(design.index, kept.index)
         assert design.dropped == len(df) - len(kept)
-        sparse = read_data(sps.csr_array(X), na="drop")
+        sparse = read_data(sps.csr_array(X), ReadOptions(na="drop"))
         np.testing.assert_array_equal(sparse.matrix.toarray(), kept.to_numpy())
     pd.testing.assert_frame_equal(df, before)
 
@@ -386,7 +386,7 @@ def test_copies_are_not_made_twice(monkeypatch):
     read_data(pd.DataFrame({"a": [1, 2], "b": [1.5, 2.0]}))
     Y = X.copy()
     Y[0, 0] = np.nan
-    read_data(Y, na="drop")
+    read_data(Y, ReadOptions(na="drop"))
     read_data(np.array([[1, 2], [3, 4]]))
     read_data(sps.csr_array(X))
     read_data(sps.coo_array(X))
@@ -435,13 +435,13 @@ def test_sparse_missing_and_infinite():
     X = np.array([[0, np.nan, 1], [2, 0, 0], [0, 3, 0]])
     with pytest.raises(MissingValuesError, match="1 missing value in 1 of 3 rows, in 'x2'"):
         read_data(sps.csr_array(X))
-    design = read_data(sps.csr_array(X), na="drop")
+    design = read_data(sps.csr_array(X), ReadOptions(na="drop"))
     assert isinstance(design.matrix, sps.csc_array)
     np.testing.assert_array_equal(design.matrix.toarray(), X[1:])
     assert list(design.index) == [1, 2]
     X[2, 2] = np.inf
     with pytest.raises(InfiniteValuesError, match="'x3'"):
-        read_data(sps.csr_array(X), na="drop")
+        read_data(sps.csr_array(X), ReadOptions(na="drop"))
 
 
 def test_sparse_complex_is_refused():
@@ -478,7 +478,7 @@ def test_polars():
     df = pl.DataFrame({"a": [1, 2, None], "b": [0.5, 1.5, 2.5], "c": [True, False, True]})
     with pytest.raises(MissingValuesError, match="1 missing value in 1 of 3 rows, in 'a'"):
         read_data(df)
-    design = read_data(df, na="drop")
+    design = read_data(df, ReadOptions(na="drop"))
     np.testing.assert_array_equal(design.matrix, [[1, 0.5, 1], [2, 1.5, 0]])
     assert list(design.columns) == ["a", "b", "c"]
     pd.testing.assert_index_equal(read_data(df[["b", "c"]]).index, pd.RangeIndex(3))
@@ -497,7 +497,7 @@ def test_polars_categories_through_a_formula():
     df = pl.DataFrame(
         {"a": [1.0, 2, 4], "g": pl.Series(["u", "v", "u"], dtype=pl.Enum(["v", "u"])), "h": ["p", "q", "q"]}
     )
-    design = read_data(df, formula="~ a + g + h", categorical="dummy")
+    design = read_data(df, ReadOptions("~ a + g + h", categorical="dummy"))
     assert list(design.columns) == ["a", "g[v]", "g[u]", "h[p]", "h[q]"]
     np.testing.assert_array_equal(design.matrix[:, 1], [0, 1, 0])
 
@@ -507,9 +507,9 @@ def test_pyarrow():
     table = pa.table(
         {"a": [1, 2, 3], "b": [0.5, None, 2.5], "k": pa.array(["x", None, "y"]).dictionary_encode()}
     )
-    design = read_data(table.select(["a", "b"]), na="drop")
+    design = read_data(table.select(["a", "b"]), ReadOptions(na="drop"))
     np.testing.assert_array_equal(design.matrix, [[1, 0.5], [3, 2.5]])
-    design = read_data(table, formula="~ a + k", categorical="dummy", na="drop")
+    design = read_data(table, ReadOptions("~ a + k", categorical="dummy", na="drop"))
     np.testing.assert_array_equal(design.matrix, [[1, 1, 0], [3, 0, 1]])
     with pytest.raises(DuplicateNamesError, match="share a name"):
         read_data(pa.table([[1, 2], [3, 4]], names=["a", "a"]))

@@ -21,7 +21,7 @@ from spcastat.errors import (
     ShapeError,
     TooFewRowsError,
 )
-from spcastat.intake import read_data, replay
+from spcastat.intake import ReadOptions, read_data, replay
 
 
 def frame() -> pd.DataFrame:
@@ -177,7 +177,7 @@ def test_missing_values_in_sparse_new_data():
     ],
 )
 def test_the_same_data_give_the_same_columns(formula):
-    design = read_data(frame(), formula=formula, categorical="dummy")
+    design = read_data(frame(), ReadOptions(formula, categorical="dummy"))
     for _ in range(2):
         matrix, index = replay(design.spec, frame())
         np.testing.assert_allclose(matrix, design.matrix, atol=1e-12)
@@ -187,20 +187,20 @@ def test_the_same_data_give_the_same_columns(formula):
 
 
 def test_transforms_keep_what_they_learnt():
-    design = read_data(frame(), formula="~ center(a) + b")
+    design = read_data(frame(), ReadOptions("~ center(a) + b"))
     matrix, _ = replay(design.spec, pd.DataFrame({"a": [10.0], "b": [0.0]}))
     np.testing.assert_allclose(matrix, [[7.5, 0.0]])
 
 
 def test_a_formula_that_picks_columns_takes_them_by_name():
-    spec = read_data(frame(), formula="~ b + a").spec
+    spec = read_data(frame(), ReadOptions("~ b + a")).spec
     matrix, _ = replay(spec, frame()[["g", "a", "b"]])
     np.testing.assert_array_equal(matrix, frame()[["b", "a"]].to_numpy())
 
 
 @pytest.mark.parametrize("formula", ["~ a + b", "~ log(a) + b"])
 def test_formula_replay_needs_the_columns(formula):
-    spec = read_data(frame(), formula=formula).spec
+    spec = read_data(frame(), ReadOptions(formula)).spec
     with pytest.raises(NewDataError, match="lack 1 of the 2 columns of the fit: 'b'"):
         replay(spec, frame()[["a", "g"]])
     with pytest.raises(NewDataError, match="needs column names"):
@@ -218,7 +218,7 @@ def test_formula_replay_needs_the_columns(formula):
 
 @pytest.mark.parametrize("formula", ["~ a + b", "~ exp(a) + b"])
 def test_formula_replay_and_missing_values(formula):
-    spec = read_data(frame(), formula=formula).spec
+    spec = read_data(frame(), ReadOptions(formula)).spec
     new = frame()
     new.loc["q", "b"] = np.nan
     new.loc["p", "g"] = None
@@ -236,46 +236,46 @@ def test_formula_replay_and_missing_values(formula):
 @pytest.mark.parametrize("formula", ["~ a + g", "~ a + C(g)", "~ a:g"])
 @pytest.mark.parametrize("dtype", ["str", "category", object])
 def test_unseen_levels(formula, dtype):
-    spec = read_data(frame().astype({"g": dtype}), formula=formula, categorical="dummy").spec
+    spec = read_data(frame().astype({"g": dtype}), ReadOptions(formula, categorical="dummy")).spec
     new = frame().assign(g=["x", "new", "y", "other"]).astype({"g": dtype})
     with pytest.raises(NewDataError, match=r"'g' .* not seen: 'new', 'other'. Known are 'x', 'y'"):
         replay(spec, new)
     part = frame().iloc[:1].astype({"g": object})
-    full = read_data(frame(), formula=formula, categorical="dummy").matrix
+    full = read_data(frame(), ReadOptions(formula, categorical="dummy")).matrix
     np.testing.assert_array_equal(replay(spec, part)[0], full[:1])
 
 
 def test_unseen_levels_of_a_numeric_factor():
-    spec = read_data(frame(), formula="~ a + C(b)").spec
+    spec = read_data(frame(), ReadOptions("~ a + C(b)")).spec
     with pytest.raises(NewDataError, match="levels that it does not know"):
         replay(spec, frame().assign(b=[3.0, 1.0, 0.5, 9.0]))
 
 
 def test_levels_that_are_numbers():
     df = frame().assign(g=pd.Categorical([1, 2, 2, 1]))
-    design = read_data(df, formula="~ g", categorical="dummy")
+    design = read_data(df, ReadOptions("~ g", categorical="dummy"))
     matrix, _ = replay(design.spec, df.assign(g=[1, 2, 2, 1]))
     np.testing.assert_array_equal(matrix, design.matrix)
 
 
 def test_formula_made_missing_values_in_new_data():
-    spec = read_data(frame(), formula="~ log(a) + b").spec
+    spec = read_data(frame(), ReadOptions("~ log(a) + b")).spec
     with pytest.raises(FormulaError, match=r"'log\(a\)'.* in 1 row, the first of them 'r'"):
         replay(spec, frame().assign(a=[1.0, 2.0, -1.0, 3.0]))
-    spec = read_data(frame(), formula="~ bs(a, df=4)").spec
+    spec = read_data(frame(), ReadOptions("~ bs(a, df=4)")).spec
     with pytest.raises(NewDataError, match="cannot be evaluated"):
         replay(spec, frame().assign(a=100.0))
 
 
 def test_context_is_replayed_and_new_columns_do_not_shadow_it():
-    design = read_data(frame(), formula="~ I(a + shift)", context={"shift": 2.0})
+    design = read_data(frame(), ReadOptions("~ I(a + shift)", context={"shift": 2.0}))
     matrix, _ = replay(design.spec, frame().assign(shift=100.0))
     np.testing.assert_array_equal(matrix, design.matrix)
 
 
 def test_labels_that_are_not_text_in_a_formula():
     df = numeric().set_axis(pd.Index([0, ("t", 1)], tupleize_cols=False), axis=1)
-    design = read_data(df, formula="~ log(`0`) + `('t', 1)`")
+    design = read_data(df, ReadOptions("~ log(`0`) + `('t', 1)`"))
     assert list(design.columns) == ["log(`0`)", ("t", 1)]
     matrix, _ = replay(design.spec, df.iloc[:, ::-1])
     np.testing.assert_array_equal(matrix, design.matrix)
@@ -283,6 +283,6 @@ def test_labels_that_are_not_text_in_a_formula():
 
 @pytest.mark.parametrize("formula", [None, "~ a + b", "~ scale(a) + b"])
 def test_specs_can_be_pickled(formula):
-    design = read_data(numeric(), formula=formula)
+    design = read_data(numeric(), ReadOptions(formula))
     again = pickle.loads(pickle.dumps(design))
     np.testing.assert_array_equal(replay(again.spec, numeric())[0], design.matrix)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from spcastat.errors import FormulaError
-from spcastat.intake import evaluation, read_data
+from spcastat.intake import ReadOptions, evaluation, read_data
 from spcastat.intake.expressions import read_expression
 from spcastat.intake.safe import Closed, problem_of, require_safe, safe_context
 from spcastat.intake.transforms import Learning
@@ -124,6 +124,6 @@ def test_an_empty_closed_context_stays_closed():
     data = pd.DataFrame({"a": [1.0, 2.0, 4.0]})
     assert Closed() or False
     with pytest.raises(FormulaError, match="a call of"):
-        read_data(data, formula="~ a.clip(0)", context=Closed())
-    design = read_data(data, formula="~ log(a)", context=Closed())
+        read_data(data, ReadOptions("~ a.clip(0)", context=Closed()))
+    design = read_data(data, ReadOptions("~ log(a)", context=Closed()))
     assert isinstance(design.spec.context, Closed)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sps
 
 from spcastat.errors import MissingValuesError, WeightsError
-from spcastat.intake import read_data
+from spcastat.intake import ReadOptions, read_data
 
 
 def frame() -> pd.DataFrame:
@@ -19,7 +19,7 @@ def frame() -> pd.DataFrame:
     "w", [[1, 2, 3], (1.0, 2.0, 3.0), np.array([1, 2, 3]), pd.array([1, 2, 3], dtype="Int64")]
 )
 def test_array_like_weights_go_by_position(w):
-    design = read_data(frame(), weights=w)
+    design = read_data(frame(), ReadOptions(weights=w))
     assert design.weights is not None
     np.testing.assert_array_equal(design.weights, [1, 2, 3])
     assert design.weights.dtype == np.float64
@@ -28,7 +28,7 @@ def test_array_like_weights_go_by_position(w):
 
 def test_weights_are_copied():
     w = np.array([1.0, 2.0, 3.0])
-    design = read_data(frame(), weights=w)
+    design = read_data(frame(), ReadOptions(weights=w))
     w[0] = 50
     np.testing.assert_array_equal(design.weights, [1, 2, 3])
     w[1] = 60  # still writeable
@@ -36,25 +36,26 @@ def test_weights_are_copied():
 
 def test_series_is_aligned_by_label():
     w = pd.Series([3.0, 1.0, 2.0], index=["w", "u", "v"])
-    np.testing.assert_array_equal(read_data(frame(), weights=w).weights, [1, 2, 3])
+    np.testing.assert_array_equal(read_data(frame(), ReadOptions(weights=w)).weights, [1, 2, 3])
 
 
 def test_series_with_other_labels_is_refused():
     with pytest.raises(WeightsError, match=r"none for 'u', 'v', 'w'.*to_numpy"):
-        read_data(frame(), weights=pd.Series([1.0, 2.0, 3.0]))
+        read_data(frame(), ReadOptions(weights=pd.Series([1.0, 2.0, 3.0])))
     with pytest.raises(WeightsError, match="2 values for 3 rows"):
-        read_data(frame(), weights=pd.Series([1.0, 2.0], index=["u", "v"]))
+        read_data(frame(), ReadOptions(weights=pd.Series([1.0, 2.0], index=["u", "v"])))
     twice = frame().set_axis(["u", "u", "v"])
-    same = read_data(twice, weights=pd.Series([1, 2, 3], index=["u", "u", "v"]))
+    same = read_data(twice, ReadOptions(weights=pd.Series([1, 2, 3], index=["u", "u", "v"])))
     np.testing.assert_array_equal(same.weights, [1, 2, 3])
     with pytest.raises(WeightsError, match="repeated labels"):
-        read_data(twice, weights=pd.Series([1, 2, 3], index=["v", "u", "u"]))
+        read_data(twice, ReadOptions(weights=pd.Series([1, 2, 3], index=["v", "u", "u"])))
 
 
 def test_series_goes_by_position_where_rows_have_no_labels():
     w = pd.Series([1.0, 2.0, 3.0], index=[7, 8, 9])
-    np.testing.assert_array_equal(read_data(frame().to_numpy(), weights=w).weights, [1, 2, 3])
-    np.testing.assert_array_equal(read_data(sps.csr_array(frame().to_numpy()), weights=w).weights, [1, 2, 3])
+    np.testing.assert_array_equal(read_data(frame().to_numpy(), ReadOptions(weights=w)).weights, [1, 2, 3])
+    rows = sps.csr_array(frame().to_numpy())
+    np.testing.assert_array_equal(read_data(rows, ReadOptions(weights=w)).weights, [1, 2, 3])
 
 
 @pytest.mark.parametrize(
@@ -79,11 +80,11 @@ def test_series_goes_by_position_where_rows_have_no_labels():
 )
 def test_bad_weights(w, phrase):
     with pytest.raises(WeightsError, match=phrase):
-        read_data(frame(), weights=w)
+        read_data(frame(), ReadOptions(weights=w))
 
 
 def test_rows_of_weight_zero_stay():
-    design = read_data(frame(), weights=[0, 1, 2])
+    design = read_data(frame(), ReadOptions(weights=[0, 1, 2]))
     assert design.shape == (3, 2)
     np.testing.assert_array_equal(design.weights, [0, 1, 2])
 
@@ -91,15 +92,16 @@ def test_rows_of_weight_zero_stay():
 def test_weights_of_dropped_rows_go():
     df = frame()
     df.loc["v", "a"] = np.nan
-    design = read_data(df, weights=[1, 5, 2], na="drop")
+    design = read_data(df, ReadOptions(weights=[1, 5, 2], na="drop"))
     np.testing.assert_array_equal(design.weights, [1, 2])
     with pytest.raises(WeightsError, match="1 row with a positive weight"):
-        read_data(df, weights=[0, 5, 2], na="drop")
+        read_data(df, ReadOptions(weights=[0, 5, 2], na="drop"))
     with pytest.raises(MissingValuesError, match="1 missing value"):
-        read_data(df, weights=[1, 0, 2])
-    formula = read_data(df, weights=[1, 5, 2], na="drop", formula="~ a + np.exp(b)")
+        read_data(df, ReadOptions(weights=[1, 0, 2]))
+    formula = read_data(df, ReadOptions(weights=[1, 5, 2], na="drop", formula="~ a + np.exp(b)"))
     np.testing.assert_array_equal(formula.weights, [1, 2])
 
 
 def test_boolean_weights_pick_rows():
-    np.testing.assert_array_equal(read_data(frame(), weights=[True, False, True]).weights, [1, 0, 1])
+    picked = ReadOptions(weights=[True, False, True])
+    np.testing.assert_array_equal(read_data(frame(), picked).weights, [1, 0, 1])

@@ -11,9 +11,8 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import ConstantColumnError, DataError, InfiniteValuesError, MissingValuesError
 from spcastat.intake import frames, read
-from spcastat.operators import CrossProducts, Sums, accumulate, blocks, build, prepare, standardise
-from spcastat.operators.sparse_products import product
-from spcastat.operators.sparse_sums import sparse_sums
+from spcastat.operators import CrossProducts, Sums, accumulate, build, prepare, standardise
+from spcastat.operators.sparse import product, sparse_sums
 
 
 def exact_moments(X, w):
@@ -90,12 +89,11 @@ def test_single_precision_is_summed_in_double():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_sums_and_products_in_small_pieces(kind, weighted, dtype, monkeypatch):
-    from spcastat.operators import sparse_products
-    from spcastat.operators import sparse_sums as module
+    from spcastat.operators import sparse as module
 
-    monkeypatch.setattr(module, "PIECE", 17)
+    monkeypatch.setattr(module, "ENTRIES", 17)
     monkeypatch.setattr(module, "PER_COLUMN", 0)
-    monkeypatch.setattr(sparse_products, "PIECE", 17)
+    monkeypatch.setattr(module, "PIECE", 17)
     rng = np.random.default_rng(4)
     dense = (rng.random((40, 30)) * (rng.random((40, 30)) < 0.2)).astype(dtype)
     dense[:, 3] = 0.0
@@ -136,7 +134,7 @@ def test_rows_held_one_by_one_serve_as_those_held_by_column(weighted, center, mo
     from spcastat.operators import rows
 
     monkeypatch.setattr(rows, "SLAB", 3)
-    monkeypatch.setattr(blocks, "BLOCK", 100)
+    monkeypatch.setattr(accumulate, "BLOCK", 100)
     rng = np.random.default_rng(5)
     dense = rng.random((60, 500)) * (rng.random((60, 500)) < 0.1)
     w = rng.uniform(0.1, 2.0, 60) if weighted else None

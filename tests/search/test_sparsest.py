@@ -13,7 +13,8 @@ from spcastat.measures import relative_adjusted
 from spcastat.operators import Gram, prepare
 from spcastat.search import sparsest as module
 from spcastat.search.moments import Dense
-from spcastat.search.promise import Promise, Promised, triangle
+from spcastat.search.nested import triangle
+from spcastat.search.promise import Promise, Promised
 from spcastat.search.sparsest import sparsest
 from tests.search.conftest import draw
 from tests.streams.test_operator import opened

@@ -91,6 +91,25 @@ def test_l1_variance_never_falls_under_l0_and_under_a_fixed_l1_bound(solver):
     assert values[-1] > values[0]
 
 
+def test_the_best_loadings_passed_are_kept_where_the_l1_variance_may_fall():
+    # The iteration of Algorithm 1, written again: AUGMENT, then the soft threshold at the fifth value.
+    fell = 0
+    for seed in range(10):
+        X = sp.datasets.make_hastie(1000, seed, noise=4000.0)
+        centred = X.to_numpy() - X.to_numpy().mean(axis=0)
+        w, values = np.full(10, 10**-0.5), []
+        for _ in range(100):
+            signs = np.where(centred @ w < 0, -1.0, 1.0)
+            sums = centred.T @ signs
+            w = np.sign(sums) * np.maximum(np.abs(sums) - np.sort(np.abs(sums))[-5], 0.0)
+            w /= np.linalg.norm(w)
+            values.append(np.abs(centred @ w).mean())
+        fell += max(values) > values[-1] * (1 + 1e-9)
+        kept = sp.spca(X, 1, card=4, method="rspca-l1").loadings.to_numpy()[:, 0]
+        assert np.abs(centred @ kept).mean() >= max(values) * (1 - 1e-9)
+    assert fell >= 3  # so that the test means something
+
+
 def test_l0_component_is_a_local_maximum_on_its_support():
     """Theorem 4 (iii)."""
     X = np.random.default_rng(3).standard_t(3, (50, 8))

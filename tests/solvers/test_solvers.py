@@ -201,6 +201,20 @@ def test_the_criterion_never_rises(options):
         assert values[-1] < values[0]
 
 
+def test_l1_by_cardinality_keeps_the_best_loadings_that_it_passed():
+    # More sweeps can only pass better loadings, though the criterion may rise from one to the next.
+    R = sp.datasets.load_pitprops()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fits = [
+            sp.spca_cov(R, 6, (8, 5, 6, 2, 3, 2), method="bcd-l1", max_iter=sweeps)
+            for sweeps in (*range(1, 40, 3), 500)
+        ]
+    kept = [fit.measure("pev") for fit in fits]
+    assert np.diff(kept).min() >= -1e-12
+    assert kept[-1] > 0.84  # the last sweep of about 270 has .8396
+
+
 def test_the_criterion_is_that_of_the_loadings():
     # min over U of |X - UV'|^2 is total * (1 - PEV): at convergence the criterion is that (to tol).
     for method in ("bcd-l0", "bcd-l1"):

@@ -12,7 +12,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError
-from spcastat.operators import blocks
+from spcastat.operators import accumulate
 from spcastat.state import rows
 from spcastat.state.distances import q_limit, shares, t2_limit, whitener
 
@@ -152,7 +152,7 @@ def test_residuals_are_data_less_fitted_and_q_their_squared_length(pitprops):
 def test_sparse_rows_have_the_same_distances_a_few_rows_at_a_time(monkeypatch):
     X = sps.random(80, 500, 0.05, random_state=0, format="csr")
     dense, sparse = sp.spca(X.toarray(), k=3, card=9), sp.spca(X, k=3, card=9)
-    monkeypatch.setattr(blocks, "BLOCK", 2000)  # four rows
+    monkeypatch.setattr(accumulate, "BLOCK", 2000)  # four rows
     np.testing.assert_allclose(sparse.diagnostics(), dense.diagnostics(), rtol=1e-8)
     np.testing.assert_allclose(sparse.residuals, dense.residuals, atol=1e-9)
     np.testing.assert_allclose(sparse.limits(), dense.limits(), rtol=1e-8)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, OptionError
+from spcastat.intake import ReadOptions
 from spcastat.operators import CrossProducts, Sums, prepare, standard_of
 from spcastat.streams import krylov
 from spcastat.streams.krylov import block_lanczos
@@ -30,7 +31,7 @@ def cut(X, kind=np.asarray):
 
 def opened(chunks, weights=None, center=True, scale=False):
     """The operator of a stream, as a fit makes it."""
-    stream = open_stream(chunks, weights=weights)
+    stream = open_stream(chunks, ReadOptions(weights=weights))
     found = stream.reduce(partial(Sums, stream.p), "sums")
     sums = found.result
     standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, range(stream.p))

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
+from spcastat.intake import ReadOptions
 from spcastat.streams.recognise import open_stream
 
 # The sums of a stream are joined in other pieces than those in memory: each of the some n = 700 additions
@@ -163,7 +164,7 @@ def test_a_formula_makes_the_columns_of_every_chunk(tmp_path):
 
 def test_a_formula_reads_only_its_columns(tmp_path):
     FRAME.assign(text="x").to_parquet(tmp_path / "x.parquet")
-    stream = open_stream(tmp_path / "x.parquet", formula="~ c + a")
+    stream = open_stream(tmp_path / "x.parquet", ReadOptions("~ c + a"))
     assert [list(chunk.columns) for _, chunk in stream.chunks.walk(stream._needed())] == [["a", "c"]]
 
 

@@ -1,4 +1,7 @@
-"""Means and squares of the columns of sparse rows, in pieces: nothing as large as the data is made."""
+"""Sparse rows: products with dense arrays, means and squares of the columns.
+
+All is summed in float64 and in pieces: nothing as large as the data is made.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,48 @@ from typing import Any
 
 import numpy as np
 
+#: Stored entries that are converted at once.
+PIECE = 2_000_000
+
+
+def product(X: Any, V: np.ndarray) -> np.ndarray:
+    """Return X V in float64.
+
+    Rows of another type are converted in slabs: scipy would convert all of them in every product with
+    vectors of float64.
+
+    Parameters
+    ----------
+    X : scipy.sparse CSR or CSC array of shape (n, p)
+        ``X.T`` of either is one of the other, and has the same memory.
+    V : ndarray of shape (p,) or (p, m)
+    """
+    if X.dtype == np.float64:
+        return np.asarray(X @ V)
+    result = np.zeros((X.shape[0], *V.shape[1:]))
+    for outer, slab in _slabs(X):
+        if X.format == "csr":
+            result[outer] = slab @ V
+        else:
+            result += slab @ V[outer]
+    return result
+
+
+def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
+    """Cut X into rows (CSR) or columns (CSC) of about PIECE stored entries each, as float64."""
+    start, last = 0, len(X.indptr) - 1
+    while start < last:
+        stop = int(np.searchsorted(X.indptr, X.indptr[start] + PIECE, side="right")) - 1
+        stop = min(max(stop, start + 1), last)
+        low, high = X.indptr[start], X.indptr[stop]
+        parts = (X.data[low:high].astype(float), X.indices[low:high], X.indptr[start : stop + 1] - low)
+        size = (stop - start, X.shape[1]) if X.format == "csr" else (X.shape[0], stop - start)
+        yield slice(start, stop), type(X)(parts, shape=size)
+        start = stop
+
+
 #: Stored entries that are worked on at once: so many, or a few for each column.
-PIECE, PER_COLUMN = 50_000, 5
+ENTRIES, PER_COLUMN = 50_000, 5
 
 
 def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
@@ -53,7 +96,7 @@ def sparse_squares(X: Any, weights: np.ndarray | None, centre: np.ndarray) -> np
 def _pieces(X: Any, weights: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
     """Yield column, weight (None for ones) and value of the stored entries."""
     columns_first = X.format == "csc"
-    size = max(PIECE, PER_COLUMN * X.shape[1])
+    size = max(ENTRIES, PER_COLUMN * X.shape[1])
     for start in range(0, len(X.data), size):
         stop = min(start + size, len(X.data))
         inner = X.indices[start:stop]

@@ -1,17 +1,17 @@
-"""The user's data made ready for a fit: read once, then given to whatever method asks for them."""
+"""What a fit is computed from: data are read once, then given to whatever method asks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import is_single, listed, shown, user_frame
-from spcastat.engine.source import Source
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.intake import ReadOptions, Spec, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
@@ -26,11 +26,85 @@ from spcastat.operators import (
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
-from spcastat.operators.units import ColumnUnits, Extremes, fits
+from spcastat.operators.columns import ColumnUnits, Extremes, fits
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:
     from spcastat.streams.base import Stream, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The input of a fit.
+
+    Attributes
+    ----------
+    op : Operator
+        The covariance matrix, by its products, at unit size: its variances times `op.unit` squared are those
+        of the data.
+    spec : Spec
+        How raw data become columns; its `columns` label the loadings.
+    n : int or None
+        Number of rows; for a covariance matrix the number it was computed from, where known.
+    standard : Standardisation or None
+        Centre and scale; None for a covariance matrix that came without them.
+    matrix : ndarray or scipy.sparse array of shape (n, p), or None
+        Raw rows; None for a covariance matrix.
+    index : pandas.Index or None
+        Labels of the rows.
+    dropped : int
+        Rows left out because of missing values.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
+    stream : Stream or None
+        Rows that are never all in memory, instead of `matrix`.
+    total_weight : float or None
+        The sum of the weights of a stream.
+    """
+
+    op: Operator
+    spec: Spec
+    n: int | None
+    standard: Standardisation | None = None
+    matrix: Any = None
+    index: pd.Index | None = None
+    dropped: int = 0
+    weights: np.ndarray | None = None
+    stream: Stream | None = None
+    total_weight: float | None = None
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows are in memory, and so the scores can be."""
+        return self.matrix is not None
+
+    @property
+    def from_rows(self) -> bool:
+        """Whether there are rows, in memory or not, rather than a covariance matrix."""
+        return self.matrix is not None or self.stream is not None
+
+    @property
+    def title(self) -> str | None:
+        """What a stream is, for headers; None for data in memory."""
+        return None if self.stream is None else self.stream.title
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows had weights."""
+        return self.weights is not None or (self.stream is not None and self.stream.weighted)
+
+    def spare(self, path: Path) -> None:
+        """Raise OptionError if writing to `path` would change the rows."""
+        if self.stream is not None:
+            self.stream.spare(path)
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights: the number of rows where there are none."""
+        if self.total_weight is not None:
+            return self.total_weight
+        return float(self.n or 0) if self.weights is None else float(self.weights.sum())
+
 
 #: Divisors of columns lie between this and its inverse, so that both are floating-point numbers.
 LEAST_SCALE = 1e-300
@@ -60,10 +134,10 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
     """Read rows; `center` and `scale` are those of :func:`spcastat.spca`."""
     if reading.formula is not None and reading.context is None:
         reading = replace(reading, context=_names_at_call())
-    stream = open_stream(data, **vars(reading))
+    stream = open_stream(data, reading)
     if stream is not None:
         return _open_streamed(stream, center, scale)
-    design = read_data(data, **vars(reading), defer=True)
+    design = read_data(data, reading, defer=True)
     center = _column_values("center", center, design.columns)
     scale = _column_values("scale", scale, design.columns)
 

@@ -1,0 +1,109 @@
+"""Draws depend on their number alone: how they are shared changes nothing."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import spcastat as sp
+from spcastat.errors import OptionError
+from spcastat.progress import listening
+from spcastat.resample import draw_generator, run_jobs, seed_of, workers
+
+#: Of the package and NumPy: another process has no module of the tests.
+normal = functools.partial(draw_generator, 7)
+
+
+def test_the_same_bits_for_any_number_of_processes():
+    alone = [one.normal(size=3) for one in run_jobs(normal, 23).results]
+    for n_jobs in (2, 4):
+        shared = [one.normal(size=3) for one in run_jobs(normal, 23, n_jobs=n_jobs).results]
+        np.testing.assert_array_equal(shared, alone)
+
+
+def test_draws_differ_from_one_another_and_from_those_of_other_seeds():
+    numbers = [draw_generator(seed, i).integers(2**62) for seed in range(3) for i in range(50)]
+    assert len(set(numbers)) == 150
+
+
+def test_seeds():
+    assert seed_of(None) == seed_of(0) != seed_of(1)
+    rng = np.random.default_rng(3)
+    assert seed_of(rng) != seed_of(rng)  # a generator goes on
+    with pytest.raises(OptionError, match=r"rng='a' was given"):
+        seed_of("a")
+
+
+@pytest.mark.parametrize("bad", [0, -2, 1.5, "2", True, None, 257])
+def test_numbers_of_processes_that_there_are_not(bad):
+    with pytest.raises(OptionError, match="from 1 to 256, or -1"):
+        workers(bad)
+
+
+def test_all_processors():
+    assert 1 <= workers(-1) <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_a_draw_raises_is_raised(n_jobs):
+    with pytest.raises(ZeroDivisionError):
+        run_jobs(functools.partial(divmod, 1), 4, n_jobs=n_jobs)
+
+
+def interrupted_at(limit):
+    def work(number):
+        if number == limit:
+            raise KeyboardInterrupt
+        return number
+
+    return work
+
+
+def test_an_interruption_leaves_what_is_done():
+    finished = run_jobs(interrupted_at(4), 10)
+    assert finished.results == [0, 1, 2, 3]
+    assert finished.interrupted
+    assert not run_jobs(interrupted_at(40), 10).interrupted
+
+
+def test_an_interruption_before_the_first_draw_is_one():
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(interrupted_at(0), 10)
+
+
+def test_progress_hears_of_every_draw():
+    steps = []
+    with listening(steps.append):
+        run_jobs(normal, 5, n_jobs=2, what="some draws")
+    assert steps[-1] == sp.progress.Step("some draws", 5, 5, "draws", ended=True)
+
+
+def test_ctrl_c_ends_processes_too():
+    # In an interpreter of its own: the signal goes to all of a group of processes, as a terminal's does.
+    code = (
+        "import functools\n"
+        "from spcastat.progress import listening\n"
+        "from spcastat.resample import draw_generator, run_jobs\n"
+        "with listening(lambda step: print(step.done, flush=True)):\n"
+        "    finished = run_jobs(functools.partial(draw_generator, 7), 300_000, n_jobs=2)\n"
+        "print('left', finished.interrupted)"
+    )
+    begun = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen([sys.executable, "-c", code], **begun) as child:
+        timer = threading.Timer(60, child.kill)
+        timer.start()
+        for line in child.stdout:
+            if int(line) > 0:
+                break
+        os.killpg(child.pid, signal.SIGINT)
+        rest = child.stdout.read()
+        timer.cancel()
+    assert child.returncode == 0
+    assert rest.splitlines()[-1] == "left True"
