@@ -7,7 +7,7 @@ import pandas as pd
 
 from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
-from spcastat.operators.standardise import CONSTANT
+from spcastat.operators.columns import CONSTANT
 
 
 def require_measured(
@@ -28,28 +28,30 @@ def require_measured(
     ------
     MissingValuesError, ConstantColumnError
     """
-    names = pd.RangeIndex(X.shape[1]) if names is None else names
-    index = pd.RangeIndex(X.shape[0]) if index is None else index
+    columns: pd.Index = pd.RangeIndex(X.shape[1]) if names is None else names
+    rows: pd.Index = pd.RangeIndex(X.shape[0]) if index is None else index
     measured = ~missing & (w > 0)[:, None]
     empty = ~measured.any(axis=0)
     if empty.any():
         raise MissingValuesError(
-            f"{plural(int(empty.sum()), 'column')} without any value: {listed(names[empty])}; what was never "
-            "measured cannot be estimated. Leave such columns out, e.g. df.dropna(axis=1, how='all')."
+            f"{plural(int(empty.sum()), 'column')} without any value: "
+            f"{listed(columns[np.flatnonzero(empty)])}; what was never measured cannot be estimated. "
+            "Leave such columns out, e.g. df.dropna(axis=1, how='all')."
         )
     blank = missing.all(axis=1)
     if blank.any():
         raise MissingValuesError(
-            f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}; nothing is known "
-            "of them. Leave such rows out, e.g. df.dropna(how='all')."
+            f"{plural(int(blank.sum()), 'row')} without any value: {listed(rows[np.flatnonzero(blank)])}; "
+            "nothing is known of them. Leave such rows out, e.g. df.dropna(how='all')."
         )
     highest = np.where(measured, X, -np.inf).max(axis=0)
     lowest = np.where(measured, X, np.inf).min(axis=0)
     still = highest - lowest <= CONSTANT * np.maximum(np.abs(highest), np.abs(lowest))
     if still.any():
         raise ConstantColumnError(
-            f"The values measured in {plural(int(still.sum()), 'column')} do not vary: {listed(names[still])}; "
-            "they tell nothing of those that are missing, nor of other columns. Drop these columns."
+            f"The values measured in {plural(int(still.sum()), 'column')} do not vary: "
+            f"{listed(columns[np.flatnonzero(still)])}; they tell nothing of those that are missing, nor "
+            "of other columns. Drop these columns."
         )
 
 
@@ -58,7 +60,7 @@ def require_rank(k_em: int, n: int, p: int) -> None:
     most = min(p, n - 1) - 1
     if not 1 <= k_em <= most:
         raise OptionError(
-            f"k_em={k_em} was given for {plural(n, 'row')} (of positive weight) and {plural(p, 'column')}; the "
-            f"rank of the model behind na='em' must be at least 1 and at most {most}, less than the number of "
-            "columns and of rows less one."
+            f"k_em={k_em} was given for {plural(n, 'row')} (of positive weight) and "
+            f"{plural(p, 'column')}; the rank of the model behind na='em' must be at least 1 and at most "
+            f"{most}, less than the number of columns and of rows less one."
         )

@@ -1,9 +1,10 @@
 """Means and covariances of rows with gaps by EM, for probabilistic PCA.
 
-What is missing are the unmeasured values; given the rest of their row they have a mean and a covariance matrix C,
-and the maximum of the expected likelihood is the closed form of Tipping and Bishop (1999) for the expected second
-moments. With rank p - 1 the model is any covariance matrix, so that this is the EM of Dempster, Laird and Rubin
-(1977) for the normal distribution; a lower rank is what keeps few rows from being fitted at will.
+What is missing are the unmeasured values; given the rest of their row they have a mean and a covariance
+matrix C, and the maximum of the expected likelihood is the closed form of Tipping and Bishop (1999) for the
+expected second moments. With rank p - 1 the model is any covariance matrix, so that this is the EM of
+Dempster, Laird and Rubin (1977) for the normal distribution; a lower rank is what keeps few rows from being
+fitted at will.
 """
 
 from __future__ import annotations
@@ -139,14 +140,14 @@ def em_moments(
             advance(1)
     found = _Moments(filled, w, patterns, state, expected)
     units = model.scale
-    rows = np.where(missing, model.mean + units * filled, X)
     total = w.sum()
+    fitted = replace(model, mean=model.mean + units * state.mean, loadings=state.W, sigma2=state.sigma2)
     return EmMoments(
         mean=model.mean + units * found.mean,
         covariance=found.dense() * (total / (total - 1.0)) * units * units[:, None],
-        rows=rows,
+        rows=fitted.filled(X),
         missing=missing,
-        model=replace(model, mean=model.mean + units * state.mean, loadings=state.W, sigma2=state.sigma2),
+        model=fitted,
         patterns=patterns.count,
         iterations=len(heights) - 1,
         converged=converged,

@@ -1,7 +1,7 @@
 """Probabilistic PCA as a model of rows: what it expects where a value is missing.
 
-Tipping and Bishop (1999), Probabilistic principal component analysis, J. R. Statist. Soc. B 61: x = m + W t + e
-with t normal of covariance I and e normal of covariance sigma2 I, here for columns over `scale`.
+Tipping and Bishop (1999), Probabilistic principal component analysis, J. R. Statist. Soc. B 61: x = m + W t +
+e with t normal of covariance I and e normal of covariance sigma2 I, here for columns over `scale`.
 """
 
 from __future__ import annotations

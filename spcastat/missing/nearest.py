@@ -37,10 +37,10 @@ class Nearest:
 def nearest_correlation(R: np.ndarray) -> Nearest:
     """Return the nearest correlation matrix in the Frobenius norm.
 
-    Higham (2002), Computing the nearest correlation matrix, IMA J. Numer. Anal. 22, Algorithm 3.3: alternating
-    projections with Dykstra's correction, as in ``corr_nearest`` of statsmodels, whose functions clip the
-    eigenvalues here (`corr_nearest` itself cannot end before its limit of iterations where the result is
-    singular, and warns). What rounding leaves is clipped at the end.
+    Higham (2002), Computing the nearest correlation matrix, IMA J. Numer. Anal. 22, Algorithm 3.3:
+    alternating projections with Dykstra's correction, as in ``corr_nearest`` of statsmodels, whose functions
+    clip the eigenvalues here (`corr_nearest` itself cannot end before its limit of iterations where the
+    result is singular, and warns). What rounding leaves is clipped at the end.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from spcastat.config import listed
 from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.missing.checks import require_measured
 from spcastat.missing.nearest import Nearest, nearest_correlation
-from spcastat.operators.standardise import CONSTANT
+from spcastat.operators.columns import CONSTANT
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,8 @@ class PairwiseMoments:
     mean : ndarray of shape (p,)
         Of the measured values of each column.
     covariance : ndarray of shape (p, p)
-        Correlations times the standard deviations of the measured values of each column; positive semidefinite.
+        Correlations times the standard deviations of the measured values of each column; positive
+        semidefinite.
     missing : ndarray of bool, shape (n, p)
     fewest : float
         The smallest sum of weights (number of rows) behind a correlation.
@@ -107,6 +108,6 @@ def _require_pairs(bad: np.ndarray, names: pd.Index, why: str) -> None:
     others = f" (and {len(first) - 1} more pairs)" if len(first) > 1 else ""
     error = MissingValuesError if why.startswith("fewer") else ConstantColumnError
     raise error(
-        f"na='pairwise' needs a correlation of every pair of columns, and {pair}{others} have none: {why}. Use "
-        "na='em', or leave a column out."
+        f"na='pairwise' needs a correlation of every pair of columns, and {pair}{others} have none: "
+        f"{why}. Use na='em', or leave a column out."
     )
