@@ -20,7 +20,7 @@ __all__ = ["Advance", "Listener", "Step", "listening", "stage"]
 
 #: Plain lines come this many seconds apart, at most.
 INTERVAL = 2.0
-#: A bar of a stage within another appears after so many seconds, so that short ones do not flicker.
+#: Seconds after which the bar of a stage within another appears, so that short ones do not flicker.
 DELAY = 0.5
 
 

@@ -32,7 +32,7 @@ ROWS = [
     ["engine"],
     ["state"],
     ["resample"],
-    ["certify", "select", "tables", "plots"],
+    ["certify", "inference", "select", "tables", "plots"],
     ["storage"],
     ["report"],
     ["results"],

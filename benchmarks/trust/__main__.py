@@ -16,7 +16,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from benchmarks.report import Table, add_data, command_line, stamp, write_section
 
 #: Name of a table -> "module:function" that makes it of a `Call`.
-TABLES: dict[str, str] = {}
+TABLES: dict[str, str] = {
+    "intervals": "intervals:intervals",
+    "stability": "stable:stability",
+    "tests": "tests:loading_tests",
+}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
 
 _CODES = """
 exit codes:
-  0  done    1  an error, told in one line on standard error    2  the command line is not understood
+  0  done    1  an error, reported in one line on standard error    2  the command line is not understood
   130  interrupted (Ctrl-C).  Where the reader of the output, such as head, has gone: 1, without a word.
 files:
   No file that is read is written, by any path or link. What is written is whole, or what was there stays.
@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 for an error of the package or a file that cannot be read or written, told in one line on
+        0; 1 for an error of the package or a file that cannot be read or written, reported in one line on
         standard error (in silence where the reader of standard output has gone); 2 for a command line that
         cannot be understood; 130 when interrupted.
     """

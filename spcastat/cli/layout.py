@@ -122,7 +122,7 @@ def is_blank(record: Sequence[str]) -> bool:
 
 
 def _records(lines: Sequence[str], separator: str, whole: bool) -> list[list[str]] | None:
-    """Return the fields of the first lines, None where they cannot be had."""
+    """Return the fields of the first lines, None where they cannot be read."""
     try:
         found = [record for record in csv.reader(iter(lines), delimiter=separator) if not is_blank(record)]
     except csv.Error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.ties import flip_signs, tie_width
+from spcastat.kernels.ties import flip_signs
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.search.objectives import NAMES
@@ -110,25 +110,12 @@ def thinned(
     return fewer, [(value, 1)]
 
 
-def by_variance(op: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the order of the columns of V by score variance, largest first; ties keep place."""
-    remaining = np.diag(op.products(V)).copy()
-    largest = remaining.max()
-    order: list[int] = []
-    while len(order) < len(remaining):
-        best = remaining.max()
-        j = int(np.argmax(remaining >= best - tie_width(best, largest)))
-        order.append(j)
-        remaining[j] = -np.inf
-    return np.array(order)
-
-
 def settle(op: Operator, V: np.ndarray, sort: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the loadings in their final order and sign, and the order that was taken.
 
     The largest absolute loading of each component is positive.
     """
-    order = by_variance(op, V) if sort else np.arange(V.shape[1])
+    order = op.by_variance(V) if sort else np.arange(V.shape[1])
     V = V[:, order]
     return V * flip_signs(V) + 0.0, order  # no -0
 

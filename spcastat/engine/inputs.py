@@ -214,7 +214,7 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
                 "memory. Take a method that needs a covariance matrix only (spcastat.methods() lists them "
                 "as taking 'data or covariance'), or fit rows that fit into memory, such as a sample."
             )
-        with np.errstate(invalid="ignore", over="ignore"):  # told below
+        with np.errstate(invalid="ignore", over="ignore"):  # reported below
             standard, op, tally = _summed(stream, center, scale)
         _require_range(op, standard, columns)
         return Source(
@@ -297,7 +297,7 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
 
 
 def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:
-    """Raise DataError where the variances, or the scales, cannot be told as floating-point numbers."""
+    """Raise DataError where the variances, or the scales, cannot be represented as floating-point numbers."""
     with np.errstate(over="ignore"):
         variances = op.diagonal() * np.float64(op.unit) ** 2
         total = float(variances.sum())

@@ -113,7 +113,7 @@ def screened(
     -----
     The first round runs the solver, later ones go on from the loadings that they have. The explained variance
     never falls, and every round but the last enlarges the set of candidates, which is bounded by GRAM_ORDER:
-    there is an end.
+    the search ends.
     """
     assert solver.card is not None
     inside = top(op.diagonal(), size)

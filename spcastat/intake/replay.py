@@ -134,50 +134,15 @@ def _formula(
     spec: Spec, table: Table, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Replay a formula; return the matrix and the mask of the rows kept (None: all)."""
-    if not isinstance(table.values, pd.DataFrame):
-        _refuse_array(spec)
-    frame = table.values
-    labels = list(spec.inputs or {})
-    positions = _find(labels, table.columns)
-    _require_rows(table)
-    inputs = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
-    used = dict(zip(inputs, positions, strict=True))
-    kinds = {}
-    for name, position in used.items():
-        kind = kind_of(frame.iloc[:, position])
-        # Levels may be numbers, and a column of missing values only has no type of its own.
-        kinds[name] = "levels" if inputs[name] is not None else kind
-        if inputs[name] is None and kind not in ("number", "other"):
-            refuse([(frame.columns[position], frame.iloc[:, position], kind)])
     context = {} if spec.context is None else spec.context
-    gaps = missing_in(frame, used, kinds) if na in GAPS else {}
-    if any(one.any() for one in gaps.values()):
-
-        def known(data: pd.DataFrame) -> pd.DataFrame:
-            return _with_known_levels(data, {name: inputs[name] for name in data.columns})
-
-        matrix, _, _ = evaluate_with_gaps(
-            spec.model_spec,
-            frame,
-            used,
-            kinds,
-            gaps,
-            table.index,
-            context,
-            str(spec.formula),
-            error,
-            known=known,
-            width=len(spec.columns),
-        )
-        return _as_many(spec, matrix, error), None
-    keep = formulas.complete_rows(frame, used, kinds, na)
-    index = table.index
-    if keep is not None:
-        frame, index = frame.iloc[np.flatnonzero(keep)], index[keep]
-        if not len(frame):
-            return np.empty((0, len(spec.columns))), keep
-    data = formulas.plain_frame(frame, used, kinds)
-    data = _with_known_levels(data, inputs)
+    if na in GAPS:
+        matrix = _with_gaps(spec, table, context, error)
+        if matrix is not None:
+            return _as_many(spec, matrix, error), None
+    data, keep = formula_inputs(spec, table, na)
+    if not len(data):
+        return np.empty((0, len(spec.columns))), keep
+    index = table.index if keep is None else table.index[keep]
     matrix, _, _ = formulas.evaluate(spec.model_spec, data, index, context, str(spec.formula), error)
     return _as_many(spec, matrix, error), keep
 
@@ -190,6 +155,73 @@ def _as_many(spec: Spec, matrix: np.ndarray, error: type[SpcaError]) -> np.ndarr
             f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
         )
     return matrix
+
+
+def _with_gaps(
+    spec: Spec, table: Table, context: Mapping[str, Any], error: type[SpcaError]
+) -> np.ndarray | None:
+    """Replay a formula term by term, each where it has all it reads; None where nothing is missing."""
+    frame, used, kinds, inputs = _formula_columns(spec, table)
+    missing = missing_in(frame, used, kinds)
+    if not any(one.any() for one in missing.values()):
+        return None
+
+    def known(data: pd.DataFrame) -> pd.DataFrame:
+        return _with_known_levels(data, {name: inputs[name] for name in data.columns})
+
+    return evaluate_with_gaps(
+        spec.model_spec,
+        frame,
+        used,
+        kinds,
+        missing,
+        table.index,
+        context,
+        str(spec.formula),
+        error,
+        known=known,
+        width=len(spec.columns),
+    )[0]
+
+
+def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the columns that a formula reads, as :func:`spcastat.intake.formula.evaluate` takes them.
+
+    Returns
+    -------
+    data : DataFrame of m' rows
+    keep : ndarray of shape (m,) or None
+        A mask of the m' rows kept; None where all are.
+    """
+    frame, used, kinds, inputs = _formula_columns(spec, table)
+    keep = formulas.complete_rows(frame, used, kinds, na)
+    if keep is not None:
+        frame = frame.iloc[np.flatnonzero(keep)]
+    if not len(frame):
+        return pd.DataFrame(), keep
+    return _with_known_levels(formulas.plain_frame(frame, used, kinds), inputs), keep
+
+
+def _formula_columns(
+    spec: Spec, table: Table
+) -> tuple[pd.DataFrame, dict[Any, int], dict[Any, str], dict[Any, tuple[Any, ...] | None]]:
+    """Return a frame, where in it the columns that a formula reads stand, their kinds and known levels."""
+    if not isinstance(table.values, pd.DataFrame):
+        _refuse_array(spec)
+    frame = table.values
+    labels = list(spec.inputs or {})
+    positions = _find(labels, table.columns)
+    _require_rows(table)
+    inputs: dict[Any, Any] = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    used: dict[Any, int] = dict(zip(inputs, positions, strict=True))
+    kinds: dict[Any, str] = {}
+    for name, position in used.items():
+        kind = kind_of(frame.iloc[:, position])
+        # Levels may be numbers, and a column of missing values only has no type of its own.
+        kinds[name] = "levels" if inputs[name] is not None else kind
+        if inputs[name] is None and kind not in ("number", "other"):
+            refuse([(frame.columns[position], frame.iloc[:, position], kind)])
+    return frame, used, kinds, inputs
 
 
 def _with_known_levels(data: pd.DataFrame, inputs: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:

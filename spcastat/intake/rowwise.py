@@ -1,4 +1,4 @@
-"""Whether the terms of a formula take each row for itself, found by evaluating them on some of the rows."""
+"""Whether the terms of a formula transform each row by itself, tried by evaluating them on some rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def require_rowwise(
 
     Such a term, e.g. ranks, depends on which rows stand beside: the scores of new rows would not be those
     of the fit. Transforms that keep what they have learnt pass. What is made of columns alone within the
-    language of :mod:`spcastat.intake.safe` takes each row for itself by its making, and is not tried.
+    language of :mod:`spcastat.intake.safe` transforms each row by itself by construction, and is not tried.
 
     Parameters
     ----------

@@ -190,7 +190,7 @@ def _count(symbol: str, below: list[int], columns: int, exponent: str) -> int:
         return sum(below)
     left, right = below[0], below[1]
     if symbol in ("**", "^"):
-        if not exponent.isdigit():  # told when it is expanded
+        if not exponent.isdigit():  # reported when it is expanded
             return left
         power = int(exponent) if len(exponent) < 10 else MOST_TERMS
         return left**power if power <= LARGEST_EXPONENT else 10 * (MOST_TERMS + columns)

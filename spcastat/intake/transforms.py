@@ -15,7 +15,7 @@ import numpy as np
 from spcastat.errors import FormulaError
 from spcastat.intake.expressions import shortened
 
-#: The number of arguments, by the names of the functions of NumPy that take each row for itself.
+#: The number of arguments, by the names of the functions of NumPy that transform each row by itself.
 NUMPY = {
     **dict.fromkeys(
         (
@@ -84,7 +84,7 @@ class UnknownLevels(Exception):
 
 
 def plain_function(name: str) -> Any:
-    """Return a function of NumPy that takes each row for itself, without further arguments."""
+    """Return a function of NumPy that transforms each row by itself, without further arguments."""
     function = getattr(np, name)
     fewest, most = NUMPY[name]
 

@@ -10,12 +10,12 @@ from spcastat.kernels.ties import flip_signs, levelled, tie_width
 
 #: Up to this order LAPACK is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
-#: Up to this order all pairs are had from NumPy: they cost little more than a few, scipy.linalg need not be
+#: Up to this order NumPy finds all pairs: they cost little more than a few, scipy.linalg need not be
 #: imported, and its threads and those of NumPy do not wait for one another (up to ten times as long).
 WHOLE_ORDER = 250
 #: An axis must have this share of its length in a group's space, beside the axes before it, to count.
 AXIS = 1e-3
-#: Up to so many entries, those of a vector are levelled; among more of them chance neighbours come too close.
+#: The longest vector whose entries are levelled; in longer ones neighbours come too close by chance.
 LEVELLED_ORDER = 5000
 
 

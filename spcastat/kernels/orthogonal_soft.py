@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.thresholds import l1_bounded, soft
+from spcastat.kernels.thresholds import l1_bounded, soft, soft_at
 from spcastat.kernels.ties import levelled, top
 
 #: Below this share of the largest entry of g, what a threshold leaves is rounding.
@@ -39,7 +39,7 @@ class OrthogonalSoft:
         """Return the solution, shape (p,); rounding alone gives zeros."""
         Q, nu = self.Q, self._nu
         size = float(np.abs(g).max())
-        x = _soft(g - Q @ nu, level)
+        x = soft_at(g - Q @ nu, level)
         value = 0.5 * float(x @ x)
         for _ in range(100):
             slope = x @ Q
@@ -49,7 +49,7 @@ class OrthogonalSoft:
             step = np.linalg.lstsq(part.T @ part, slope, rcond=1e-12)[0]
             gain, length = float(slope @ step), 1.0
             while True:
-                trial = _soft(g - Q @ (nu + length * step), level)
+                trial = soft_at(g - Q @ (nu + length * step), level)
                 new = 0.5 * float(trial @ trial)
                 if new <= value - 1e-4 * length * gain or length < 1e-3:
                     break
@@ -139,10 +139,6 @@ def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
         return -1.0
     rest = max(float(u @ u) - along * along / norm, 0.0)
     return (along - bound * np.sqrt(rest / (1.0 - bound * bound / norm))) / norm
-
-
-def _soft(w: np.ndarray, level: float) -> np.ndarray:
-    return np.asarray(np.sign(w) * np.maximum(np.abs(w) - level, 0.0))
 
 
 def _ratio(x: np.ndarray) -> float:

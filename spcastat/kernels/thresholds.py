@@ -1,6 +1,6 @@
-"""Closed-form updates of a loading vector: max w'v over unit vectors v under one sparsity constraint.
+"""Thresholds, and closed-form updates of a loading vector: max w'v over unit v under one sparsity constraint.
 
-Every function takes w as columns of an array of shape (p, m), one problem a column, and returns the
+An update takes w as columns of an array of shape (p, m), one problem a column, and returns the
 unit-length solutions in the same shape. A column of zeros stays zero: any feasible v is a solution
 there, and the caller knows which to keep.
 """
@@ -17,6 +17,28 @@ def unit(W: np.ndarray) -> np.ndarray:
     largest = np.abs(W).max(axis=0)
     scaled = W / np.where(largest > 0, largest, 1.0)
     return scaled / np.where(largest > 0, np.linalg.norm(scaled, axis=0), 1.0)
+
+
+def hard_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Keep what exceeds `level` in absolute value."""
+    return np.where(np.abs(W) > level, W, 0.0)
+
+
+def soft_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Shrink towards zero by `level`, a number or an array that goes with `W`."""
+    return np.asarray(np.sign(W) * np.maximum(np.abs(W) - level, 0.0))
+
+
+def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
+    """Mark the `card` largest absolute values of `w`, shape (p,), and find the level that leaves them alone.
+
+    The level is the (card+1)-th largest value; where that ties with one that is kept, the next smaller.
+    """
+    size = np.abs(w)
+    kept = top(size, card)
+    smallest = size[kept].min()
+    below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
+    return kept, float(below.max()) if below.size else 0.0
 
 
 def hard(W: np.ndarray, card: int) -> np.ndarray:
@@ -41,7 +63,7 @@ def soft(W: np.ndarray, card: int) -> np.ndarray:
     width = tie_width(smallest, largest)
     level = np.where(kept | (size >= smallest - width), 0.0, size).max(axis=0)
     kept &= size > LEVEL * largest
-    return unit(np.where(kept, np.sign(W) * np.maximum(size - level, 0.0), 0.0))
+    return unit(np.where(kept, soft_at(W, level), 0.0))
 
 
 def l1_bounded(W: np.ndarray, bound: float) -> np.ndarray:

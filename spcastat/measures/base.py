@@ -35,7 +35,7 @@ def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
         covariance = read_covariance(S)
         return Gram(covariance.matrix).at_unit_size(), covariance.columns
     design = read_data(X)
-    with np.errstate(invalid="ignore", over="ignore"):  # told below
+    with np.errstate(invalid="ignore", over="ignore"):  # reported below
         _, op = prepare(design.matrix, None, True, False, design.columns)
     if not np.isfinite(op.total):
         raise DataError(

@@ -32,7 +32,7 @@ def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
 NEAR = 10.0
 #: Rows by which that is judged.
 SAMPLE = 1000
-#: Sparse rows are made dense in slabs of no more numbers than half of those stored, but at least so many.
+#: Sparse rows are made dense in slabs of at most half as many numbers as are stored, or of this many.
 SMALL_SLAB = 100_000
 #: Rows that need no copy are multiplied in blocks of about this many numbers.
 LARGE_BLOCK = 50_000_000

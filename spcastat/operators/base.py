@@ -14,6 +14,10 @@ import numpy as np
 from spcastat.kernels.eig import top_dense, top_eigh, top_lanczos
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.powers import unit_of
+from spcastat.kernels.ties import ranked
+
+#: The largest matrix of which `residual` is formed.
+RESIDUAL_ORDER = 3000
 
 
 class Operator(ABC):
@@ -29,7 +33,7 @@ class Operator(ABC):
         The rank that S cannot exceed.
     unit : float
         A power of two: the standardised data are `unit` times, their variances `unit` squared times those
-        that are told here. See :meth:`at_unit_size`.
+        that are given here. See :meth:`at_unit_size`.
     """
 
     p: int
@@ -54,9 +58,9 @@ class Operator(ABC):
     def take(self, J: np.ndarray) -> Operator:
         """Return the operator of the variables J alone."""
 
+    @abstractmethod
     def divided(self, unit: float) -> Operator:
         """Return the operator of the data over `unit`, a power of two. This one is used up."""
-        raise NotImplementedError
 
     def at_unit_size(self) -> Operator:
         """Return the operator with its largest variance in [0.5, 2), and its `unit`. This one is used up.
@@ -85,6 +89,18 @@ class Operator(ABC):
         """Return the covariance matrix V'SV, shape (k, k), of the scores."""
         C = V.T @ self.dot(V)
         return 0.5 * (C + C.T)
+
+    def by_variance(self, V: np.ndarray) -> np.ndarray:
+        """Return the order of the columns of V by score variance, largest first; ties keep their place."""
+        return ranked(np.diag(self.products(V)))
+
+    def residual(self, Q: np.ndarray) -> np.ndarray | None:
+        """Return what projection off orthonormal columns, shape (p, k), leaves of S.
+
+        Or, where that is smaller, of the cross-products of the rows: traces of powers are the same. None
+        where either is larger than RESIDUAL_ORDER.
+        """
+        return None
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues of S, descending, and unit eigenvectors, shape (p, k)."""
@@ -122,6 +138,12 @@ class Operator(ABC):
         if kept.size:
             inverse[np.ix_(kept, kept)] = np.linalg.inv(np.triu(Q[:, kept].T @ root[:, kept]))
         return remainder**2, SV @ inverse
+
+
+def projected_off(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Return (I - QQ') S (I - QQ') for S of shape (p, p) and orthonormal columns Q, shape (p, k)."""
+    half = S - Q @ (Q.T @ S)
+    return np.asarray(half - (half @ Q) @ Q.T)
 
 
 def lanczos_start(p: int, seed: int) -> np.ndarray:
@@ -169,6 +191,9 @@ class Gram(Operator):
             return Gram(self.S * factor, self.rank_limit)
         self.S *= factor
         return Gram(self.S, self.rank_limit)
+
+    def residual(self, Q: np.ndarray) -> np.ndarray | None:
+        return projected_off(self.S, Q) if self.p <= RESIDUAL_ORDER else None
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         return top_dense(self.S, k, lanczos_start(self.p, seed))

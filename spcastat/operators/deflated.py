@@ -45,6 +45,9 @@ class Deflated(Operator):
     def take(self, J: np.ndarray) -> Deflated:
         return Deflated(self.base.take(J), self.L[J], self.M)
 
+    def divided(self, unit: float) -> Deflated:
+        return Deflated(self.base.divided(unit), self.L, self.M / unit**2)
+
 
 @dataclass(frozen=True, eq=False)
 class Removed:

@@ -63,6 +63,11 @@ class DeflatedRows(Rows):
         assert isinstance(base, Rows)
         return DeflatedRows(base, self.A, self.B[J])
 
+    def divided(self, unit: float) -> DeflatedRows:
+        base = self.base.divided(unit)
+        assert isinstance(base, Rows)
+        return DeflatedRows(base, self.A / unit, self.B)
+
     def cross_products(self) -> np.ndarray:
         if self.n >= self.p:
             L, M = self._update

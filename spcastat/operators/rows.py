@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.kernels.eig import DENSE_ORDER, settled, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
-from spcastat.operators.base import Operator, lanczos_start
+from spcastat.operators.base import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
 from spcastat.operators.sparse import product, sparse_squares
 
 #: Sparse rows with more than this share of stored entries are multiplied as dense blocks.
@@ -51,6 +51,15 @@ class Rows(Operator):
     @abstractmethod
     def cross_products(self) -> np.ndarray:
         """Return the smaller of Y'Y and Y Y' as a dense array."""
+
+    def residual(self, Q: np.ndarray) -> np.ndarray | None:
+        if min(self.n, self.p) > RESIDUAL_ORDER:
+            return None
+        cross = self.cross_products()
+        if cross.shape[0] == self.p:
+            return projected_off(cross, Q)
+        F = self.forward(Q)
+        return np.asarray(cross - F @ F.T)
 
     def dot(self, V: np.ndarray) -> np.ndarray:
         return self.adjoint(self.forward(V))
@@ -253,7 +262,7 @@ class SparseRows(Rows):
         return S
 
     def _as_dense(self, J: np.ndarray) -> bool:
-        """Return whether S[J, J] is had better from dense blocks of rows.
+        """Return whether S[J, J] is better computed from dense blocks of rows.
 
         It is where there are few zeros, where raw products lose digits that centred ones keep, in single
         precision, in which sparse products would be summed, and where columns are not at hand.

@@ -50,7 +50,7 @@ def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
         start = stop
 
 
-#: Stored entries that are worked on at once: so many, or a few for each column.
+#: Stored entries that are worked on at once: a fixed number, or a few for each column if that is more.
 ENTRIES, PER_COLUMN = 50_000, 5
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spcastat.plots.biplot import BiplotData, biplot, biplot_data
 from spcastat.plots.compare import plot_compare, plot_compare_data
 from spcastat.plots.diagnostics import DiagnosticsData, plot_diagnostics, plot_diagnostics_data
+from spcastat.plots.frequency import plot_frequency, plot_frequency_data
 from spcastat.plots.loadings import plot_loadings, plot_loadings_data
 from spcastat.plots.path import plot_path, plot_path_data
 from spcastat.plots.scores import plot_scores, plot_scores_data
@@ -19,6 +20,8 @@ __all__ = [
     "plot_compare_data",
     "plot_diagnostics",
     "plot_diagnostics_data",
+    "plot_frequency",
+    "plot_frequency_data",
     "plot_loadings",
     "plot_loadings_data",
     "plot_path",

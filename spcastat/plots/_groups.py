@@ -1,4 +1,4 @@
-"""Groups of rows: matched to the scores, coloured and marked."""
+"""Groups of rows, or a number for each: matched to the scores, coloured and marked."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import elements, plural, shown
-from spcastat.errors import OptionError, ShapeError
+from spcastat.errors import DataError, OptionError, ShapeError
+from spcastat.intake.checks import real_array
 from spcastat.labels import short_name
-from spcastat.plots._shared import BLUE, MARKERS, PALETTE
+from spcastat.plots._shared import MARKERS
+from spcastat.plots._theme import accents, area, colour_map, colours_of, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 #: More groups than this cannot be told apart.
 MOST = 20
+
+#: More points than this are drawn as an image within a vector graphic.
+RASTER = 5000
 
 #: The group of rows without one.
 MISSING = "(missing)"
@@ -36,15 +41,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     OptionError
         More than 20 groups.
     """
-    if isinstance(groups, pd.Series) and not groups.index.equals(index):
-        by_label = groups.index.is_unique and index.isin(groups.index)
-        if np.all(by_label):
-            groups = groups.reindex(index)
-        elif np.any(by_label):
-            raise ShapeError(
-                f"groups has labels for {int(np.sum(by_label))} of the {len(index)} rows; give a Series with "
-                "all labels of the scores, or an array in the order of the rows."
-            )
+    groups = _aligned(groups, index, "groups")
     values = groups.array if isinstance(groups, pd.Series) else groups
     if not isinstance(values, pd.Categorical):
         values = _categories(groups, values, len(index))
@@ -54,7 +51,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     if len(values.categories) > MOST:
         raise OptionError(
             f"groups has {len(values.categories)} different values; at most {MOST} can be told apart: merge "
-            "some, or cut numbers into classes with pandas.cut."
+            "some, cut numbers into classes with pandas.cut, or give numbers as color=."
         )
     return values
 
@@ -78,22 +75,92 @@ def _categories(groups: Any, values: Any, n: int) -> pd.Categorical:
         ) from error
 
 
+def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
+    """Return the number of every row, to be shown as a colour; a Series is matched as `group_rows` does it.
+
+    Raises
+    ------
+    ShapeError, OptionError
+        Another number of values than rows; values that are no numbers.
+    """
+    values = _aligned(color, index, "color")
+    numbers = real_array(values)
+    if numbers is None or numbers.ndim != 1:
+        raise OptionError(
+            f"color={shown(color)} was given; it takes one number for each row. For names give groups=."
+        )
+    if len(numbers) != len(index):
+        raise ShapeError(f"color has {plural(len(numbers), 'value')}; the scores have {len(index)} rows.")
+    if not np.isfinite(numbers).any():
+        raise DataError("color has no finite value.")
+    return numbers.astype(float)
+
+
+def _aligned(values: Any, index: pd.Index, what: str) -> Any:
+    """Return a Series in the order of `index` where it has its labels; anything else as it is."""
+    if not isinstance(values, pd.Series) or values.index.equals(index):
+        return values
+    by_label = values.index.is_unique and index.isin(values.index)
+    if np.all(by_label):
+        return values.reindex(index)
+    if np.any(by_label):
+        raise ShapeError(
+            f"{what} has labels for {int(np.sum(by_label))} of the {len(index)} rows; give a Series with "
+            "all labels of the scores, or an array in the order of the rows."
+        )
+    return values
+
+
 def scatter_groups(
-    ax: Axes, xy: np.ndarray, groups: pd.Categorical | None, **style: Any
+    ax: Axes, xy: np.ndarray, groups: pd.Categorical | None, *, palette: Any = None, **style: Any
 ) -> tuple[list[PathCollection], list[str]]:
     """Draw the points, each group in a colour and a marker; return the artists and their names."""
     if groups is None:
-        return [ax.scatter(xy[:, 0], xy[:, 1], c=BLUE, linewidths=0, **style)], []
+        return [ax.scatter(xy[:, 0], xy[:, 1], color=[accents(ax)[0]], linewidths=0, **style)], []
     artists, names = [], []
+    colours = colours_of(ax, palette, list(groups.categories))
     for code in [*range(len(groups.categories)), -1]:
         rows = groups.codes == code
         if not rows.any():
             continue
-        colour = "0.6" if code < 0 else PALETTE[code % len(PALETTE)]
+        colour = shade(ax, 0.45) if code < 0 else colours[code]
         marker = "." if code < 0 else MARKERS[code % len(MARKERS)]
-        artists.append(ax.scatter(xy[rows, 0], xy[rows, 1], c=colour, marker=marker, linewidths=0, **style))
+        artists.append(
+            ax.scatter(xy[rows, 0], xy[rows, 1], color=[colour], marker=marker, linewidths=0, **style)
+        )
         names.append(MISSING if code < 0 else short_name(groups.categories[code]))
     return artists, names
+
+
+def scatter_numbers(
+    ax: Axes, xy: np.ndarray, numbers: np.ndarray, title: str, *, palette: Any = None, **style: Any
+) -> PathCollection:
+    """Draw the points in the colours of their numbers, with a colour bar; points without one are grey."""
+    known = np.isfinite(numbers)
+    if not known.all():
+        ax.scatter(xy[~known, 0], xy[~known, 1], color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
+    chosen = colour_map(palette)
+    artist = ax.scatter(xy[known, 0], xy[known, 1], c=numbers[known], cmap=chosen, linewidths=0, **style)
+    figure = ax.get_figure()
+    assert figure is not None
+    solid = style.get("alpha")
+    bar = figure.colorbar(artist, ax=ax, fraction=0.05, pad=0.02, aspect=30)
+    bar.outline.set_visible(False)
+    if bar.solids is not None and solid is not None:
+        bar.solids.set_alpha(1.0)
+    bar.ax.tick_params(labelsize="small")
+    if title:
+        bar.set_label(title, parse_math=False)
+    return artist
+
+
+def dots(n: int, size: float = 22.0) -> dict[str, Any]:
+    """Return how n points are drawn: smaller and fainter the more they are, as an image beyond 5,000."""
+    return {
+        "s": area(float(np.clip(size * (200 / max(n, 1)) ** 0.4, 0.18 * size, size))),
+        "alpha": float(np.clip(0.7 * (200 / max(n, 1)) ** 0.25, 0.3, 0.75)),
+        "rasterized": n > RASTER,
+    }
 
 
 def legend_of(

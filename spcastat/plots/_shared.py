@@ -44,8 +44,9 @@ def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
 def settle(ax: Axes) -> None:
     """Give `ax` the place on its figure that it will be drawn in, so that extents can be measured."""
     figure = ax.get_figure(root=True)
-    if figure is not None and figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
+    engine = None if figure is None else figure.get_layout_engine()
+    if figure is not None and engine is not None:
+        engine.execute(figure)
     ax.apply_aspect()
 
 

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import one_of, real_number, shown, whole_number
+from spcastat.config import flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.intake.checks import real_array
-from spcastat.labels import short_name
-from spcastat.plots._groups import group_rows, legend_of, scatter_groups
-from spcastat.plots._labels import place_labels
-from spcastat.plots._shared import INK, axes_for, frame_of, positions, settle
+from spcastat.labels import short_name, short_names
+from spcastat.plots._biplot_draw import draw_biplot
+from spcastat.plots._clouds import OUTLINES
+from spcastat.plots._groups import group_rows, row_numbers
+from spcastat.plots._row_names import row_labels
+from spcastat.plots._shared import axes_for, frame_of, positions
+from spcastat.plots._stacks import side_of
+from spcastat.plots._theme import size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Scores that correlate more than this make the biplot approximate, and the plot says so.
-UNCORRELATED = 0.01
-
-#: More points than this are drawn as an image within a vector graphic.
-RASTER = 5000
+#: What arrows can stand for.
+ARROWS = ("loadings", "correlations")
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,29 @@ class BiplotData:
 
     Attributes
     ----------
-    points : DataFrame, n x 2 or n x 3
-        "x" and "y" of every row, and its "group" if groups were given.
-    arrows : DataFrame, q x 4
-        The variables with a nonzero loading on either component: "x" and "y" where the arrow is drawn to,
-        its "length" as drawn, and whether it is "labelled". Divide by `stretch` for Gabriel's markers.
+    points : DataFrame, n x 2 or more
+        "x" and "y" of every row, its "group" or "color" if these were given, and its "label", "" without one.
+    arrows : DataFrame, q x 8
+        The variables that are drawn, the longest first: "x" and "y" where the arrow ends, its "length" as
+        drawn, the "side" on which it lies exactly on an axis ("right", "left", "top", "bottom", or ""), the
+        "weight" that the list at that end shows (loading or correlation), its "label" on the plot, whether
+        its loading is "nonzero" on either component, and whether it is a "supplementary" variable. Divide
+        by `stretch` for Gabriel's markers, or for correlations.
     stretch : float
-        The common factor by which the arrows are longer than Gabriel's markers, to share the axes.
+        The common factor by which the arrows are longer than Gabriel's markers (or than correlations), to
+        share the axes with the points.
     correlation : float
         Of the two columns of scores; NaN if one of them is constant.
     components : tuple of str
         Names of the two components.
+    new : DataFrame
+        "x", "y" and "label" of new rows.
+    levels : DataFrame
+        "x", "y" and "label" of the means of levels of supplementary factors.
+    undrawn : int
+        Variables with a nonzero loading on either component that are not drawn.
+    scaling : str
+        How points and arrows are scaled.
     """
 
     points: pd.DataFrame
@@ -52,6 +65,10 @@ class BiplotData:
     stretch: float
     correlation: float
     components: tuple[str, str]
+    new: pd.DataFrame = field(default_factory=pd.DataFrame)
+    levels: pd.DataFrame = field(default_factory=pd.DataFrame)
+    undrawn: int = 0
+    scaling: str = ""
 
 
 def biplot_data(
@@ -60,43 +77,58 @@ def biplot_data(
     *,
     components: Sequence[int | str] = (1, 2),
     scale: float = 1.0,
+    arrows: Literal["loadings", "correlations"] = "loadings",
+    correlations: pd.DataFrame | None = None,
+    variables: int | Literal["all"] = 30,
     groups: Any = None,
-    labels: int | Literal["all"] = 10,
+    color: Any = None,
+    labels: Any = 0,
+    new: pd.DataFrame | None = None,
+    supplementary: pd.DataFrame | None = None,
+    levels: pd.DataFrame | None = None,
 ) -> BiplotData:
     """Return what :func:`biplot` draws; the parameters, errors and definitions are described there."""
-    values, weights = frame_of(scores, "scores"), frame_of(loadings)
-    if list(scores.columns) != list(loadings.columns):
-        raise ShapeError(
-            f"The scores have the components {list(scores.columns)}, the loadings {list(loadings.columns)}; "
-            "they must be the same."
-        )
+    values = frame_of(scores, "scores")
+    frame_of(loadings)
+    _same_components(scores, loadings, "loadings")
     if values.shape[1] < 2:
-        raise ComponentsError("There is one component; a biplot needs two. Fit with k=2 or more.")
+        raise ComponentsError(
+            "There is one component; a biplot needs two. Fit with k=2 or more, or take plot_scores() for the "
+            "scores of one and plot_loadings() for its loadings."
+        )
     pair = positions(components, list(scores.columns))
     if len(pair) != 2:
         raise ComponentsError(f"components={shown(components)} was given; a biplot shows two.")
+    one_of("arrows", arrows, ARROWS)
     scale = real_number("scale", scale, 0.0, 1.0)
-    values, weights = values[:, pair], weights[:, pair]
+    if groups is not None and color is not None:
+        raise OptionError("groups and color were given; one of them can colour the points.")
     names = (short_name(scores.columns[pair[0]]), short_name(scores.columns[pair[1]]))
-    spread = _spread(values, scale, names)
-    drawn = np.flatnonzero((weights != 0).any(axis=1))
-    xy, ends = values / spread**scale, weights[drawn] * spread**scale
-    length = np.hypot(*ends.T)
-    reach = np.sqrt(np.nanmax((xy**2).sum(axis=1)))
-    stretch = float(reach / length.max()) if len(drawn) and reach > 0 else 1.0
+    spread = _spread(values[:, pair], scale, names)
+    xy = values[:, pair] / spread**scale
     points = pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1]}, index=scores.index)
     if groups is not None:
         points["group"] = group_rows(groups, scores.index)
-    arrows = pd.DataFrame(
-        {
-            "x": ends[:, 0] * stretch,
-            "y": ends[:, 1] * stretch,
-            "length": length * stretch,
-            "labelled": _longest(length, labels),
-        },
-        index=loadings.index[drawn],
+    if color is not None:
+        points["color"] = row_numbers(color, scores.index)
+    points["label"] = row_labels(labels, scores.index, np.hypot(*xy.T))
+    markers = _markers(loadings, correlations, arrows, pair, spread**scale, supplementary, scores)
+    stretch = _stretch(xy, markers[["x", "y"]].to_numpy())
+    drawn, undrawn = _chosen(markers, variables)
+    drawn[["x", "y"]] *= stretch
+    drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
+    drawn.insert(5, "label", short_names(list(drawn.index), positions=drawn.pop("place").tolist()))
+    return BiplotData(
+        points,
+        drawn,
+        stretch,
+        _correlation(values[:, pair]),
+        names,
+        _points_of(new, "new", scores, pair, spread**scale),
+        _points_of(levels, "levels", scores, pair, spread**scale),
+        undrawn,
+        _scaling(scale, arrows, stretch),
     )
-    return BiplotData(points, arrows, stretch, _correlation(values), names)
 
 
 def biplot(
@@ -105,9 +137,20 @@ def biplot(
     *,
     components: Sequence[int | str] = (1, 2),
     scale: float = 1.0,
+    arrows: Literal["loadings", "correlations"] = "loadings",
+    correlations: pd.DataFrame | None = None,
+    variables: int | Literal["all"] = 30,
     shares: pd.Series | None = None,
     groups: Any = None,
-    labels: int | Literal["all"] = 10,
+    color: Any = None,
+    palette: Any = None,
+    outline: Literal["normal", "t", "hull"] | None = None,
+    level: float = 0.95,
+    centroids: bool = False,
+    labels: Any = 0,
+    new: pd.DataFrame | None = None,
+    supplementary: pd.DataFrame | None = None,
+    levels: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw rows as points and variables as arrows on two components.
@@ -116,7 +159,12 @@ def biplot(
     loadings * s^scale, so that their inner products are those of scores and loadings whatever the scale
     (Gabriel 1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor
     only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are stretched by
-    one common factor to share the axes with the points.
+    one common factor to share the axes with the points; a note below the plot says how both are scaled.
+
+    A variable with a loading on one of the two components lies on an axis exactly. Such variables share one
+    arrow with a tick for each, and are named in a list at its end with their loadings, the largest first.
+    Every other arrow is named at its tip. Where tips are too close for that, a number stands there and the
+    note says whose it is.
 
     Parameters
     ----------
@@ -129,19 +177,49 @@ def biplot(
         From 0 to 1. With 1 the points are standardised scores, and lengths of arrows and angles between
         them approximate standard deviations and correlations of the variables. With 0 the points are the
         scores themselves and their distances those of the rows within the components.
+    arrows : {"loadings", "correlations"}
+        With "correlations" arrows end at the correlations of the variables with the two scores, stretched:
+        those with a nonzero loading are drawn strongly, the others faintly.
+    correlations : DataFrame, p x k, optional
+        Of variables and scores; needed for ``arrows="correlations"``.
+    variables : int or "all"
+        The most arrows to draw: the longest, those with a nonzero loading first. The note says how many
+        variables with a nonzero loading have no arrow.
     shares : Series, optional
         The fraction of variance of each component, indexed like the columns of `scores`, for the axes.
     groups : Series, Categorical or array of length n, optional
-        Colours and marks the points; at most 20 groups. A Series is matched by its labels.
-    labels : int or "all"
-        How many of the longest arrows are labelled. A label for which there is no room is left out.
+        Colours and marks the points; at most 20 groups. A Series is matched by its labels. The groups stand
+        in the order of the categories, or of their values.
+    color : Series or array of length n, optional
+        Numbers to show as colours, with a colour bar.
+    palette : mapping, sequence of colours, or str, optional
+        The colours of the groups: by group, in their order, or the name of a colour map; for `color` a colour
+        map.
+    outline : {"normal", "t", "hull"}, optional
+        Around each group, or all points without groups: the ellipse that holds the share `level` of a normal
+        distribution with the group's mean and covariance matrix; that of the bivariate t distribution with 5
+        degrees of freedom, fitted by maximum likelihood, which far points hardly move; or the convex hull.
+        Groups of fewer than three points, or on a line, have none.
+    level : float in (0, 1)
+        Of the ellipses.
+    centroids : bool
+        Whether the mean of each group is marked, and named.
+    labels : int, bool, sequence or Series
+        Names of rows: so many of the farthest from the centre; True for all; one text for each row, "" for
+        none; or a Series, whose labels say which rows they name. Names without room are counted in the note.
+    new : DataFrame, m x k, optional
+        Scores of further rows, drawn as crosses on the scale of the others.
+    supplementary : DataFrame, s x k, optional
+        Correlations of further variables with the scores, for ``arrows="correlations"``.
+    levels : DataFrame, l x k, optional
+        Means of the scores for levels of further factors.
     ax : Axes, optional
         By default those of a new figure.
 
     Returns
     -------
     Axes
-        Its title is a note if the scores are correlated, as those of sparse components mostly are: inner
+        Its note says so if the scores are correlated, as those of sparse components mostly are: inner
         products of points and arrows then are no least-squares approximation of the data.
 
     Raises
@@ -149,55 +227,162 @@ def biplot(
     ComponentsError
         Fewer than two components, or one that does not exist.
     OptionError
-        `scale` or `labels` out of range, too many groups, `ax` that is no Axes.
+        An option out of range, too many groups, colours that do not exist, `ax` that is no Axes.
     ShapeError
-        Groups or frames that do not fit one another.
+        Groups, labels or frames that do not fit one another.
     DataError
         A component with constant scores, unless ``scale=0``.
     """
-    if shares is not None:
-        shares = _checked_shares(shares, scores)
-    data = biplot_data(scores, loadings, components=components, scale=scale, groups=groups, labels=labels)
-    xy, tips = data.points[["x", "y"]].to_numpy(), data.arrows[["x", "y"]].to_numpy()
-    low, high = _limits(xy, tips)
-    new, grouped = ax is None, "group" in data.points
-    tall = float(np.clip(5.2 * (high[1] - low[1]) / (high[0] - low[0]), 3.0, 7.5))
-    ax = axes_for(ax, 6.0 + 1.2 * grouped, tall + 0.8)
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    ax.set_aspect("equal", adjustable="box")
-    ax.axhline(0, color="0.85", linewidth=0.8, zorder=0.5)
-    ax.axvline(0, color="0.85", linewidth=0.8, zorder=0.5)
-    n = len(xy)
-    artists, names = scatter_groups(
-        ax,
-        xy,
-        data.points["group"].array if grouped else None,
-        s=float(np.clip(22 * (200 / n) ** 0.4, 4, 22)),
-        alpha=float(np.clip(0.7 * (200 / n) ** 0.25, 0.3, 0.7)),
-        rasterized=n > RASTER,
-        zorder=2,
+    known = None if shares is None else _checked_shares(shares, scores)
+    if outline is not None:
+        one_of("outline", outline, OUTLINES)
+    level = real_number("level", level, 0.0, 1.0 - 1e-9, open_low=True)
+    data = biplot_data(
+        scores,
+        loadings,
+        components=components,
+        scale=scale,
+        arrows=arrows,
+        correlations=correlations,
+        variables=variables,
+        groups=groups,
+        color=color,
+        labels=labels,
+        new=new,
+        supplementary=supplementary,
+        levels=levels,
     )
-    _arrows(ax, tips)
-    _describe(ax, data, shares)
-    if names:
-        title = short_name(groups.name) if getattr(groups, "name", None) is not None else ""
-        legend_of(ax, artists, names, title, outside=new, xy=np.vstack([xy, tips]))
-    settle(ax)
-    order = np.argsort(-data.arrows["length"].to_numpy(), kind="stable")
-    order = order[data.arrows["labelled"].to_numpy()[order]]
-    place_labels(ax, tips[order], [short_name(data.arrows.index[i]) for i in order], tips, xy)
+    own = ax is None
+    size = size_of_text()
+    ax = axes_for(ax, 6.0 * size, 6.0 * size)
+    given = groups if groups is not None else color
+    title = short_name(given.name) if getattr(given, "name", None) is not None else ""
+    draw_biplot(
+        ax,
+        data,
+        own=own,
+        axis_names=_axis_names(data.components, known),
+        title=title,
+        palette=palette,
+        outline=outline,
+        level=level,
+        centroids=flag("centroids", centroids),
+    )
     return ax
 
 
-def _checked_shares(shares: Any, scores: pd.DataFrame) -> pd.Series:
-    numbers = real_array(shares) if isinstance(shares, pd.Series) else None
-    names = getattr(scores, "columns", [])
-    if numbers is None or not shares.index.is_unique or not shares.index.isin(names).all():
-        raise OptionError(
-            f"shares of type {type(shares).__name__} was given; it must be a Series of "
-            "numbers, labelled by the names of the components."
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def _same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> None:
+    if list(scores.columns) != list(other.columns):
+        raise ShapeError(
+            f"The scores have the components {listed(scores.columns)}, the {what} {listed(other.columns)}; "
+            "they must be the same."
         )
-    return pd.Series(numbers, index=shares.index)
+
+
+def _markers(
+    loadings: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    arrows: str,
+    pair: list[int],
+    spread: NDArray[np.float64],
+    supplementary: pd.DataFrame | None,
+    scores: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return where arrows end before they are stretched, those with a nonzero loading first."""
+    weights = loadings.to_numpy(dtype=float)[:, pair]
+    nonzero = (weights != 0).any(axis=1)
+    ends, sides, values = weights * spread, side_of(*weights.T), weights
+    if arrows == "correlations":
+        if correlations is None:
+            raise OptionError(
+                "arrows='correlations' was given without correlations; give those of the variables with the "
+                "scores, such as fit.correlations."
+            )
+        _same_components(scores, correlations, "correlations")
+        values = ends = np.nan_to_num(frame_of(correlations, "correlations")[:, pair])
+        if len(ends) != len(weights):
+            raise ShapeError(
+                f"correlations has {len(ends)} rows, loadings {len(weights)}; one for each variable."
+            )
+        sides = np.full(len(ends), "", dtype=object)
+    frame = _marker_frame(loadings.index, ends, sides, values, nonzero, False)
+    frame = frame[frame["nonzero"] | ((arrows == "correlations") & (frame[["x", "y"]] != 0).any(axis=1))]
+    if supplementary is None:
+        return frame
+    if arrows != "correlations":
+        raise OptionError(
+            "supplementary variables were given with arrows='loadings', and have none; give "
+            "arrows='correlations'."
+        )
+    _same_components(scores, supplementary, "supplementary variables")
+    further = np.nan_to_num(frame_of(supplementary, "supplementary variables")[:, pair])
+    none = np.full(len(further), "", dtype=object)
+    added = _marker_frame(
+        supplementary.index, further, none, further, np.zeros(len(further), dtype=bool), True
+    )
+    return pd.concat([frame, added])
+
+
+def _marker_frame(
+    index: pd.Index, ends: NDArray[np.float64], sides: Any, values: Any, nonzero: Any, supplementary: bool
+) -> pd.DataFrame:
+    largest = np.argmax(np.abs(values), axis=1)
+    return pd.DataFrame(
+        {
+            "x": ends[:, 0],
+            "y": ends[:, 1],
+            "side": sides,
+            "weight": values[np.arange(len(values)), largest],
+            "nonzero": nonzero,
+            "supplementary": supplementary,
+            "place": np.arange(len(values)),
+        },
+        index=index,
+    )
+
+
+def _chosen(markers: pd.DataFrame, variables: int | str) -> tuple[pd.DataFrame, int]:
+    """Return the markers that are drawn, the longest first, and how many with a nonzero loading are not."""
+    strong = (markers["nonzero"] | markers["supplementary"]).to_numpy()
+    length = np.hypot(*markers[["x", "y"]].to_numpy(dtype=float).T)
+    order = np.lexsort([np.arange(len(markers)), -length, ~strong])
+    if isinstance(variables, str):
+        one_of("variables", variables, ["all"])
+    else:
+        order = order[: whole_number("variables", variables, 0)]
+    drawn = markers.iloc[order].copy()
+    return drawn, int(markers["nonzero"].sum() - drawn["nonzero"].sum())
+
+
+def _stretch(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
+    """Return the factor by which arrows are drawn longer, so that neither they nor the points are squashed.
+
+    The longest arrow is as long as the distance that 98 % of the points keep to the centre, but not shorter
+    than half that of the farthest one: a single far point does not make the arrows leave the others behind.
+    """
+    away = np.sqrt((xy**2).sum(axis=1))
+    away = away[np.isfinite(away)]
+    longest = float(np.hypot(*ends.T).max()) if len(ends) else 0.0
+    if not longest > 0 or not len(away) or not away.max() > 0:
+        return 1.0
+    reach = max(float(np.quantile(away, 0.98)), 0.5 * float(away.max()))
+    return reach / longest
+
+
+def _points_of(
+    frame: pd.DataFrame | None, what: str, scores: pd.DataFrame, pair: list[int], spread: NDArray[np.float64]
+) -> pd.DataFrame:
+    if frame is None:
+        return pd.DataFrame({"x": [], "y": [], "label": []}, dtype=float)
+    values = frame_of(frame, what)
+    _same_components(scores, frame, what)
+    xy = values[:, pair] / spread
+    return pd.DataFrame(
+        {"x": xy[:, 0], "y": xy[:, 1], "label": short_names(list(frame.index))}, index=frame.index
+    )
 
 
 def _spread(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -> NDArray[np.float64]:
@@ -210,62 +395,38 @@ def _spread(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -
     return spread
 
 
-def _longest(length: NDArray[np.float64], labels: int | str) -> NDArray[np.bool_]:
-    if isinstance(labels, str):
-        one_of("labels", labels, ["all"])
-        return np.ones(len(length), dtype=bool)
-    count = whole_number("labels", labels, 0)
-    chosen = np.zeros(len(length), dtype=bool)
-    chosen[np.argsort(-length, kind="stable")[:count]] = True
-    return chosen
-
-
 def _correlation(values: NDArray[np.float64]) -> float:
     x, y = (values - np.nanmean(values, axis=0)).T
     size = np.sqrt(np.nansum(x**2) * np.nansum(y**2))
     return float(np.nansum(x * y) / size) if size > 0 else float("nan")
 
 
-def _limits(
-    xy: NDArray[np.float64], tips: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower and upper limits of both axes, with room for labels outside of the arrows."""
-    everything = np.vstack([xy, 1.08 * tips, np.zeros((1, 2))])
-    low, high = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
-    room = 0.06 * np.maximum(high - low, 0.3 * (high - low).max())
-    room[room == 0] = 1.0
-    return low - room, high + room
+def _scaling(scale: float, arrows: str, stretch: float) -> str:
+    power = "" if scale == 1 else f"^{scale:g}"
+    points = "scores" if scale == 0 else f"scores / sd{power}"
+    drawn = "loadings" if scale == 0 else f"loadings × sd{power}"
+    if arrows == "correlations":
+        drawn = "correlations with the scores"
+    return f"Points: {points}. Arrows: {drawn}, stretched {stretch:.3g} times."
 
 
-def _arrows(ax: Axes, tips: NDArray[np.float64]) -> None:
-    start = np.zeros(len(tips))
-    many = len(tips) > 25
-    ax.quiver(
-        start,
-        start,
-        tips[:, 0],
-        tips[:, 1],
-        angles="xy",
-        scale_units="xy",
-        scale=1,
-        units="inches",
-        width=0.009 if many else 0.014,
-        headwidth=6,
-        headlength=7,
-        headaxislength=6.3,
-        color=INK,
-        zorder=4,
+# --- words on the axes --------------------------------------------------------------------------
+
+
+def _checked_shares(shares: Any, scores: pd.DataFrame) -> Mapping[Any, float]:
+    numbers = real_array(shares) if isinstance(shares, pd.Series) else None
+    names = getattr(scores, "columns", [])
+    if numbers is None or not shares.index.is_unique or not shares.index.isin(names).all():
+        raise OptionError(
+            f"shares of type {type(shares).__name__} was given; it must be a Series of "
+            "numbers, labelled by the names of the components."
+        )
+    return {short_name(name): float(share) for name, share in zip(shares.index, numbers, strict=True)}
+
+
+def _axis_names(components: tuple[str, str], shares: Any) -> tuple[str, str]:
+    first, second = (
+        name if shares is None or name not in shares else f"{name} ({100 * shares[name]:.1f} %)"
+        for name in components
     )
-
-
-def _describe(ax: Axes, data: BiplotData, shares: pd.Series | None) -> None:
-    texts = list(data.components)
-    if shares is not None:
-        by_name = {short_name(name): share for name, share in shares.items()}
-        texts = [f"{name} ({100 * by_name[name]:.1f} %)" if name in by_name else name for name in texts]
-    ax.set_xlabel(texts[0], parse_math=False)
-    ax.set_ylabel(texts[1], parse_math=False)
-    if abs(data.correlation) > UNCORRELATED:
-        r = f"{data.correlation:.2f}".replace("-", "−")
-        note = f"Correlated scores (r = {r}): inner products are approximate"
-        ax.set_title(note, fontsize="small", color="0.35")
+    return first, second

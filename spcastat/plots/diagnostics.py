@@ -144,7 +144,7 @@ def plot_diagnostics(
     chosen = np.flatnonzero(points["labelled"].to_numpy())
     chosen = chosen[np.argsort(-(xy[chosen] / xy.max(axis=0).clip(min=1e-300)).max(axis=1), kind="stable")]
     names = [short_name(points.index[i], 16) for i in chosen.tolist()]
-    place_labels(ax, xy[chosen], names, np.empty((0, 2)), xy)
+    place_labels(ax, xy[chosen], names, xy)
     return ax
 
 

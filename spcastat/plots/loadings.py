@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import one_of, whole_number
-from spcastat.errors import DataError
+from spcastat.errors import DataError, OptionError
 from spcastat.kernels.leading import leading
 from spcastat.labels import short_name
 from spcastat.plots._dots import draw_dots
@@ -65,6 +65,7 @@ def plot_loadings(
     kind: str = "dots",
     max_rows: int = 40,
     components: Sequence[int | str] | None = None,
+    intervals: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the nonzero loadings, variables from top to bottom and components from left to right.
@@ -77,6 +78,9 @@ def plot_loadings(
         Dots on stems from the zero line of each component, or a heat map in which exact zeros are white.
     max_rows, components
         As for :func:`plot_loadings_data`; if variables are left out, the label of the axis says how many.
+    intervals : DataFrame, optional
+        With the columns component, term, lower and upper, as ``conf_int()`` gives them: drawn as whiskers,
+        for dots only.
     ax : Axes, optional
         By default those of a new figure, as high as the variables need. A heat map takes some of its room
         for the colour bar.
@@ -91,6 +95,8 @@ def plot_loadings(
         As for :func:`plot_loadings_data`; `kind` or `ax` of another sort is an OptionError too.
     """
     one_of("kind", kind, KINDS)
+    if intervals is not None and kind != "dots":
+        raise OptionError(f"Intervals were asked for with kind={kind!r}; they are drawn with kind='dots'.")
     data, loaded = _chosen(loadings, max_rows, components)
     rows, k = data.shape
     names = [short_name(name) for name in data.index]
@@ -106,8 +112,24 @@ def plot_loadings(
     ax.spines[["top", "right", "left"]].set_visible(False)
     settle(ax)
     _fit_names(ax, rows)
-    KINDS[kind](ax, data)
+    if intervals is None:
+        KINDS[kind](ax, data)
+    else:
+        draw_dots(ax, data, _bounds(data, intervals))
     return ax
+
+
+def _bounds(data: pd.DataFrame, intervals: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and the upper bounds of the nonzero loadings, NaN for others."""
+    rows = data.index.get_indexer(pd.Index(intervals["term"], tupleize_cols=False))
+    columns = data.columns.get_indexer(pd.Index(intervals["component"]))
+    known = (rows >= 0) & (columns >= 0)
+    found = []
+    for name in ("lower", "upper"):
+        bound = np.full(data.shape, np.nan)
+        bound[rows[known], columns[known]] = intervals[name].to_numpy(dtype=float)[known]
+        found.append(np.where(data.to_numpy(dtype=float) != 0, bound, np.nan))
+    return found[0], found[1]
 
 
 def _chosen(

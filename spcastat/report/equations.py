@@ -41,7 +41,7 @@ def equations(
         In the units of the data, with the constant that centring makes. By default in variables that
         are centred and scaled as the fit did it.
     max_terms : int, optional
-        Write only so many terms of a component, those with the largest loadings, and count the rest.
+        The most terms of a component to write, those with the largest loadings; the others are counted.
     width : int
         Characters in a line, 40 or more.
 

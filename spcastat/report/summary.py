@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
+from spcastat.report.trust import summary_tables
 from spcastat.state import FitState, frames
 from spcastat.state.handed import own
 from spcastat.state.record import CENTRING, SCALING, Record
@@ -81,16 +82,19 @@ def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary
 
     record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
     largest = largest_with_another(frames.score_correlation(state))
+    sure, unsaid = summary_tables(state)
     document = Document(
         title=_title(record, variance["cardinality"]),
         facts=tuple(_facts(record)),
         tables=(
             loadings_table(loadings, digits=digits, max_rows=max_rows),
             variance_table(variance, largest if record.k > 1 else None),
+            *sure,
         ),
-        notes=tuple(_notes(record, largest, state.moments.variances, variance["cardinality"])),
+        notes=(*_notes(record, largest, state.moments.variances, variance["cardinality"]), *unsaid),
     )
-    return Summary(document, {"loadings": loadings, "variance": variance})
+    tables = {"loadings": loadings, "variance": variance}
+    return Summary(document, {**tables, **({"tidy": frames.tidy(state, conf_int=True)} if sure else {})})
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:

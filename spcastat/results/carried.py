@@ -77,7 +77,7 @@ class Carried:
 
 #: Parts of a result that hold a spec, and with it the names that a formula uses.
 _SPECS = ("_source", "_state")
-#: Parts that are had again when asked for.
+#: Parts that are computed again when they are asked for.
 _WORKED_OUT = ("_distances", "_scores")
 
 

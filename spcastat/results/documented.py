@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,11 +14,20 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _HEADING = re.compile(r"^\w[\w ]*\n-+$", re.MULTILINE)
 
 
-def documented(function: Callable[..., Any], *filled: str) -> Callable[[Method], Method]:
-    """Give a method the docstring of `function`, without the parameters named in `filled`."""
+def documented(
+    function: Callable[..., Any], *filled: str, **entries: str
+) -> Callable[[Method], Method]:
+    """Give a method the docstring of `function`, without the parameters named in `filled`.
+
+    `entries` are sentences that the method adds to what is said of a parameter; one that begins with
+    "name : type" is said in its place.
+    """
 
     def dress(method: Method) -> Method:
-        method.__doc__ = without_parameters(inspect.getdoc(function) or "", filled)
+        text = without_parameters(inspect.getdoc(function) or "", filled)
+        for name, sentence in entries.items():
+            text = _with_entry(text, name, inspect.cleandoc(sentence))
+        method.__doc__ = text
         return method
 
     return dress
@@ -39,3 +49,16 @@ def without_parameters(text: str, names: tuple[str, ...]) -> str:
             kept.append(", ".join(left) + colon + kind + entry[len(entry.partition("\n")[0]) :])
     section = "Parameters\n----------\n" + "\n".join(kept) + "\n\n" if kept else ""
     return (text[:start] + section + text[end:]).rstrip()
+
+
+def _with_entry(text: str, name: str, sentence: str) -> str:
+    """Return a docstring in which the entry of a parameter ends with a sentence, or is another one."""
+    entry = re.search(rf"^{name} : .*(?:\n(?:    .*|$))*", text, re.MULTILINE)
+    if entry is None:
+        raise KeyError(f"no parameter {name} is described")
+    old = entry[0].rstrip("\n")
+    if sentence.startswith(f"{name} : "):
+        new = sentence
+    else:
+        new = old + "\n" + textwrap.fill(sentence, 100, initial_indent="    ", subsequent_indent="    ")
+    return text[: entry.start()] + new + text[entry.start() + len(old) :]

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from spcastat import plots
+from spcastat.config import flag
+from spcastat.results.columns import row_values
 from spcastat.results.documented import documented
-from spcastat.state import FitState, frames, rows
+from spcastat.state import FitState, frames, rows, trust
 from spcastat.state.handed import own
 from spcastat.state.variance import variance
 
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 
     from spcastat.engine.inputs import Source
     from spcastat.plots import BiplotData, DiagnosticsData
+    from spcastat.results.call import Call
+
+#: What methods say of options that the functions take values for.
+COLUMN = "The name of a column of the fitted data means its values."
+NEW = """new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
+    Further rows as for `transform`, drawn as crosses on the scale of the others."""
 
 
 class Plotted:
@@ -26,20 +34,31 @@ class Plotted:
 
     _state: FitState
     _source: Source | None
+    _call: Call | None
     _scores: Any
 
     @cached_property
     def _distances(self) -> pd.DataFrame:
         return rows.diagnostics(self._state, self._source)
 
-    @documented(plots.biplot, "scores", "loadings", "shares")
+    @documented(
+        plots.biplot, "scores", "loadings", "correlations", "shares", groups=COLUMN, color=COLUMN, new=NEW
+    )
     def biplot(
         self,
         *,
         components: Sequence[int | str] = (1, 2),
         scale: float = 1.0,
+        arrows: Literal["loadings", "correlations"] = "loadings",
+        variables: int | Literal["all"] = 30,
         groups: Any = None,
-        labels: int | Literal["all"] = 10,
+        color: Any = None,
+        palette: Any = None,
+        outline: Literal["normal", "t", "hull"] | None = None,
+        level: float = 0.95,
+        centroids: bool = False,
+        labels: Any = 0,
+        new: Any = None,
         ax: Axes | None = None,
     ) -> Axes:
         return plots.biplot(
@@ -47,9 +66,18 @@ class Plotted:
             frames.loadings(self._state),
             components=components,
             scale=scale,
+            arrows=arrows,
+            correlations=frames.correlations(self._state),
+            variables=variables,
             shares=variance(self._state)["share of total"],
-            groups=groups,
+            groups=self._by_row(groups, "groups"),
+            color=self._by_row(color, "color"),
+            palette=palette,
+            outline=outline,
+            level=level,
+            centroids=centroids,
             labels=labels,
+            new=self._new_scores(new),
             ax=ax,
         )
 
@@ -58,13 +86,26 @@ class Plotted:
         *,
         components: Sequence[int | str] = (1, 2),
         scale: float = 1.0,
+        arrows: Literal["loadings", "correlations"] = "loadings",
+        variables: int | Literal["all"] = 30,
         groups: Any = None,
-        labels: int | Literal["all"] = 10,
+        color: Any = None,
+        labels: Any = 0,
+        new: Any = None,
     ) -> BiplotData:
         """Return what `biplot` draws; its parameters are described there."""
-        scores, loadings = self._scores_for("biplot"), frames.loadings(self._state)
         return plots.biplot_data(
-            scores, loadings, components=components, scale=scale, groups=groups, labels=labels
+            self._scores_for("biplot"),
+            frames.loadings(self._state),
+            components=components,
+            scale=scale,
+            arrows=arrows,
+            correlations=frames.correlations(self._state),
+            variables=variables,
+            groups=self._by_row(groups, "groups"),
+            color=self._by_row(color, "color"),
+            labels=labels,
+            new=self._new_scores(new),
         )
 
     @documented(plots.screeplot, "variance")
@@ -75,17 +116,21 @@ class Plotted:
     def screeplot_data(self) -> pd.DataFrame:
         return plots.screeplot_data(variance(self._state))
 
-    @documented(plots.plot_loadings, "loadings")
+    @documented(plots.plot_loadings, "loadings", "intervals")
     def plot_loadings(
         self,
         *,
         kind: str = "dots",
         max_rows: int = 40,
         components: Sequence[int | str] | None = None,
+        conf_int: bool = False,
         ax: Axes | None = None,
     ) -> Axes:
         loadings = frames.loadings(self._state)
-        return plots.plot_loadings(loadings, kind=kind, max_rows=max_rows, components=components, ax=ax)
+        intervals = trust.last_intervals(self._state) if flag("conf_int", conf_int) else None
+        return plots.plot_loadings(
+            loadings, kind=kind, max_rows=max_rows, components=components, intervals=intervals, ax=ax
+        )
 
     @documented(plots.plot_loadings_data, "loadings")
     def plot_loadings_data(
@@ -151,6 +196,13 @@ class Plotted:
         """Return the distances of rows, and their limits."""
         found = own(self._distances) if new is None else rows.diagnostics_of(self._state, new)
         return found, frames.limits(self._state, level)
+
+    def _by_row(self, given: Any, option: str) -> Any:
+        """Return values for the rows of the fit: a text names a column of its data."""
+        return row_values(given, option, self._source, self._call)
+
+    def _new_scores(self, new: Any) -> pd.DataFrame | None:
+        return None if new is None else rows.transform(self._state, new)
 
     def _scores_for(self, what: str) -> pd.DataFrame:
         if self._state.scores is None:

@@ -20,6 +20,7 @@ from spcastat.report.page import write_report
 from spcastat.report.summary import ROWS, Summary, summarise
 from spcastat.results.carried import Carried
 from spcastat.results.documented import documented
+from spcastat.results.inferred import Inferred
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Carried, Plotted):
+class SpcaResult(Inferred, Carried, Plotted):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
@@ -303,8 +304,8 @@ class SpcaResult(Carried, Plotted):
         return equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
 
     @documented(frames.tidy, "state")
-    def tidy(self, zeros: bool = False) -> pd.DataFrame:
-        return frames.tidy(self._state, zeros)
+    def tidy(self, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
+        return frames.tidy(self._state, zeros, conf_int, level)
 
     @documented(frames.glance)
     def glance(self) -> pd.DataFrame:

@@ -141,7 +141,7 @@ def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     return Projected(Dense(S), Dense(S @ S), card)
 
 
-def _products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
+def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion of an operator whose covariance matrix is not held."""
     S: Moments = Products(op)
     if objective == "adjusted":
@@ -219,7 +219,7 @@ def _wide(
     op: Operator, k: int, card: tuple[int, ...], objective: str, settings: Effort, rng: np.random.Generator
 ) -> Found:
     """Search with more variables than a covariance matrix is held for."""
-    whole = _products(op, card, objective)
+    whole = products(op, card, objective)
     values, vectors = op.leading(min(2 * k, op.p, max(op.rank_limit, k)))
     fits = begun(whole, vectors, settings, rng)
     evidence = Evidence(fits.value.tolist(), fits.value.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,12 @@ class Joint(JointSolver):
     def own_order(self) -> bool:
         """Whether the order of the components is part of what is found."""
         return self.objective == "adjusted"
+
+    def near(self, op: Operator, starts: Sequence[np.ndarray], fixed: bool = False) -> np.ndarray:
+        """Return the optimum near given loadings, each (p, k), or on the supports of the only one."""
+        from spcastat.search.near import near
+
+        return near(op, self.card, self.objective, starts, fixed)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; it has starts of its own."""

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.thresholds import hard, unit
+from spcastat.kernels.thresholds import hard, soft_at, unit
 from spcastat.kernels.ties import RELATIVE, first_max, levelled, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 
 #: Steps between two updates of the multipliers, at most.
 INNER = 100
-#: An inner run looks back over so many values for descent (nonmonotone search).
+#: Values over which an inner run looks back for descent (nonmonotone line search).
 MEMORY = 5
 #: Halvings of the bracket of the penalty, at most, while the cardinality is sought.
 HALVINGS = 25
@@ -229,7 +229,7 @@ def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
 def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Return max w'v - penalty |v|_1 over unit vectors v, a column a problem."""
     W = levelled(W, RELATIVE)
-    V = np.sign(W) * np.maximum(np.abs(W) - penalty, 0.0)
+    V = soft_at(W, penalty)
     for j in np.flatnonzero(~V.any(axis=0)):
         i = first_max(np.abs(W[:, j]))
         V[i, j] = 1.0 if W[i, j] >= 0 else -1.0

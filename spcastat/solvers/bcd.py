@@ -23,9 +23,9 @@ Update = Callable[[np.ndarray], np.ndarray]
 
 #: Below this share of the largest variance what is left of the data is rounding.
 NOTHING_LEFT = 1e-14
-#: So many sweeps in a row must change nothing.
+#: Sweeps in a row that must change nothing.
 QUIET_SWEEPS = 3
-#: Every so many sweeps the starts that have come to the same loadings go on as one.
+#: Sweeps after which starts that have reached the same loadings are continued as one.
 MEETING = 5
 #: Loadings closer than this are the same.
 SAME = 1e-6

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spcastat.kernels.thresholds import level_for, soft_at
 from spcastat.operators import Operator
 from spcastat.solvers.penalised import Penalised, Run
-from spcastat.solvers.power import Limit, correlations, power, renormalised, with_length
-from spcastat.solvers.rsvd import level_for, soft_at
+from spcastat.solvers.power import correlations, power, renormalised, with_length
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DCPCA(Penalised):
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:  # q is Sv over the score's deviation
             return soft_at(q, rate / ((np.abs(v) + self.epsilon) * _deviation(q, v)))
 
-        return _run(power(view, start, rule, self.tol, self.max_iter), penalty)
+        return Run.of(power(view, start, rule, self.tol, self.max_iter), penalty)
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ class DCPCA(Penalised):
         limit = power(view, start, rule, self.tol, self.max_iter)
         q = correlations(view, limit.v)
         level = level_for(q * (np.abs(limit.v) + self.epsilon), card)[1] * _deviation(q, limit.v)
-        return _run(limit, 2.0 * level * np.log1p(1.0 / self.epsilon))
+        return Run.of(limit, 2.0 * level * np.log1p(1.0 / self.epsilon))
 
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         q = correlations(view, start)
@@ -71,10 +71,6 @@ class DCPCA(Penalised):
     def finished(self, view: Operator, run: Run) -> Run:
         v, raw = renormalised(view, run.v) if self.renormalise else (run.v, with_length(view, run.v))
         return replace(run, v=v, raw=raw)
-
-
-def _run(limit: Limit, penalty: float) -> Run:
-    return Run(limit.v, limit.raw, limit.n_iter, limit.converged, penalty)
 
 
 def _deviation(q: np.ndarray, v: np.ndarray) -> float:

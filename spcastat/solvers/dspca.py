@@ -12,7 +12,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.thresholds import soft_at, unit
 from spcastat.kernels.ties import first_max, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Progress
@@ -184,7 +184,7 @@ def _admm(
         X = _spectahedron(Z + (S + U) / rho)
         shifted = X - U / rho
         last = Z
-        Z = np.sign(shifted) * np.maximum(np.abs(shifted) - penalty / rho, 0.0)
+        Z = soft_at(shifted, penalty / rho)
         U = U + rho * (Z - X)
         primal = float(np.linalg.norm(X - Z))
         dual = float(np.linalg.norm(Z - last))

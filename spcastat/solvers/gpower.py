@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from spcastat.kernels.thresholds import hard_at, level_for, soft_at
 from spcastat.operators import Operator
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.power import correlations, power, renormalised
-from spcastat.solvers.rsvd import constrained_l0, hard_at, level_for, soft_at
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class GPower(Penalised):
         level = float(level) * longest_column(view)
         shrink = hard_at if self.norm == "l0" else soft_at
         limit = power(view, start, lambda q, v: shrink(q, level), self.tol, self.max_iter)
-        return Run(limit.v, limit.raw, limit.n_iter, limit.converged, penalty)
+        return Run.of(limit, penalty)
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -53,7 +53,7 @@ class GPower(Penalised):
         limit = power(view, start, rule, self.tol, self.max_iter)
         level = level_for(correlations(view, limit.v), card)[1] / longest_column(view)
         penalty = level**2 if self.norm == "l0" else level
-        return Run(limit.v, limit.raw, limit.n_iter, limit.converged, penalty)
+        return Run.of(limit, penalty)
 
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         largest = float(np.abs(correlations(view, start)).max()) / longest_column(view)
@@ -63,8 +63,9 @@ class GPower(Penalised):
         v, raw = renormalised(view, run.v)
         return replace(run, v=v, raw=raw)
 
-    def prefers(self, inside: Run, found: Run) -> bool:
-        return constrained_l0(inside, found) if self.norm == "l0" else super().prefers(inside, found)
+    @property
+    def exact_at_card(self) -> bool:
+        return self.norm == "l0"
 
 
 def longest_column(view: Operator) -> float:

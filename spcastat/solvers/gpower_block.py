@@ -13,13 +13,12 @@ from typing import Any, Literal
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.thresholds import level_for, soft_at, unit
 from spcastat.kernels.ties import RELATIVE, levelled, tie_width, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 from spcastat.solvers.gpower import longest_column
 from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND
-from spcastat.solvers.rsvd import level_for
 
 #: Directions whose share of the largest is below this are not orthonormalised but left out.
 DEPENDENT = 1e-10
@@ -38,7 +37,6 @@ class _Run:
     penalty: np.ndarray
     n_iter: int
     converged: bool
-    objective: float
 
     @property
     def nonzeros(self) -> int:
@@ -173,18 +171,16 @@ class GPowerBlock(JointSolver):
             Q = levelled(polar_products(op, W), RELATIVE)
             size = np.abs(Q)
             kept, level = rule(size)
-            Z = np.where(kept, Q if self.norm == "l0" else np.sign(Q) * (size - level), 0.0)
-            gain = Q**2 - level**2 if self.norm == "l0" else Z**2
-            objective = float((mu**2 * np.where(kept, gain, 0.0)).sum())
+            Z = np.where(kept, Q if self.norm == "l0" else soft_at(Q, level), 0.0)
             implied = (level / longest) ** self._power
             if not Z.any(axis=0).all():
-                return _Run(Z, implied, step, True, objective)
+                return _Run(Z, implied, step, True)
             new = mu**2 * Z / np.linalg.norm(mu**2 * Z)
             change = float(np.abs(new - W).max())
             W = new
             if change <= self.tol:
-                return _Run(Z, implied, step, True, objective)
-        return _Run(Z, implied, self.max_iter, False, objective)
+                return _Run(Z, implied, step, True)
+        return _Run(Z, implied, self.max_iter, False)
 
     def _filled(self, op: Operator, W: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """Raise Tr(X'AWN) over orthonormal X and unit columns of W with the given supports, N = diag(mu)."""
@@ -219,7 +215,7 @@ def _above(penalty: np.ndarray, power: int, op: Operator) -> Rule:
 
 
 def _each(card: tuple[int, ...]) -> Rule:
-    """Return the rule that keeps so many of the largest entries of every column."""
+    """Return the rule that keeps the `card` largest entries of each column."""
 
     def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         kept, levels = zip(*(level_for(q, one) for q, one in zip(size.T, card, strict=True)), strict=True)
@@ -229,7 +225,7 @@ def _each(card: tuple[int, ...]) -> Rule:
 
 
 def _together(total: int) -> Rule:
-    """Return the rule that keeps so many entries of all columns, but at least one of each."""
+    """Return the rule that keeps `total` entries in all, and at least one of each column."""
 
     def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         kept, level = largest_entries(size, total)

@@ -16,7 +16,7 @@ from spcastat.solvers.growth import Growth
 
 #: The promised ratio may fall short by this much, from rounding, and counts as reached.
 REACHED = 1e-10
-#: The variance of a growing support is looked at after every so many more steps, as a share of those made.
+#: Steps, as a share of those already made, after which the variance of a growing support is checked again.
 AHEAD = 0.2
 
 

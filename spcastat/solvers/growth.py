@@ -68,7 +68,7 @@ class Growth:
         Parameters
         ----------
         size : int, optional
-            Only the first so many indices that entered.
+            How many of the indices that entered count, the first ones; all by default.
         """
         support = np.sort(self.support[:size])
         value, vector = self.view.take(support).leading(1)

@@ -1,4 +1,4 @@
-"""An upper bound on the variance of any component with so many nonzeros, from the dual of a relaxation.
+"""An upper bound on the variance of any component of a given cardinality, from the dual of a relaxation.
 
 d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis", section
 4. For any level rho > 0, the variance of a component with m nonzeros is at most

@@ -36,8 +36,8 @@ class PathSPCA(ComponentSolver):
     card : tuple of int
         Nonzeros of each component.
     certify : bool
-        Report for each component an upper bound on the variance that so many nonzeros can have at this
-        deflation, and whether it is met: then the support is globally optimal.
+        Report for each component an upper bound on the variance that any support of its size can have at
+        this deflation, and whether it is attained: then the support is globally optimal.
     deflation : str
         "projection" by default.
     """

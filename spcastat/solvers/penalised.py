@@ -13,6 +13,7 @@ from spcastat.kernels.thresholds import hard
 from spcastat.kernels.ties import RELATIVE
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.power import Limit
 
 #: The bracket of the penalty is halved until it is narrower than this share of the largest penalty, ...
 BRACKET = 1e-9
@@ -30,6 +31,11 @@ class Run:
     n_iter: int
     converged: bool
     penalty: float
+
+    @classmethod
+    def of(cls, limit: Limit, penalty: float) -> Run:
+        """Return the run of an iteration that ended at `limit`."""
+        return cls(limit.v, limit.raw, limit.n_iter, limit.converged, penalty)
 
 
 @dataclass(frozen=True)
@@ -79,12 +85,20 @@ class Penalised(ComponentSolver):
         """Return the chosen run after the method's last step, such as new loadings on its support."""
         return run
 
+    @property
+    def exact_at_card(self) -> bool:
+        """Whether thresholding at a cardinality solves a step exactly: no other loadings do better."""
+        return False
+
     def prefers(self, inside: Run, found: Run) -> bool:
         """Whether to take the run that thresholds inside its iteration though a penalty was found.
 
         It is taken where it has the same support at a smaller penalty: the iteration at a fixed penalty
-        creeps past a turning point there, or stops short of one.
+        creeps past a turning point there, or stops short of one. Where it solves the problem constrained to
+        the cardinality exactly (:attr:`exact_at_card`) it is taken for another support, too.
         """
+        if self.exact_at_card:
+            return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
         return (
             bool(((inside.v != 0) == (found.v != 0)).all())
             and inside.converged

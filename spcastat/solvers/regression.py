@@ -16,7 +16,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
 from spcastat.kernels.elastic_net import Columns, elastic_net
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.thresholds import soft_at, unit
 from spcastat.kernels.ties import tie_width, top
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
@@ -113,7 +113,7 @@ class Regression(JointSolver):
         else:
             if card is not None:
                 level = threshold_for(b, card)
-            w = np.sign(b) * np.maximum(np.abs(b) - level, 0.0)
+            w = soft_at(b, level)
             if card is not None:
                 w[~top(np.abs(b), card)] = 0.0
         return w, level

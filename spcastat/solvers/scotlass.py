@@ -20,11 +20,11 @@ from spcastat.solvers.base import Component, ComponentSolver, Progress
 
 #: How far the l1 norm may exceed its bound, from rounding.
 SLACK = 1e-8
-#: With `card`, a run may take so many steps; then t is sought by bisection instead.
+#: Most steps of a run with `card`; after them t is found by bisection instead.
 SETTLING = 300
 #: Bisection ends where the bracket is narrower than this share of t.
 BRACKET = 1e-3
-#: A run ends where so many steps in a row found nothing within the bound, or led back and forth.
+#: Steps in a row that found nothing within the bound, or led back and forth, after which a run ends.
 PATIENCE = 5
 #: A step leads back where it ends this much nearer to the last loadings but one than to the last.
 RETURN = 0.05

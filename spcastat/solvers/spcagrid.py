@@ -23,7 +23,7 @@ BRACKET = 1e-2
 QUIET = 1e-6
 #: An angle must raise the criterion by this share of the variance to be taken.
 GAIN = 1e-12
-#: So many numbers are looked at together.
+#: Numbers that are looked at together.
 BLOCK = 1_000_000
 #: Columns are kept at hand up to this many numbers.
 AT_HAND = 4_000_000

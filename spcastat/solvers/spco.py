@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import ranked
+from spcastat.kernels.thresholds import soft_at, unit
 from spcastat.operators import Rows
 
 
@@ -94,7 +93,7 @@ class SPCO:
             converged = bool(np.abs(A - last).max() <= self.tol)
         if self.zeros is not None:
             level = quantile(np.abs(op.forward(A)[used] / root[used, None]).ravel(), self.zeros)
-        order = _by_variance(op, A)
+        order = op.by_variance(unit(A))
         return Coordinates(A[:, order], np.full(k, float(level)), values[-1], values, len(values), converged)
 
     def _criterion(self, op: Rows, T: np.ndarray, Z: np.ndarray, root: np.ndarray, level: float) -> float:
@@ -104,7 +103,7 @@ class SPCO:
 
 def soft(T: np.ndarray, penalty: float | np.ndarray, ridge: float) -> np.ndarray:
     """Return the coordinates of dense scores T: soft(T, penalty) / (1 + ridge)."""
-    return np.asarray(np.sign(T) * np.maximum(np.abs(T) - penalty, 0.0) / (1.0 + ridge)) + 0.0  # no -0
+    return soft_at(T, penalty) / (1.0 + ridge) + 0.0  # no -0
 
 
 def quantile(size: np.ndarray, share: float) -> float:
@@ -125,7 +124,3 @@ def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
     rest = (last - left[:, full] @ (left[:, full].T @ last)) @ right[~full].T
     u, _, v = np.linalg.svd(rest, full_matrices=False)
     return np.asarray(done + u @ v @ right[~full])
-
-
-def _by_variance(op: Rows, A: np.ndarray) -> np.ndarray:
-    return ranked(np.diag(op.products(unit(A))))

@@ -14,8 +14,8 @@ from spcastat.operators import GRAM_ORDER, Gram, Operator
 
 #: Quasi-Newton steps, at most.
 STEPS = 500
-#: Up to so many nonzeros, so many Newton steps end the climb, with differences over such steps; curvatures
-#: below this share of the largest are rounding.
+#: Largest number of nonzeros at which Newton steps end the climb; how many of them; the step of their
+#: differences; and the share of the largest curvature below which one is rounding.
 NEWTON_ORDER, NEWTON_STEPS, STEP, FLAT = 200, 6, 1e-4, 1e-7
 #: Values that differ by this share are equal: a loading that is better in its last digits may round to less.
 ROUNDED = 1e-13
@@ -104,7 +104,7 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
 def _newton(negative: Function, x: np.ndarray) -> np.ndarray:
     """Return a point of smaller slope than `x`, where values differ by rounding alone.
 
-    The Hessian is had from differences of the gradient. Directions that change nothing, such as the lengths
+    The Hessian comes from differences of the gradient. Directions that change nothing, such as the lengths
     of the columns, are left alone.
     """
     slope = negative(x)[1]

@@ -13,7 +13,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.thresholds import hard, unit
-from spcastat.kernels.ties import ranked, tie_width
+from spcastat.kernels.ties import tie_width
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 
@@ -37,7 +37,7 @@ class Threshold(JointSolver):
     Attributes
     ----------
     card : tuple of int or None
-        Keep so many of the largest absolute loadings of each component.
+        How many of the largest absolute loadings of each component are kept.
     threshold : tuple of float or None
         Keep the loadings of at least this absolute value; loadings have unit length, so from 0 to 1.
     """
@@ -96,4 +96,4 @@ class Rotate(Threshold):
 
             with np.errstate(divide="ignore"):  # it takes the logarithm of a gradient, which may be zero
                 V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
-        return V[:, ranked(np.diag(op.products(V)))]
+        return V[:, op.by_variance(V)]

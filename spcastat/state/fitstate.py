@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from spcastat.operators import Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
 from spcastat.state.record import Record, make_record
+from spcastat.state.resampled import Trust
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class FitState:
         Scores that were kept with the fit; those of a fit with data are worked out when asked for.
     model : PpcaModel or None
         What fills the gaps of rows, for a fit with ``na="em"``.
+    trust : Trust
+        What was resampled of the fit so far.
     """
 
     V: np.ndarray
@@ -48,6 +51,7 @@ class FitState:
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
     model: PpcaModel | None = None
+    trust: Trust = field(default_factory=Trust)
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
@@ -75,7 +79,7 @@ class FitState:
         return pd.DataFrame(np.array(values), index=self.components, columns=self.components)
 
     def need_centre(self, what: str) -> Standardisation:
-        """Return centre and scale; `what` names what cannot be had without them.
+        """Return centre and scale; `what` names what needs them.
 
         Raises
         ------

@@ -9,7 +9,7 @@ import pandas as pd
 
 from spcastat.config import flag, real_number
 from spcastat.measures import MEASURES
-from spcastat.state import distances
+from spcastat.state import distances, trust
 from spcastat.state.fitstate import FitState
 from spcastat.state.handed import own
 
@@ -139,21 +139,36 @@ def details(state: FitState) -> pd.DataFrame:
 # --- the tidy frames of R's broom ----------------------------------------------------------------
 
 
-def tidy(state: FitState, zeros: bool = False) -> pd.DataFrame:
+def tidy(
+    state: FitState, zeros: bool = False, conf_int: bool = False, level: float = 0.95
+) -> pd.DataFrame:
     """Return the loadings with a row for each: "term", "component", "loading".
 
     Parameters
     ----------
     zeros : bool
         With the loadings that are zero.
+    conf_int : bool
+        With what `bootstrap` ("std_error", "lower", "upper", "selected") and `stability` ("frequency") found
+        last; loadings that no draw selected have no interval (NaN).
+    level : float in [0.5, 0.9999]
+        Of the intervals.
+
+    Raises
+    ------
+    OptionError
+        For ``conf_int=True`` where the fit was neither bootstrapped nor split into halves.
     """
     p, k = state.V.shape
     values = state.V.T.ravel()
     rows = np.arange(p * k) if flag("zeros", zeros) else np.flatnonzero(values)
     terms = state.spec.columns.to_flat_index()[rows % p]
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {"term": terms, "component": state.components[rows // p], "loading": values[rows]}
     )
+    if flag("conf_int", conf_int):
+        trust.widen(state, frame, rows, level)
+    return frame
 
 
 def glance(state: FitState) -> pd.DataFrame:

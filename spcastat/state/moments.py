@@ -11,10 +11,7 @@ import numpy as np
 from spcastat.errors import NoRowsError
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram, Operator, Rows
-
-#: Above this order no square matrix of residuals is formed.
-LARGEST_ORDER = 3000
+from spcastat.operators import Operator
 
 
 class Moments:
@@ -65,8 +62,12 @@ class Moments:
         """Return the same without the data, everything that a file keeps having been computed."""
         if self._op is None:
             return self
+        return self.stored(self.V, *self.kept())
+
+    def kept(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a file keeps: the values of ARRAYS, and the measures that are at hand."""
         arrays = {name: getattr(self, name) for name in self.ARRAYS}
-        return self.stored(self.V, arrays, {name: self.measure(name) for name in MEASURES})
+        return arrays, {name: self.measure(name) for name in self.known_measures()}
 
     @property
     def op(self) -> Operator:
@@ -114,24 +115,13 @@ class Moments:
         """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows over `unit` less their
         projection on V.
 
-        None where the smaller side of the data is larger than LARGEST_ORDER.
+        None where the smaller side of the data is larger than `operators.base.RESIDUAL_ORDER`.
         """
-        Q = orthonormalise(self.V)[0]
-        op = self.op
-        if isinstance(op, Rows) and min(op.n, op.p) <= LARGEST_ORDER:
-            cross = op.cross_products()
-            if cross.shape[0] != op.p:
-                F = op.forward(Q)
-                return _traces(cross - F @ F.T)
-        elif isinstance(op, Gram) and op.p <= LARGEST_ORDER:
-            cross = op.S
-        else:
-            return None
-        half = cross - Q @ (Q.T @ cross)
-        return _traces(half - (half @ Q) @ Q.T)
+        left = self.op.residual(orthonormalise(self.V)[0])
+        return None if left is None else _traces(left)
 
     def known_measures(self) -> list[str]:
-        """Return the names of the measures that can be had: all, or those that a file has."""
+        """Return the names of the measures that are at hand: all, or those that a file has."""
         return [name for name in MEASURES if self._op is not None or name in self._measures]
 
     def measure(self, name: str) -> np.ndarray:

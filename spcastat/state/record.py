@@ -17,7 +17,7 @@ from spcastat.solvers import ADVICE
 #: The packages whose versions a record names, where they took part.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
-#: What is told of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
+#: What is said of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
 CENTRING = {"mean": "centred", "given": "centred at given values", "none": "not centred"}
 SCALING = {"sd": "scaled to unit variance", "given": "scaled by given values", "none": "not scaled"}
 

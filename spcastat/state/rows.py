@@ -27,7 +27,7 @@ MOST_RESIDUALS = 50_000_000
 
 
 def need_rows(state: FitState, source: Source | None, what: str) -> Source:
-    """Return the data of a fit whose rows are in memory; `what` names what cannot be had without them.
+    """Return the data of a fit whose rows are in memory; `what` names what needs them.
 
     Raises
     ------

@@ -32,7 +32,7 @@ from spcastat.errors import FileError
 #: compress to about their size, and a fit holds as many of them that are not zero as others.
 EXPANSION = 50
 SMALL = 16 << 20
-#: A manifest has at most so many values, and one more for each byte of the file: a value takes some 80 bytes.
+#: Most values of a manifest, beside one for each byte of the file: a value takes some 80 bytes.
 FEW_VALUES = 500_000
 #: Arrays in a file.
 MOST_ARRAYS = 10_000

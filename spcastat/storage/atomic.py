@@ -97,7 +97,7 @@ def _mode_of(target: Path) -> int | None:
     """Return the permissions of the file that is there, None where there is none; raise if it is no file."""
     try:
         found = os.stat(target)
-    except OSError:  # told when it is written
+    except OSError:  # reported when it is written
         return None
     if stat.S_ISDIR(found.st_mode):
         raise FileError(f"{target} cannot be written: it is a folder.")

@@ -23,7 +23,7 @@ from spcastat.state.record import CENTRING, SCALING, Record
 CLOSE = 1e-6
 #: Scores whose correlation matrix has smaller eigenvalues are dependent: adjusted variances are rounding.
 INDEPENDENT = 1e-6
-#: A fit has at most so many components.
+#: Most components of a fit.
 MOST_COMPONENTS = 100_000
 
 _SCREENING = ("searched", "variables", "rounds", "unexcluded")

@@ -83,16 +83,15 @@ def save(
     if source is not None:
         source.spare(target)
     packer = Packer()
-    moments = state.moments
-    held: dict[str, Any] = {name: getattr(moments, name) for name in Moments.ARRAYS}
-    measures = {name: packer.array(moments.measure(name)) for name in moments.known_measures()}
+    moments, known = state.moments.kept()
+    measures = packer.each(known)
     content: dict[str, Any] = {
         "record": packer.value(dataclasses.asdict(state.record), "the record of the fit"),
         "loadings": packer.array(state.V),
         "spec": pack_spec(state.spec, packer),
         "standard": _pack_standard(state.standard, packer),
         "model": _pack_model(state.model, packer),
-        "moments": {name: packer.value(value, name) for name, value in held.items()},
+        "moments": packer.each(moments),
         "measures": measures,
         "scores": None,
     }
@@ -147,10 +146,11 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     standard = _standard(content["standard"], reader)
     require_standard(standard, record)
     kept = content["moments"]
-    names = [name for name in Moments.ARRAYS if name in kept or name != "unit"]
-    held = {name: _moment(name, kept[name], reader) for name in names}
+    single = [name for name in ("total", "unit", "residual_traces") if _is_single(name, kept)]
+    held: dict[str, Any] = {name: reader.value(kept[name]) for name in single}
+    held |= reader.each(kept, (name for name in Moments.ARRAYS if name not in ("total", "unit", *single)))
     given = content["measures"]
-    measures = {name: reader.numbers(given[name]) for name in MEASURES if name in given or name in _NEEDED}
+    measures = reader.each(given, (name for name in MEASURES if name in given or name in _NEEDED))
     require_moments(V, held, measures, record)
     columns = reader.index(content["spec"]["columns"], p)
     require(columns.is_unique, "two of its columns have one name")
@@ -188,24 +188,23 @@ def _record(given: Any) -> Record:
     return record
 
 
-def _moment(name: str, packed: Any, reader: Unpacker) -> Any:
-    if name in ("total", "unit") or (name == "residual_traces" and packed is None):
-        return reader.value(packed)
-    return reader.numbers(packed)
+def _is_single(name: str, kept: Mapping[str, Any]) -> bool:
+    """Whether a moment of a file is no array: early files lack the unit, and not every fit has the traces."""
+    return (name != "unit" or name in kept) and (name != "residual_traces" or kept[name] is None)
 
 
 def _standard(packed: Any, reader: Unpacker) -> Standardisation | None:
     if packed is None:
         return None
-    mean, scale = (reader.numbers(packed[name]) for name in ("mean", "scale"))
-    return Standardisation(mean, scale, packed["centring"], packed["scaling"])
+    found = reader.each(packed, ("mean", "scale"))
+    return Standardisation(found["mean"], found["scale"], packed["centring"], packed["scaling"])
 
 
 def _model(packed: Any, reader: Unpacker) -> PpcaModel | None:
     if packed is None:
         return None
-    mean, scale, loadings = (reader.numbers(packed[name]) for name in ("mean", "scale", "loadings"))
-    return PpcaModel(mean, scale, loadings, reader.value(packed["sigma2"]))
+    found = reader.each(packed, ("mean", "scale", "loadings"))
+    return PpcaModel(found["mean"], found["scale"], found["loadings"], reader.value(packed["sigma2"]))
 
 
 def _pack_model(model: PpcaModel | None, packer: Packer) -> dict[str, Any] | None:

@@ -39,6 +39,10 @@ class Packer:
         self.arrays[name] = held
         return {"array": name}
 
+    def each(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every value as JSON, under its name."""
+        return {name: self.value(value, name) for name, value in values.items()}
+
     def value(self, value: Any, where: str) -> Any:
         """Return `value` as JSON; `where` names it in the error.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,10 @@ class Unpacker:
         if values.dtype.kind != "f" or not (np.isfinite(values) | (gaps & np.isnan(values))).all():
             raise FileError("an array that has to hold finite numbers holds others.")
         return values
+
+    def each(self, packed: Mapping[str, Any], names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Return arrays of finite real numbers by their names, all of which there have to be."""
+        return {name: self.numbers(packed[name]) for name in names}
 
     def value(self, packed: Any, depth: int = 0) -> Any:
         """Return the value."""
@@ -208,7 +212,7 @@ def _timestamp(reader: Unpacker, held: Any, depth: int) -> pd.Timestamp:
 
 
 def datetime_text(text: Any) -> str:
-    """Return a text that can be nothing but a date with a time, in ISO's form."""
+    """Return a text, if it is a date with a time in ISO's form."""
     form = r"-?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?([+-]\d\d:\d\d(:\d\d)?)?"
     if not isinstance(text, str) or not re.fullmatch(form, text, re.ASCII):
         raise _odd("a date", text)

@@ -36,8 +36,8 @@ from spcastat.streams.read import read_block, spec_of
 
 #: Rows by which a formula is tried.
 HEAD = 100
-#: Where the columns of an array are in several chunks, they are put together in blocks of rows of at most
-#: so many bytes (128 MB, as dask's own default).
+#: Most bytes (128 MB, dask's own default) of the blocks of rows into which the columns of an array are put
+#: together where they are in several chunks.
 BLOCK_BYTES = 128 * 1024 * 1024
 
 

@@ -11,11 +11,11 @@ from spcastat.progress import stage
 from spcastat.streams.base import A, Pass
 from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
-#: So many parts are merged by one task.
+#: Parts that one task merges.
 FAN_IN = 8
-#: What goes along with the task of every partition has at most so many bytes (1 MB).
+#: Most bytes (1 MB) that go along with the task of each partition.
 LIGHT = 1024 * 1024
-#: What a pass shares goes to the workers by itself, not in the graph of tasks, above so many bytes (4 MB).
+#: Bytes (4 MB) above which what a pass shares goes to the workers by itself, not in the graph of tasks.
 HEAVY = 4 * LIGHT
 
 

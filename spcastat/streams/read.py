@@ -234,7 +234,7 @@ def _formula_spec(table: Table, formula: str, context: Mapping[str, Any]) -> Spe
 
 
 def _tried(table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]) -> tuple[Any, list[str]]:
-    """Evaluate a formula on some rows; return its model and names, if every row goes for itself."""
+    """Evaluate a formula on some rows; return its model and names, if each row is transformed by itself."""
     frame = table.values.iloc[:TRIED]
     keep = formulas.complete_rows(frame, parsed.used, kinds, "drop")
     rows = np.arange(len(frame)) if keep is None else np.flatnonzero(keep)

@@ -119,7 +119,7 @@ def _from_iterable(data: Any) -> Chunks | None:
         raise DataError(f"Data of type {name} were given, which {ONCE}")
     try:
         first = next(iter(data), None)
-    except Exception:  # told with the name of the chunk when it is read
+    except Exception:  # reported with the name of the chunk when it is read
         first = None
     if first is not None and not is_chunk(first):
         return None
@@ -127,7 +127,7 @@ def _from_iterable(data: Any) -> Chunks | None:
 
 
 def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
-    """Wrap a function of the user so that what fails in it is told as such."""
+    """Wrap a function of the user so that what fails in it is reported as such."""
 
     def begin() -> Any:
         try:

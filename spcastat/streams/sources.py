@@ -87,7 +87,7 @@ class IterableChunks:
                     raise FileError(f"chunk {number} of {self.title} cannot be read: {error}.") from error
                 except Exception as error:
                     raise DataError(
-                        f"chunk {number} of {self.title} cannot be had: {type(error).__name__}: {error}"
+                        f"chunk {number} of {self.title} cannot be obtained: {type(error).__name__}: {error}"
                     ) from error
                 yield f"chunk {number} of {self.title}", chunk
                 number += 1

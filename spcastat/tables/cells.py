@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def fixed(value: float, digits: int) -> str:
@@ -22,6 +22,11 @@ def fixed(value: float, digits: int) -> str:
     return text.removeprefix("-") if value == 0 else text
 
 
+def each(values: Iterable[float], digits: int) -> tuple[str, ...]:
+    """Return every value with `digits` decimals; see :func:`fixed`."""
+    return tuple(fixed(value, digits) for value in values)
+
+
 def alike(values: Sequence[float], digits: int = 4) -> tuple[str, ...]:
     """Format values that belong together: equal decimals, `digits` figures for the largest of them.
 
@@ -30,16 +35,21 @@ def alike(values: Sequence[float], digits: int = 4) -> tuple[str, ...]:
     """
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
     if not sizes:
-        return tuple(fixed(value, digits - 1) for value in values)
+        return each(values, digits - 1)
     largest = max(sizes)
     if largest >= 1e7 or largest < 1e-4:
         return tuple(
             f"{value:.{digits - 1}e}" if math.isfinite(value) else fixed(value, 0) for value in values
         )
     decimals = min(max(digits - 1 - math.floor(math.log10(largest)), 0), 7)
-    return tuple(fixed(value, decimals) for value in values)
+    return each(values, decimals)
 
 
 def percent(share: float, digits: int = 2) -> str:
     """Return a fraction in percent, without the sign for percent."""
     return fixed(100 * share, digits)
+
+
+def percents(shares: Iterable[float], digits: int = 2) -> tuple[str, ...]:
+    """Return every fraction in percent; see :func:`percent`."""
+    return tuple(percent(share, digits) for share in shares)

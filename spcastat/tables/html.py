@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from spcastat.tables.layout import blocks
 from spcastat.tables.table import Document, Table
+from spcastat.tables.text import blocks
 
 #: Colours follow the page, so that the table reads on dark ground too.
 STYLE = """<style>

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
-from spcastat.tables.layout import blocks, column_widths, label_width, panels
 from spcastat.tables.table import Document, Table
+from spcastat.tables.text import blocks, column_widths, label_width, panels
 
 #: Points: the width of a page of the class article, and twice \\tabcolsep as it is set below.
 PAGE, GAP = 345, 8

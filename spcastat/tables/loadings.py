@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from spcastat.config import flag, real_number, whole_number
 from spcastat.intake.checks import frame_values
 from spcastat.kernels.leading import leading
 from spcastat.labels import HEADING_WIDTH, short_names
-from spcastat.tables.cells import fixed
+from spcastat.tables.cells import each
 from spcastat.tables.table import Row, Table
 
 #: What stands for a nonzero loading below the cutoff.
@@ -72,8 +74,8 @@ def loadings_table(
     hidden = (shown != 0) & (np.abs(shown) < cutoff)
     labels = short_names([loadings.index[i] for i in kept], positions=kept.tolist())
     rows = tuple(
-        Row(label, tuple(_cell(value, digits, cutoff, contributions) for value in line))
-        for label, line in zip(labels, shown.tolist(), strict=True)
+        Row(label, cells)
+        for label, cells in zip(labels, _cells(shown, digits, cutoff, contributions), strict=True)
     )
     return Table(
         title="Contributions, %" if contributions else "Loadings",
@@ -89,16 +91,18 @@ def _by_component(values: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArra
     return rows[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
 
 
-def _cell(value: float, digits: int, cutoff: float, contributions: bool) -> str:
-    if value == 0:
-        return ""
-    if abs(value) < cutoff:
-        return HIDDEN
-    if not contributions:
-        return fixed(value, digits)
-    decimals = max(digits - 2, 0)
-    # The square of a loading below 1e-162 is zero in floating point; the loading is not.
-    return fixed(max(100 * value**2, 5e-324), decimals)
+def _cells(
+    shown: NDArray[np.float64], digits: int, cutoff: float, contributions: bool
+) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of each variable."""
+    values = shown.ravel()
+    if contributions:
+        # The square of a loading below 1e-162 is zero in floating point; the loading is not.
+        values, digits = np.maximum(100 * values**2, 5e-324), max(digits - 2, 0)
+    texts = np.array(each(values.tolist(), digits), dtype=object).reshape(shown.shape)
+    texts[np.abs(shown) < cutoff] = HIDDEN
+    texts[shown == 0] = ""
+    return (tuple(line) for line in texts.tolist())
 
 
 def _notes(

@@ -11,7 +11,7 @@ from spcastat.errors import ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.state.variance import VARIANCE
-from spcastat.tables.cells import alike, fixed, percent
+from spcastat.tables.cells import alike, each, percents
 from spcastat.tables.table import Row, Table
 
 #: From here on there is one row a component.
@@ -58,7 +58,7 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
     cells = _cells(variance)
     rows = [Row(column.label, cells[column.name], column.group) for column in VARIANCE]
     if largest is not None:
-        rows.append(Row("Largest score |r|", tuple(fixed(r, 2) for r in largest.tolist())))
+        rows.append(Row("Largest score |r|", each(largest.tolist(), 2)))
     names = short_names(list(variance.index), HEADING_WIDTH)
     if len(names) < MANY:
         return Table("Variance", tuple(names), tuple(rows))
@@ -76,7 +76,7 @@ def _cells(variance: pd.DataFrame) -> dict[str, tuple[str, ...]]:
         if column.kind == "count":
             cells[column.name] = tuple(f"{count:.0f}" for count in values)
         elif column.kind == "share":
-            cells[column.name] = tuple(percent(share) for share in values)
+            cells[column.name] = percents(values)
     return cells
 
 

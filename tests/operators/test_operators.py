@@ -11,7 +11,7 @@ import scipy.sparse as sps
 
 from spcastat import operators
 from spcastat.errors import ConstantColumnError
-from spcastat.operators import Removed, standardise
+from spcastat.operators import Gram, Removed, deflate, deflate_rows, standardise
 from spcastat.operators import build as building  # importing the module of that name hides the function
 
 SHAPES = {"tall": (60, 7), "wide": (8, 30)}
@@ -299,3 +299,21 @@ def test_other_deflations_by_their_formulas():
                 P = np.eye(6) - np.outer(q, q) / (q @ q)
                 left = P @ left @ P
             np.testing.assert_allclose(view.dot(np.eye(6)), left, atol=1e-13, err_msg=how)
+
+
+@pytest.mark.parametrize("kind", ["covariance", "rows"])
+def test_what_is_left_of_data_in_another_unit_is_the_same_in_that_unit(kind):
+    # A power of two changes no digit, so that equality is exact.
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 6))
+    v = np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0])
+
+    def left(unit):
+        standard = standardise(X / unit, None, True, False, range(6))
+        rows = building(X / unit, None, standard, keep_rows=True)
+        removed = Removed(v, v, np.zeros((6, 0)))
+        if kind == "rows":
+            return deflate_rows(rows, removed, "schur")
+        return deflate(Gram(np.cov(X.T) / unit**2), removed, "schur")
+
+    np.testing.assert_array_equal(left(1.0).divided(8.0).block(np.arange(6)), left(8.0).block(np.arange(6)))

@@ -11,9 +11,10 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, OptionError, UnknownOptionError
+from spcastat.kernels.thresholds import hard_at, soft_at
 from spcastat.operators import Gram
 from spcastat.solvers.power import correlations
-from spcastat.solvers.rsvd import hard_at, scad_at, soft_at
+from spcastat.solvers.rsvd import scad_at
 
 RSVD = ("rsvd-l0", "rsvd-l1", "rsvd-scad")
 GPOWER = ("gpower-l0", "gpower-l1")

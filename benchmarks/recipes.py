@@ -1,0 +1,147 @@
+"""``python -m benchmarks.recipes``: the recipes of CONTRIBUTING.md, followed to the letter in a copy.
+
+A recipe is a section "### Recipe: ...", whose blocks of code are taken in their order. A Python block that
+begins with the comment of a path is a new file. A diff changes one file, whose path stands behind ``---``, at
+the only place that has its lines. Any other Python block is run, and so is each line of a block of ``sh``: a
+module with its arguments. A recipe fails where a block does, where it changes more than four files, or where
+ruff finds fault with one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.report import text_table
+
+ROOT = Path(__file__).resolve().parents[1]
+#: What of the checkout is copied.
+PARTS = ("spcastat", "data", "tests", "setup.cfg", "ruff.toml")
+#: Files that a recipe may touch, at most.
+MOST = 4
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A section of CONTRIBUTING.md.
+
+    Attributes
+    ----------
+    name : str
+        Its heading, without "Recipe: ".
+    blocks : tuple of (str, str)
+        Language and text of each block of code.
+    """
+
+    name: str
+    blocks: tuple[tuple[str, str], ...]
+
+    def follow(self, place: Path, run: bool = True) -> list[str]:
+        """Do in the copy at `place` what the recipe says; return the files that it touched.
+
+        Without `run` files are written and changed, and nothing is run.
+
+        Raises
+        ------
+        RuntimeError
+            Where a block cannot be followed.
+        """
+        touched: list[str] = []
+        for language, text in self.blocks:
+            head = re.match(r"# (spcastat/\S+\.py)\n", text)
+            if language == "python" and head:
+                (place / head[1]).write_text(text[head.end() :], encoding="utf-8")
+                touched.append(head[1])
+            elif language == "diff":
+                touched.append(_changed(place, text))
+            elif language == "python" and run:
+                _run([sys.executable, "-c", text], place)
+            elif language == "sh" and run:
+                for line in text.strip().splitlines():
+                    _run([sys.executable, "-m", *line.split()], place)
+            elif run:
+                raise RuntimeError(f"{self.name}: a block of {language!r} is no part of a recipe")
+        touched = list(dict.fromkeys(touched))
+        if len(touched) > MOST:
+            raise RuntimeError(f"{self.name} touches {len(touched)} files: {', '.join(touched)}")
+        if run:
+            _run([sys.executable, "-m", "ruff", "check", "-q", *touched], place)
+        return touched
+
+
+def _changed(place: Path, diff: str) -> str:
+    """Apply a diff without line numbers; return the file that it is of."""
+    first, *lines = diff.splitlines()
+    name = first.removeprefix("--- ")
+    old = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
+    new = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("-"))
+    path = place / name
+    source = path.read_text(encoding="utf-8")
+    if source.count(old) != 1:
+        raise RuntimeError(f"{name} has these lines {source.count(old)} times:\n{old}")
+    path.write_text(source.replace(old, new), encoding="utf-8")
+    return name
+
+
+def _run(command: list[str], place: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)[:500]}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+
+
+def recipes() -> list[Recipe]:
+    """Return the recipes of CONTRIBUTING.md."""
+    return list(_read((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+
+
+def _read(text: str) -> Iterator[Recipe]:
+    for section in re.split(r"^(?=##+ )", text, flags=re.M):
+        if section.startswith("### Recipe: "):
+            blocks = tuple((found[1], found[2]) for found in _BLOCK.finditer(section))
+            yield Recipe(section.splitlines()[0].removeprefix("### Recipe: "), blocks)
+
+
+def copied(place: Path) -> None:
+    """Copy what recipes change and run; bundled data go where the installed package has them."""
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, place / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, place / part)
+    shutil.copytree(place / "data", place / "spcastat" / "data", dirs_exist_ok=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Follow them; 1 where one fails."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recipes", description=__doc__)
+    parser.add_argument("--only", default="", metavar="TEXT", help="recipes whose name holds this")
+    given = parser.parse_args(arguments)
+    rows, failed = [], []
+    for recipe in recipes():
+        if given.only not in recipe.name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            copied(Path(folder))
+            try:
+                rows.append([recipe.name, "followed", ", ".join(recipe.follow(Path(folder)))])
+            except RuntimeError as error:
+                failed.append(str(error))
+                rows.append([recipe.name, "failed", ""])
+    print("\n\n".join([text_table(["recipe", "", "files"], rows), *failed]))
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

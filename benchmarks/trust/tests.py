@@ -1,0 +1,63 @@
+"""Whether permutation p-values are uniform under their null, and what they find."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import spcastat as sp
+from benchmarks.report import Table
+from benchmarks.trust.__main__ import Call
+from benchmarks.trust.models import STRONG, WEAK, Model, generator, share
+from spcastat.operators import Gram
+from spcastat.resample import align
+
+METHOD = "joint"
+#: Noise alone, in which ten variables are selected, heavy-tailed noise, and planted components.
+MODELS = {"noise, card 10": Model(100, 50), "noise t5, card 10": Model(100, 50, noise="t5"), **WEAK,
+          "n100 p20": STRONG["n100 p20"]}
+
+
+def loading_tests(call: Call) -> Table:
+    """Return the share of small p-values of selected and unselected noise variables."""
+    table = Table(
+        "Permutation tests of loadings, 199 permutations",
+        ["model", "p <= .05, null", "p <= .05, null and selected", "p <= .5, null", "q <= .05 and false",
+         "true with q <= .05"],
+    )
+    for name, model in MODELS.items():
+        found: dict[str, list[float]] = {}
+        for number in range(call.sets):
+            for what, value in _one_set(model, name, number).items():
+                found.setdefault(what, []).append(value)
+        table.rows.append(row := [name, *(share(found[what]) if found.get(what) else "-" for what in
+                                   ("small", "selected", "half", "discoveries", "power"))])
+        print(*row, sep="  ", flush=True)  # a table takes many minutes
+    table.notes.append(
+        "Null: variables without any true loading, independent of all others. Selected: those of them that "
+        "the fit selected, whose p would be too small were they tested against a fit with them. False: share "
+        "of the discoveries of a data set that are null, 0 where there is none. Under the null p is uniform "
+        "on 1/200, ..., 1: .05 and .5 are exact. For t5, rows share a divisor: variables are not independent."
+    )
+    return table
+
+
+def _one_set(model: Model, name: str, number: int) -> dict[str, float]:
+    card = list(model.cards) or 10
+    fit = sp.spca(model.draw(generator(name, number)), max(model.k, 1), card=card, method=METHOD)
+    result = fit.test_loadings(199, rng=number)
+    V, p, q = fit.loadings.to_numpy(), result.p_values.to_numpy(), result.q_values.to_numpy()
+    true = np.zeros(V.shape, dtype=bool)
+    if model.k:
+        true = align(model.loadings, V, Gram(model.covariance)).V != 0
+    null = ~true.any(axis=1)
+    found = {
+        "small": float((p[null] <= 0.05).mean()),
+        "half": float((p[null] <= 0.5).mean()),
+        "discoveries": float(((q <= 0.05) & ~true).sum() / max((q <= 0.05).sum(), 1)),
+    }
+    chosen = null & (V != 0).any(axis=1)
+    if chosen.any():
+        found["selected"] = float((p[chosen][V[chosen] != 0] <= 0.05).mean())
+    if model.k:
+        found["power"] = float((q[true] <= 0.05).mean())
+    return found

@@ -1,0 +1,8 @@
+"""How sure a fit is: bootstrap, complementary halves, split samples and permutations, of arrays."""
+
+from spcastat.inference.bootstrap import bootstrap
+from spcastat.inference.permutation import permutation_test
+from spcastat.inference.split import split
+from spcastat.inference.stability import stability
+
+__all__ = ["bootstrap", "permutation_test", "split", "stability"]

@@ -1,0 +1,164 @@
+"""Permutation tests of variables against the components that the other variables make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators import Operator
+from spcastat.operators.columns import CONSTANT
+from spcastat.resample import align, draw_generator, run_jobs
+from spcastat.resample.refit import Refit
+from spcastat.resample.sampler import RowSampler
+from spcastat.state.resampled import Tested
+
+#: Correlations closer than this are equal: sums in another order differ by rounding.
+EQUAL = 1e-10
+#: A score of which less than this share is left beside the others depends on them.
+DEPENDENT = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Unit-length scores that one variable is tested against: those of a fit without it.
+
+    Attributes
+    ----------
+    variables : ndarray of int, shape (q,)
+        The variables that are tested against them.
+    T : ndarray of shape (n, k)
+        Each is free of the others, so that a variable is tested for what it has in common with one alone.
+    """
+
+    variables: np.ndarray
+    T: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """One permutation of the rows after another."""
+
+    X: np.ndarray
+    scores: list[_Scores]
+    least: np.ndarray
+    seed: int
+
+    def __call__(self, number: int) -> np.ndarray:
+        order = draw_generator(self.seed, number + 1).permutation(len(self.X))
+        return np.abs(_against(self.X, self.scores, order)) >= self.least
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """A fit without one of the selected variables after another."""
+
+    sampler: RowSampler
+    refit: Refit
+    op: Operator
+    selected: np.ndarray
+    seed: int
+
+    def __call__(self, number: int) -> np.ndarray:
+        left = int(self.selected[number])
+        others = np.delete(np.arange(self.op.p), left)
+        start = _filled(self.refit.V[others], self.op.diagonal()[others])
+        refit = replace(self.refit, V=start, solver=_narrower(self.refit.solver, len(others)))
+        found = refit(self.sampler.whole().take(others), draw_generator(self.seed, 0))
+        W, reference = np.zeros(self.refit.V.shape), self.refit.V.copy()
+        W[others], reference[left] = found, 0.0
+        return align(W, reference, self.op).V
+
+
+def permutation_test(
+    sampler: RowSampler, refit: Refit, op: Operator, n: int, *, fdr: str, seed: int, n_jobs: int = 1
+) -> Tested:
+    """Test every variable against the score that the other variables make of every component.
+
+    Parameters
+    ----------
+    sampler : RowSampler
+    refit : Refit
+    op : Operator
+    n : int
+        Number of permutations.
+    fdr : {"fdr_bh", "fdr_by"}
+        As in ``statsmodels.stats.multitest.multipletests``.
+    seed, n_jobs : int
+
+    Notes
+    -----
+    A variable that the fit selected is tested against a fit without it, so that its own selection does not
+    count as evidence. The others are tested against the fit itself, which has nothing of them.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    Y = _rows(sampler)
+    X, still = _unit_columns(Y - Y.mean(axis=0), np.abs(Y).max(axis=0))
+    p, k = refit.V.shape
+    selected = refit.V.any(axis=1)
+    scores = [_Scores(np.flatnonzero(~selected), _free(Y @ refit.V))]
+    work = _Left(sampler, refit, op, np.flatnonzero(selected), seed)
+    left = run_jobs(work, int(selected.sum()), n_jobs=n_jobs, what="fits without a variable", unit="fits")
+    if left.interrupted:
+        raise KeyboardInterrupt
+    scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
+    observed = _against(X, scores, np.arange(len(X)))
+    permuted = _Work(X, scores, np.abs(observed) - EQUAL, seed)
+    finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
+    p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
+    p_value[still] = np.nan
+    q_value = np.full((p, k), np.nan)
+    for c in range(k):
+        q_value[~still, c] = multipletests(p_value[~still, c], method=fdr)[1]
+    return Tested(observed, p_value, q_value, len(finished.results), n, fdr)
+
+
+def _rows(sampler: RowSampler) -> np.ndarray:
+    """Return the rows of all units as the fit centred and scaled them, shape (n, p)."""
+    rows, standard = sampler.matrix[sampler.units], sampler.standard
+    return ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
+
+
+def _unit_columns(Y: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns at unit length, zeros where they do not vary, and where that is."""
+    size = np.linalg.norm(Y, axis=0)
+    still = size <= CONSTANT * np.sqrt(len(Y)) * largest
+    return np.where(still, 0.0, Y / np.where(still, 1.0, size)), still
+
+
+def _free(T: np.ndarray) -> np.ndarray:
+    """Return what each score has beside the others, centred and of unit length; zeros where it is nothing."""
+    T = T - T.mean(axis=0)
+    size = np.linalg.norm(T, axis=0)
+    T = T / np.where(size > 0, size, 1.0)
+    out = np.empty_like(T)
+    for c in range(T.shape[1]):
+        others = np.delete(T, c, axis=1)
+        out[:, c] = T[:, c] - others @ np.linalg.lstsq(others, T[:, c], rcond=DEPENDENT)[0]
+    size = np.linalg.norm(out, axis=0)
+    return np.where(size > DEPENDENT, out / np.where(size > 0, size, 1.0), 0.0)
+
+
+def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndarray:
+    """Return the correlations of the variables with the scores of permuted rows, shape (p, k)."""
+    found = np.zeros((X.shape[1], scores[0].T.shape[1]))
+    for one in scores:
+        found[one.variables] = X[:, one.variables].T @ one.T[order]
+    return found
+
+
+def _filled(V: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return columns of unit length; one without a nonzero gets the free variable of largest variance."""
+    V = V.copy()
+    for j in np.flatnonzero(~V.any(axis=0)):
+        V[np.argmax(np.where(V.any(axis=1), -1.0, variances)), j] = 1.0
+    return V / np.linalg.norm(V, axis=0)
+
+
+def _narrower(solver: Any, p: int) -> Any:
+    """Return a solver whose cardinalities are at most `p`."""
+    card = getattr(solver, "card", None)
+    return solver if card is None else replace(solver, card=tuple(min(one, p) for one in card))

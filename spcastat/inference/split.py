@@ -1,0 +1,77 @@
+"""Sample splitting: one half of the rows chooses the variables, the other estimates their loadings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.inference.attempts import attempted
+from spcastat.kernels.ties import flip_signs
+from spcastat.operators import Operator
+from spcastat.resample import align, draw_generator, run_jobs
+from spcastat.resample.refit import Refit
+from spcastat.resample.sampler import CovarianceSampler, Sampler
+from spcastat.state.resampled import Split
+
+
+class _Work:
+    """One draw from the second half after another."""
+
+    def __init__(self, half: Sampler, chosen: np.ndarray, seed: int):
+        self.half, self.chosen, self.seed = half, chosen, seed
+
+    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1))
+        V, variances = leading_on(drawn, self.chosen)
+        signs = np.where(np.einsum("ij,ij->j", V, self.chosen) < 0, -1.0, 1.0)
+        return V * signs, variances
+
+
+def split(
+    sampler: Sampler, refit: Refit, op: Operator, n: int, *, seed: int, n_jobs: int = 1
+) -> Split:
+    """Choose supports on half of the rows, and bootstrap the leading eigenvectors on them on the other.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    refit : Refit
+    op : Operator
+    n : int
+        Draws from the second half.
+    seed, n_jobs : int
+    """
+    rng = draw_generator(seed, 0)
+
+    def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        first, second = sampler.halves(rng)
+        found = align(refit(first.whole(), rng), refit.V, op)
+        return (first, second), found.V, leading_on(second.whole(), found.V)
+
+    (halves, chosen, (V, variances)), again = attempted(draw)
+    V = V * np.where(np.einsum("ij,ij->j", V, chosen) < 0, -1.0, 1.0)
+    finished = run_jobs(_Work(halves[1], V, seed), n, n_jobs=n_jobs, what="bootstrap of one half")
+    places = np.flatnonzero(chosen.T)
+    drawn = np.array([W.T.ravel()[places] for W, _ in finished.results])
+    return Split(
+        places,
+        V.T.ravel()[places],
+        drawn.std(axis=0, ddof=1),
+        variances,
+        np.array([values for _, values in finished.results]).std(axis=0, ddof=1),
+        align(chosen, refit.V, op).similarity,
+        (halves[0].n, halves[1].n),
+        len(finished.results),
+        again,
+        isinstance(sampler, CovarianceSampler),
+    )
+
+
+def leading_on(op: Operator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the leading eigenvector on each support of `V`, shape (p, k), and its variance, shape (k,)."""
+    W, variances = np.zeros(V.shape), np.zeros(V.shape[1])
+    for j, v in enumerate(V.T):
+        support = np.flatnonzero(v)
+        S = op.block(support)
+        values, vectors = np.linalg.eigh(0.5 * (S + S.T))
+        W[support, j], variances[j] = vectors[:, -1], values[-1] * op.unit**2
+    return W * flip_signs(W), variances

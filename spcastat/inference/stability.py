@@ -1,0 +1,143 @@
+"""Complementary halves: which loadings would be selected again on half as many rows.
+
+Shah and Samworth (2013), "Variable selection with error control: another look at stability selection",
+JRSS B 75; Meinshausen and Buehlmann (2010), "Stability selection", JRSS B 72.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.inference.attempts import attempted
+from spcastat.operators import Operator
+from spcastat.resample import align, draw_generator, run_jobs
+from spcastat.resample.refit import Refit
+from spcastat.resample.sampler import CovarianceSampler, Sampler
+from spcastat.state.resampled import Halved
+
+#: A variable is an associate of a selected one that at least so many fits of halves leave out, ...
+FEWEST = 5
+#: ... where it is chosen in this share of them, and so much more often than beside it.
+SHARE, MORE = 0.25, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """One pair of halves after another."""
+
+    sampler: Sampler
+    refit: Refit
+    op: Operator
+    seed: int
+
+    def __call__(self, number: int) -> tuple[list[np.ndarray], np.ndarray, int]:
+        rng = draw_generator(self.seed, number)
+
+        def draw() -> list[np.ndarray]:
+            return [self.refit(half.whole(), rng) for half in self.sampler.halves(rng)]
+
+        found, again = attempted(draw)
+        aligned = [align(V, self.refit.V, self.op) for V in found]
+        places = [np.flatnonzero(one.V.T) for one in aligned]
+        return places, np.array([one.similarity for one in aligned]), again
+
+
+def stability(
+    sampler: Sampler,
+    refit: Refit,
+    op: Operator,
+    n_pairs: int,
+    *,
+    threshold: float,
+    groups: float,
+    seed: int,
+    n_jobs: int = 1,
+) -> Halved:
+    """Split the rows at random, fit both halves, and align them with the fit; again and again.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    refit : Refit
+    op : Operator
+    n_pairs : int
+    threshold : float in (0.5, 1]
+    groups : float in (0, 1]
+    seed, n_jobs : int
+    """
+    finished = run_jobs(
+        _Work(sampler, refit, op, seed), n_pairs, n_jobs=n_jobs, what="complementary halves", unit="pairs"
+    )
+    halves = [places for pair, _, _ in finished.results for places in pair]
+    places = np.unique(np.concatenate([np.flatnonzero(refit.V.T), *halves]))
+    chosen = np.zeros((len(halves), len(places)), dtype=bool)
+    for row, found in zip(chosen, halves, strict=True):
+        row[np.searchsorted(places, found)] = True
+    met = np.unique(places % op.p)
+    correlation = _correlations(op, met)
+    labels = np.arange(op.p)
+    labels[met] = met[_clusters(correlation, groups)]
+    return Halved(
+        places,
+        chosen,
+        np.concatenate([similarity for _, similarity, _ in finished.results]),
+        labels,
+        _associates(refit.V, places, chosen, met, correlation),
+        threshold,
+        groups,
+        n_pairs,
+        sum(again for _, _, again in finished.results),
+        isinstance(sampler, CovarianceSampler),
+    )
+
+
+def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
+    """Return the correlations of some variables; zero beside one that does not vary."""
+    S = op.block(J)
+    sd = np.sqrt(np.diag(S).clip(min=0.0))
+    sizes = np.outer(sd, sd)
+    r = np.zeros_like(S)
+    np.divide(S, sizes, out=r, where=sizes > 0)
+    return r.clip(-1.0, 1.0)
+
+
+def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
+    """Return for each variable the first of its cluster: all pairs in one correlate by `groups` or more."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    m = len(correlation)
+    if m < 2:
+        return np.arange(m)
+    distance = 1.0 - np.abs(0.5 * (correlation + correlation.T))
+    np.fill_diagonal(distance, 0.0)
+    labels = fcluster(linkage(squareform(distance), "complete"), 1.0 - groups + 1e-12, "distance")
+    first: dict[int, int] = {}
+    for position, label in enumerate(labels.tolist()):
+        first.setdefault(label, position)
+    return np.array([first[label] for label in labels.tolist()])
+
+
+def _associates(
+    V: np.ndarray, places: np.ndarray, chosen: np.ndarray, met: np.ndarray, correlation: np.ndarray
+) -> np.ndarray:
+    """Return rows of component, selected variable, associate and their correlation."""
+    p, k = V.shape
+    found = []
+    for component in range(k):
+        own = np.flatnonzero(places // p == component)
+        variables = places[own] % p
+        picked = chosen[:, own]
+        selected = V[variables, component] != 0
+        for a in np.flatnonzero(selected):
+            without = ~picked[:, a]
+            if without.sum() < FEWEST:
+                continue
+            beside = picked[~without].mean(axis=0) if (~without).any() else np.zeros(len(own))
+            instead = picked[without].mean(axis=0)
+            for b in np.flatnonzero(~selected & (instead >= SHARE) & (instead >= beside + MORE)):
+                r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
+                found.append((component, variables[a], variables[b], r))
+    return np.array(found, dtype=float).reshape(-1, 4)

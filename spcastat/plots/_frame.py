@@ -1,0 +1,163 @@
+"""The room of a biplot: its limits, its size, and what stands at the ends of its axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spcastat.plots._shared import settle
+from spcastat.plots._stacks import lists_of, margins_of, put_lists, sizes_of, write_lists
+from spcastat.plots._theme import size_of_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+Array = NDArray[np.float64]
+
+#: The longer side of the points and arrows on a figure of the package's own, in points.
+SIDE = 370.0
+#: Names beyond the data get no more room than this, in points.
+WIDEST = 150.0
+#: Sizes of text that are tried for lists on axes of the user's.
+SIZES = ("small", "x-small", "xx-small")
+
+
+@dataclass
+class Frame:
+    """What stands at the ends of the axes, the data that it lies beyond, and the names of arrows.
+
+    Attributes
+    ----------
+    texts, sizes : dict
+        The lists at each side, and their width and height in points.
+    low, high : ndarray, (2,)
+        The limits of the data.
+    tips, names : ndarray, (q, 2)
+        Ends of the arrows that are named at their tips, in data units, and the sizes of their names in
+        points.
+    own : bool
+        Whether the figure is the package's own, and may take the size that it needs.
+    """
+
+    texts: dict[str, Text]
+    sizes: dict[str, Array]
+    low: Array
+    high: Array
+    tips: Array
+    names: Array
+    own: bool
+
+    def margins(self, scale: float) -> Array:
+        """Return the room needed beyond the data: left, lower, right and upper, in points.
+
+        `scale` is the number of points that a unit of the data has.
+        """
+        margins = margins_of(self.sizes)
+        for tip, size in zip(self.tips, self.names, strict=True):
+            towards = tip / max(float(np.hypot(*tip)), 1e-300)
+            reach = np.array([size[0] + 8.0, size[1] + 6.0]) * np.minimum(np.abs(towards) * 1.6, 1.0)
+            over = np.concatenate([(self.low - tip) * scale + reach, (tip - self.high) * scale + reach])
+            over[[towards[0] > 0, towards[1] > 0, towards[0] < 0, towards[1] < 0]] = 0.0
+            margins = np.maximum(margins, np.minimum(over, WIDEST))
+        return margins
+
+    @property
+    def tall(self) -> float:
+        """The height that the lists beside the data need, in points."""
+        return max(
+            (self.sizes[side][1] + 24.0 for side in ("left", "right") if side in self.sizes), default=0.0
+        )
+
+
+def data_limits(xy: Array, tips: Array) -> tuple[Array, Array]:
+    """Return the lower and upper limits of points and arrows."""
+    everything = np.vstack([xy, 1.03 * tips, np.zeros((1, 2))])
+    low, high = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
+    # neither side is so short that names have no room
+    middle, side = (low + high) / 2, np.maximum(high - low, 0.55 * (high - low).max())
+    side[side == 0] = 1.0
+    return np.minimum(low, middle - side / 2) - 0.05 * side, np.maximum(high, middle + side / 2) + 0.05 * side
+
+
+def frame_of(ax: Axes, arrows: pd.DataFrame, low: Array, high: Array, own: bool) -> Frame:
+    """Write the lists at the ends of the axes, and measure all names."""
+    free = arrows[arrows["side"] == ""]
+    probe = ax.text(0, 0, "", fontsize="small", parse_math=False)
+    names = []
+    for label in free["label"]:
+        probe.set_text(str(label))
+        names.append(sizes_of(ax, {"": probe})[""])
+    probe.remove()
+    texts = write_lists(ax, lists_of(arrows))
+    return Frame(
+        texts,
+        sizes_of(ax, texts),
+        low,
+        high,
+        free[["x", "y"]].to_numpy(dtype=float),
+        np.array(names).reshape(-1, 2),
+        own,
+    )
+
+
+def fit_frame(ax: Axes, frame: Frame) -> None:
+    """Give the axes limits that hold the data and all names; a figure of the package's own gets its size."""
+    room = _fit_figure(ax, frame) if frame.own else _room(ax)
+    for size in SIZES:
+        if size != SIZES[0]:
+            for text in frame.texts.values():
+                text.set_fontsize(size)
+            frame.sizes = sizes_of(ax, frame.texts)
+        if _fit_limits(ax, frame, room) or frame.own:
+            break
+
+
+def _fit_figure(ax: Axes, frame: Frame) -> Array:
+    """Give the figure the size at which the axes are as large as data and names need; return the room."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    extent = frame.high - frame.low
+    scale = size_of_text() * SIDE / float(extent.max())
+    left, lower, right, upper = frame.margins(scale)
+    wanted = extent * scale + np.array([left + right, lower + upper])
+    wanted[1] = max(wanted[1], frame.tall)
+    room = _room(ax)
+    for _ in range(2):
+        if np.abs(wanted - room).max() < 3.0:
+            break
+        figure.set_size_inches(*np.maximum(figure.get_size_inches() + (wanted - room) / 72, 2.0).tolist())
+        room = _room(ax)
+    return room
+
+
+def _fit_limits(ax: Axes, frame: Frame, room: Array) -> bool:
+    """Set limits that hold the data and the lists; return whether the data keep half of the room."""
+    extent = frame.high - frame.low
+    left, lower, right, upper = frame.margins(float((room / extent).min()) * 0.75)
+    inner = room - np.array([left + right, lower + upper])
+    kept = np.maximum(inner, 0.35 * room)
+    unit = float((extent / kept).max())
+    low, high = frame.low - np.array([left, lower]) * unit, frame.high + np.array([right, upper]) * unit
+    # what the other side has left goes to both ends of it
+    spare = np.maximum(room * unit - (high - low), 0.0) / 2
+    low, high = low - spare, high + spare
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    ax.set_aspect("equal", adjustable="box")
+    put_lists(frame.texts, frame.sizes, frame.low, frame.high, unit, (low, high))
+    settle(ax)
+    return bool((inner >= 0.5 * room).all())
+
+
+def _room(ax: Axes) -> Array:
+    """Return width and height that the axes may take, in points."""
+    ax.set_aspect("auto")
+    settle(ax)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    box = ax.get_window_extent()
+    return np.array([box.width, box.height]) / figure.dpi * 72

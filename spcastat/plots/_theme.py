@@ -1,0 +1,175 @@
+"""Colours and widths that follow the axes: light or dark paper, small print or a slide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spcastat.config import elements, listed, nearest, shown
+from spcastat.errors import OptionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+#: Twenty colours, none of which comes twice. The first seven are those of Okabe and Ito without yellow, told
+#: apart with any colour vision; beyond them the marks of the groups help.
+GROUP_COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#222222",
+    "#882255", "#999933", "#332288", "#DDCC77", "#B22222", "#888888", "#44AA99",
+    "#7A5230", "#9B5DE5", "#1B5E20", "#F28E8E", "#00BBF9", "#B5C99A",
+)  # fmt: skip
+
+#: The contrast ratio (WCAG 2) below which a colour is moved away from the paper.
+CONTRAST = 2.2
+
+
+def paper(ax: Axes) -> np.ndarray:
+    """Return the colour behind the data, red, green and blue from 0 to 1."""
+    from matplotlib.colors import to_rgba
+
+    figure = ax.get_figure(root=True)
+    for found in (ax.get_facecolor(), None if figure is None else figure.get_facecolor()):
+        if found is not None and (rgba := np.array(to_rgba(found)))[3] > 0.5:
+            return rgba[:3]
+    return np.ones(3)
+
+
+def ink(ax: Axes) -> tuple[float, ...]:
+    """Return the colour of text on the axes: that of its labels, if it can be read on the paper."""
+    from matplotlib.colors import to_rgb
+
+    behind = paper(ax)
+    written = np.array(to_rgb(ax.xaxis.label.get_color()))
+    if _contrast(written, behind) < 3.0:
+        written = np.zeros(3) if _light(behind) > 0.18 else np.ones(3)
+    return tuple(written.tolist())
+
+
+def shade(ax: Axes, strength: float) -> tuple[float, ...]:
+    """Return a mixture of ink and paper: 0 is paper, 1 ink."""
+    return tuple((strength * np.array(ink(ax)) + (1.0 - strength) * paper(ax)).tolist())
+
+
+def visible(ax: Axes, colour: Any) -> tuple[float, ...]:
+    """Return a colour, moved towards the ink where it would be lost on the paper."""
+    from matplotlib.colors import to_rgb
+
+    rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        moved = (1 - share) * rgb + share * towards
+        if _contrast(moved, behind) >= CONTRAST:
+            break
+    return tuple(moved.tolist())
+
+
+def accents(ax: Axes) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return blue and vermilion, which say positive and negative, or the usual and the marked."""
+    return visible(ax, GROUP_COLOURS[0]), visible(ax, GROUP_COLOURS[3])
+
+
+def line(width: float) -> float:
+    """Return a width in points that grows with the lines of the style in use (1.5 is matplotlib's own)."""
+    import matplotlib
+
+    return width * float(matplotlib.rcParams["lines.linewidth"]) / 1.5
+
+
+def area(size: float) -> float:
+    """Return an area of markers in squared points that grows with the markers of the style in use."""
+    import matplotlib
+
+    return size * (float(matplotlib.rcParams["lines.markersize"]) / 6.0) ** 2
+
+
+def size_of_text() -> float:
+    """Return the size of the text in use over matplotlib's own ten points: figures grow with it."""
+    import matplotlib
+
+    return float(np.clip(float(matplotlib.rcParams["font.size"]) / 10.0, 0.8, 2.0))
+
+
+def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[tuple[float, ...]]:
+    """Return one colour for each category.
+
+    Parameters
+    ----------
+    palette : None, mapping, sequence of colours, or str
+        The package's own; by category; in the order of the categories; or the name of a colour map.
+
+    Raises
+    ------
+    OptionError
+        A colour or a colour map that does not exist, or fewer colours than categories.
+    """
+    count = len(categories)
+    if palette is None:
+        return [visible(ax, GROUP_COLOURS[i % len(GROUP_COLOURS)]) for i in range(count)]
+    if isinstance(palette, Mapping):
+        absent = [one for one in categories if one not in palette]
+        if absent:
+            raise OptionError(
+                f"palette has no colour for {listed(absent)}; give one for each group: "
+                f"{listed(categories, 20)}."
+            )
+        return [colour(palette[one]) for one in categories]
+    if isinstance(palette, str) or hasattr(palette, "resampled"):
+        chosen = colour_map(palette)
+        few = chosen.N <= 20
+        places = np.arange(count) % chosen.N if few else np.linspace(0.05, 0.95, max(count, 2))[:count]
+        if few and count > chosen.N:
+            raise OptionError(
+                f"palette={shown(palette)} has {chosen.N} colours for {count} groups; give another "
+                "colour map."
+            )
+        return [tuple(chosen(place)[:3]) for place in places]
+    given = elements(palette, 1000)
+    if len(given) < count:
+        raise OptionError(f"palette has {len(given)} colours for {count} groups; give one for each group.")
+    return [colour(one) for one in given[:count]]
+
+
+def colour(given: Any) -> tuple[float, ...]:
+    """Return a colour of matplotlib's as numbers, or say that it is none."""
+    from matplotlib.colors import is_color_like, to_rgb
+
+    try:
+        known = bool(is_color_like(given))
+    except Exception:  # an object that cannot even be looked at
+        known = False
+    if not known:
+        raise OptionError(
+            f"{shown(given)} is no colour; give a name such as 'tab:blue', '#0072B2', or three "
+            "numbers from 0 to 1."
+        )
+    return tuple(to_rgb(given))
+
+
+def colour_map(given: Any) -> Colormap:
+    """Return a colour map of matplotlib's, given by name or itself; "viridis" for None."""
+    import matplotlib
+    from matplotlib.colors import Colormap
+
+    if given is None:
+        return matplotlib.colormaps["viridis"]
+    if isinstance(given, Colormap):
+        return given
+    if not isinstance(given, str) or given not in matplotlib.colormaps:
+        raise OptionError(
+            f"palette={shown(given)} is no colour map of matplotlib; take one such as 'viridis', "
+            f"'cividis' or 'tab20'.{nearest(given, matplotlib.colormaps) if isinstance(given, str) else ''}"
+        )
+    return matplotlib.colormaps[given]
+
+
+def _light(rgb: np.ndarray) -> float:
+    """Return the relative luminance of a colour (WCAG 2)."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def _contrast(a: np.ndarray, b: np.ndarray) -> float:
+    low, high = sorted([_light(a), _light(b)])
+    return (high + 0.05) / (low + 0.05)

@@ -1,0 +1,335 @@
+"""What was resampled of a fit, as tables with a header: for its own print, for the summary and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import plural
+from spcastat.labels import short_names
+from spcastat.state import FitState, trust
+from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
+
+if TYPE_CHECKING:
+    from spcastat.tables import Document, Row, Table
+
+#: Loadings that tables show, at most.
+ROWS = 40
+#: A loading that is zero in the fit is shown where so many draws selected it.
+OFTEN = 0.1
+#: Words for the shares of false discoveries.
+FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
+
+#: What the figures do not say.
+UNSAID = {
+    "interval": (
+        "Intervals tell how far estimates would move with new rows, the variables chosen anew; of loadings "
+        "that are zero they say nothing, since a zero is no estimate with an error."
+    ),
+    "given": (
+        "Given these variables: these intervals take the selection for granted, and are not valid where the "
+        "same data chose the variables."
+    ),
+    "selected": "The share of draws that select a variable is not the probability that it belongs there.",
+    "variance": (
+        "The held-out variance is what to expect of new rows; the interval does not say how much of the "
+        "total would be kept with other variables."
+    ),
+    "frequency": (
+        "A frequency tells what half as many rows would select again: a variable below the threshold may "
+        "still belong to the component, since weak signals are missed."
+    ),
+    "split": (
+        "These intervals are for the leading eigenvector of the true covariance matrix on the variables that "
+        "one half chose; they do not say that these variables are the right ones."
+    ),
+    "test": (
+        "A small q says that a variable goes with a component, not that its loading is large. Read q rather "
+        "than p: variables are selected since they go together, so that their p is small even in noise."
+    ),
+}
+
+
+def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
+    """Return intervals of loadings and variances."""
+    from spcastat.tables import Document, Table
+
+    table, rest = _intervals(state, found, level)
+    variances = trust.variance_ci(state, found, level)
+    lines = _lines(variances, ("estimate", "std_error", "lower", "upper", "held_out"), "component", _four)
+    how = "variables selected anew" if found.select else "given these variables"
+    kind = "normal" if found.kind == "normal" else "percentile"
+    heading = ("variance", "std. error", "lower", "upper", "held out")
+    notes = [UNSAID["interval" if found.select else "given"], *rest]
+    notes += [UNSAID["selected"]] * found.select + [UNSAID["variance"]]
+    return Document(
+        title=f"Bootstrap: {100 * level:g} % intervals, {kind}, {how}",
+        facts=(
+            ("Draws", _draws(len(found.values), found.asked, found.again, found.normal, "draw")),
+            ("Similarity", _similar(trust.similarity(state, found.similarity))),
+        ),
+        tables=(table, Table("Component", heading, lines)),
+        notes=tuple(notes),
+    )
+
+
+def stability_document(state: FitState, found: Halved) -> Document:
+    """Return frequencies, the bound, clusters and associates."""
+    from spcastat.tables import Document, Table
+
+    frequency = trust.frequency(state, found)
+    bound, counts = trust.bound(state, found), np.count_nonzero(state.V, axis=0)
+    stable = (frequency.to_numpy() >= found.threshold).sum(axis=0)
+    told = trust.informative(state, found)
+    heading = ("selected", "stable", "false, at most", "similarity")
+    alike = trust.similarity(state, found.similarity)
+    rows = [
+        (name, (str(counts[c]), str(stable[c]), _fixed(bound.iloc[c], 2) if told[c] else "uninformative",
+                _fixed(alike.iloc[c], 2)))
+        for c, name in enumerate(state.components)
+    ]
+    total = f"{bound['all']:.2f}" if told.all() else "uninformative"
+    groups = trust.clusters(state, found)
+    tables = [_frequencies(state, found, frequency), Table("Component", heading, _rows(rows))]
+    return Document(
+        title=f"Stability: {len(found.chosen)} fits of half of the rows, threshold {found.threshold:g}",
+        facts=(
+            ("Draws", _draws(len(found.chosen) // 2, found.asked, found.again, found.normal, "pair")),
+            ("False, at most", f"{total} stable loadings expected in all (Shah and Samworth); assumes that "
+             "noise variables are exchangeable, and selected no better than at random"),
+        ),
+        tables=(*tables, *_groups(groups, found), *_associates(state, found)),
+        notes=(UNSAID["frequency"], *_uninformative(told)),
+    )
+
+
+def _uninformative(told: np.ndarray) -> Iterator[str]:
+    if not told.all():
+        yield (
+            "A bound that is not below the number of selected variables is uninformative: there are too many "
+            "of them for so few variables in all."
+        )
+
+
+def split_document(state: FitState, found: Split, level: float) -> Document:
+    """Return the intervals of the half that did not choose."""
+    from spcastat.tables import Document, Table
+
+    frame = trust.split_conf_int(state, found, level)
+    columns = ("estimate", "std_error", "lower", "upper")
+    heading = ("loading", "std. error", "lower", "upper")
+    variances = trust.split_variance_ci(state, found, level)
+    many = len(frame) > ROWS
+    first, second = found.rows
+    again = f"; drawn anew {found.again} times" if found.again else ""
+    normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
+    left = f"{ROWS} of {len(frame)} loadings are shown; conf_int() has all."
+    return Document(
+        title=f"Split inference: {100 * level:g} % intervals",
+        facts=(
+            ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
+            ("Draws", f"{found.draws} bootstrap samples of the second half"),
+            ("Similarity", _similar(pd.Series(found.similarity, state.components))),
+        ),
+        tables=(
+            Table("Loading", heading, _lines(frame.iloc[:ROWS], columns, "term", _three, "component")),
+            Table("Component", ("variance", *heading[1:]), _lines(variances, columns, "component", _four)),
+        ),
+        notes=(UNSAID["split"], *([left] if many else [])),
+    )
+
+
+def test_document(state: FitState, found: Tested) -> Document:
+    """Return the tests of the selected loadings, and of those that are zero and significant."""
+    from spcastat.tables import Document, Table
+
+    frame = trust.tests(state, found)
+    shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= 0.05)]
+    hidden = len(frame) - len(shown)
+    columns = ("loading", "correlation", "p_value", "q_value")
+    lines = _lines(shown.iloc[:ROWS], columns, "term", _three, "component")
+    notes = [UNSAID["test"]]
+    if len(shown) > ROWS:
+        notes.append(f"{ROWS} of {len(shown)} loadings are shown; `table` has all.")
+    if hidden:
+        notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
+    ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
+    return Document(
+        title="Permutation tests of loadings",
+        facts=(
+            ("Null", "the variable is independent of all other variables, its rows in any order alike"),
+            ("Statistic", "its correlation with the score that the others make of the component, that "
+             "score free of the other components'; fitted without the variable"),
+            ("p", f"two-sided, {found.draws}{ended} permutations; the least is {1 / (found.draws + 1):.2g}"),
+            ("q", f"false discovery rate over the variables of a component ({FDR[found.fdr]})"),
+        ),
+        tables=(Table("Loading", ("loading", "correlation", "p", "q"), lines),),
+        notes=tuple(notes),
+    )
+
+
+# --- in the summary -------------------------------------------------------------------------------
+
+
+def summary_tables(state: FitState) -> tuple[list[Table], list[str]]:
+    """Return what a summary shows of what was resampled, and what the figures do not say."""
+    from spcastat.tables import Table
+
+    known = state.trust
+    if known.bootstrap is None and known.stability is None:
+        return [], []
+    p, notes = len(state.V), []
+    places = np.flatnonzero(state.V.T)
+    columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
+    if known.bootstrap is not None:
+        found = known.bootstrap
+        frame = trust.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
+        columns |= {name: frame[name].to_numpy() for name in ("lower", "upper", "selected")}
+        how = "variables selected anew" if found.select else "given these variables"
+        notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
+        notes.append(UNSAID["interval" if found.select else "given"])
+    if known.stability is not None:
+        columns["frequency"] = trust.frequency(state, known.stability).to_numpy().T.ravel()[places]
+        halves = len(known.stability.chosen)
+        notes.append(f"frequency: share of {halves} fits of half of the rows that select the variable.")
+        notes.append(UNSAID["frequency"])
+    frame = pd.DataFrame(columns)
+    frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
+    frame.insert(0, "component", state.components[places // p])
+    if len(frame) > ROWS:
+        notes.append(f"{ROWS} of {len(frame)} loadings are shown here; tidy(conf_int=True) has all.")
+    lines = _lines(frame.iloc[:ROWS], tuple(columns), "term", _three, "component")
+    return [Table("How sure", tuple(columns), lines)], notes
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Table, list[str]]:
+    """Return the table of intervals, and what it leaves out."""
+    from spcastat.tables import Table
+
+    frame = trust.conf_int(state, found, level)
+    shown = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
+    notes = []
+    if len(shown) > ROWS:
+        notes.append(f"{ROWS} of {len(shown)} loadings are shown; conf_int() has all.")
+    if len(frame) > len(shown):
+        count = plural(len(frame) - len(shown), "further loading")
+        notes.append(f"{count} selected in less than 10 % of the draws: conf_int() has them.")
+    columns = ("estimate", "std_error", "lower", "upper", "selected")
+    heading = ("loading", "std. error", "lower", "upper", "selected")
+    lines = _lines(shown.iloc[:ROWS], columns, "term", _three, "component")
+    return Table("Loading", heading, lines), notes
+
+
+def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Table:
+    """Return the frequencies of the loadings that are selected or often met; blank where they are not met."""
+    from spcastat.tables import Table
+
+    values = frequency.to_numpy()
+    rows = np.flatnonzero(((state.V != 0) | (values >= OFTEN)).any(axis=1))
+    names = short_names(list(frequency.index[rows]), positions=rows.tolist())
+    cells = [tuple(f"{one:.2f}{'*' if one >= found.threshold else ' '}" if one else "" for one in values[row])
+             for row in rows]
+    note = f"* {found.threshold:g} or more; a blank was never selected"
+    more = "" if len(rows) <= ROWS else f"; {ROWS} of {len(rows)} variables are shown, frequency has all"
+    lines = list(zip(names, cells, strict=True))[:ROWS]
+    heading = tuple(short_names(list(state.components)))
+    return Table("Selected in", heading, _rows(lines), notes=(f"{note}{more}.",))
+
+
+def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
+    from spcastat.tables import Table
+
+    if len(frame):
+        rows = []
+        for component, members, often, largest in frame.head(ROWS).itertuples(index=False):
+            names = short_names(members)
+            text = " ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+            rows.append((f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
+        yield Table(
+            f"Clusters, |r| >= {found.groups:g}",
+            ("any member", "most selected"),
+            _rows(rows),
+            notes=("Near copies crowd one another out: look at the cluster, not at each of its members.",),
+        )
+
+
+def _associates(state: FitState, found: Halved) -> Iterator[Table]:
+    from spcastat.tables import Table
+
+    frame = trust.associates(state, found).sort_values("share", ascending=False).head(ROWS // 4)
+    if len(frame):
+        own, other = short_names(list(frame["term"])), short_names(list(frame["associate"]))
+        cells = [
+            tuple(_fixed(value, 2) for value in line)
+            for line in frame[["share", "beside", "correlation"]].to_numpy(dtype=float)
+        ]
+        names = [f"{c}: {b} for {a}" for c, a, b in zip(frame["component"], own, other, strict=True)]
+        rows = list(zip(names, cells, strict=True))
+        yield Table(
+            "Associates",
+            ("without it", "with it", "r"),
+            _rows(rows),
+            notes=("Associates: variables not selected that take a selected one's place, and how often.",),
+        )
+
+
+def _lines(
+    frame: pd.DataFrame, columns: tuple[str, ...], label: str, write: object, group: str = ""
+) -> tuple[Row, ...]:
+    """Return a row for each of a frame."""
+    names = short_names(list(frame[label])) if group == "" else _unique_names(frame[label])
+    cells = [write(line) for line in frame[list(columns)].to_numpy(dtype=float)]  # type: ignore[operator]
+    groups = frame[group].tolist() if group else [""] * len(frame)
+    return _rows(list(zip(names, cells, strict=True)), groups)
+
+
+def _unique_names(labels: pd.Series) -> list[str]:
+    """Return short names of labels that may repeat: one variable in several components."""
+    known = list(dict.fromkeys(labels))
+    names = dict(zip(known, short_names(known), strict=True))
+    return [names[label] for label in labels]
+
+
+def _rows(lines: list, groups: list[str] | None = None) -> tuple[Row, ...]:
+    from spcastat.tables import Row
+
+    groups = groups or [""] * len(lines)
+    return tuple(Row(name, tuple(cells), group) for (name, cells), group in zip(lines, groups, strict=True))
+
+
+def _fixed(value: float, digits: int) -> str:
+    from spcastat.tables.cells import fixed
+
+    return fixed(float(value), digits)
+
+
+def _three(values: np.ndarray) -> tuple[str, ...]:
+    """Return cells of three decimals; a loading, which comes first, is blank where it is exactly zero."""
+    first, *rest = (_fixed(value, 3) for value in values)
+    return ("" if values[0] == 0 else first, *rest)
+
+
+def _four(values: np.ndarray) -> tuple[str, ...]:
+    from spcastat.tables.cells import alike
+
+    return alike(values.tolist())
+
+
+def _draws(done: int, asked: int, again: int, normal: bool, unit: str) -> str:
+    text = plural(done, unit) if done == asked else f"{done} of {plural(asked, unit)}: interrupted"
+    if normal:
+        text += ", of normal rows with this covariance matrix"
+    if again:
+        text += f"; {plural(again, 'sample')} drawn anew, since no fit was possible on them"
+    return text
+
+
+def _similar(values: pd.Series) -> str:
+    cells = ", ".join(f"{name} {value:.2f}" for name, value in list(values.items())[:8])
+    return f"mean |r| of the scores with those of the fit: {cells}{', ...' if len(values) > 8 else ''}"

@@ -1,0 +1,138 @@
+"""The method of a fit, ready to be run on draws."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spcastat.engine import Plan, Request, make_plan, run
+from spcastat.engine.aim import Aim
+from spcastat.errors import ComponentsError, OptionError
+from spcastat.operators import Operator
+from spcastat.registry import SOLVERS
+from spcastat.solvers import Solver
+from spcastat.solvers.supports import fitted
+from spcastat.state import FitState
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """A method with its options, which begins where the fit ended.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Loadings of the fit: a start, beside PCA's, for methods that use starts.
+    solver : Solver
+    n_init : int
+    aim : Aim or None
+    fixed : bool
+        Whether the supports of the fit are kept.
+    """
+
+    V: np.ndarray
+    solver: Solver
+    n_init: int
+    aim: Aim | None
+    fixed: bool = False
+
+    def __call__(self, op: Operator, rng: np.random.Generator) -> np.ndarray:
+        """Return the loadings, shape (p, k), that the method gives on the data of a draw.
+
+        Raises
+        ------
+        ComponentsError
+            Where the rank of the draw is below k.
+        """
+        k = self.V.shape[1]
+        near = getattr(self.solver, "near", None)  # of searches, which choose their own starts
+        if self.fixed:
+            return self._on_supports(op) if near is None else near(op, [self.V], fixed=True)
+        if near is None:
+            how: Any = {"n_init": self.n_init, "rng": rng, "sort": False, "aim": self.aim}
+            return run(op, self.solver, k, starts=self.V.T[None], **how).solution.V
+        values, vectors = op.leading(min(k, op.p))
+        if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
+            raise ComponentsError(f"The rows of a draw have a rank below {k}.")
+        return near(op, [self.V, vectors[:, :k]])
+
+    def _on_supports(self, op: Operator) -> np.ndarray:
+        """Return the loadings of largest explained variance on the supports of the fit."""
+        better = fitted(op, self.V, bool(getattr(self.solver, "nonneg", False)))
+        return self.V if better is None else better
+
+
+def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan:
+    """Return the plan of a fit, its components in the order that they have now.
+
+    Parameters
+    ----------
+    state : FitState
+    arguments : Mapping, optional
+        Those of the call that made the fit, for options that are functions.
+
+    Raises
+    ------
+    OptionError
+        For a fit from a file with an option that was a function.
+    """
+    record = state.record
+    method = SOLVERS[record.method]
+    further = {}
+    for name, value in record.options.items():
+        if name not in method.options or name in ("n_init", "nonneg") or value is None:
+            continue
+        given = (arguments or {}).get(name)
+        further[name] = given if callable(given) else value
+        if isinstance(value, str) and value.startswith("<") and not callable(given):
+            raise OptionError(
+                f"The fit has {name}={value}, a function, which its file does not hold: fit again, "
+                f"{record.call}."
+            )
+    own: dict[str, Any] = {
+        name: further.pop(name) for name in ("card", "variance", "tol", "max_iter") if name in further
+    }
+    nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
+    own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
+    request = Request(record.k, further=further, **own)
+    return make_plan(request, record.p)
+
+
+def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool = False) -> Refit:
+    """Return the method of a fit for draws.
+
+    Parameters
+    ----------
+    state : FitState
+    plan : Plan
+    fixed : bool
+        Whether the supports of the fit are kept.
+    own_card : bool
+        Whether draws have as many nonzeros as the fit, where its method takes cardinalities and found fewer.
+
+    Raises
+    ------
+    OptionError
+        For fixed supports and a method of more than second moments.
+
+    Notes
+    -----
+    A joint search is too dear for hundreds of draws: they have the same objective, and climb from the
+    loadings of the fit and from PCA's, by sweeps and exchanges of single variables.
+    """
+    if fixed and plan.rows_for:
+        raise OptionError(
+            f"select=False was given with method={plan.method.name!r}, which measures more than variances: "
+            "loadings on given supports are only defined for these. Leave select=False out."
+        )
+    aim, solver = plan.aim, plan.solver
+    if aim is not None and aim.search == "joint":
+        aim = dataclasses.replace(aim, search="single", patience=None)
+    if own_card and getattr(solver, "card", None) is not None:
+        counts = tuple(int(count) for count in np.count_nonzero(state.V, axis=0))
+        solver = dataclasses.replace(solver, card=counts)  # type: ignore[type-var]
+    return Refit(state.V, solver, plan.n_init, aim, fixed)

@@ -1,0 +1,103 @@
+"""The data of a fit for methods that resample them: those it has, or those that are given once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.engine.inputs import Source, open_covariance
+from spcastat.errors import DataError, NoRowsError, OptionError, WeightsError
+from spcastat.intake import replay
+from spcastat.intake.frames import open_table
+from spcastat.intake.replay import formula_inputs
+from spcastat.operators import prepare
+from spcastat.state import FitState
+
+if TYPE_CHECKING:
+    from spcastat.results.call import Call
+
+#: Variances of the same data agree to this share: files keep all digits, sums may have another order.
+SAME = 1e-6
+
+
+def source_for(
+    state: FitState, source: Source | None, call: Call | None, data: Any, what: str
+) -> tuple[Source, Call | None]:
+    """Return the data of a fit, and the call that made it where that is known.
+
+    Raises
+    ------
+    NoRowsError
+        For a fit from a file without `data`.
+    OptionError
+        For `data` beside those that the fit has.
+    WeightsError
+        For a fit from a file whose rows had weights.
+    DataError
+        For `data` that are not those of the fit.
+    """
+    if source is not None:
+        if data is not None:
+            raise OptionError(
+                f"data was given to {what}, and the fit has its data. Leave data out; it is for fits from a "
+                "file."
+            )
+        return source, call
+    record = state.record
+    if data is None:
+        raise NoRowsError(
+            f"{what} needs the data, and a fit from a file does not have them: give {what[:-1]}data=...)."
+        )
+    if record.weighted:
+        raise WeightsError(
+            f"{what} needs the weights of the rows, and a fit from a file does not have them; fit again: "
+            f"{record.call}."
+        )
+    if not record.from_rows:
+        found = open_covariance(data, n_obs=record.n).source("")
+    else:
+        found = _rows_again(state, data)
+    _require_same(state, found)
+    return found, None
+
+
+def _rows_again(state: FitState, data: Any) -> Source:
+    record, standard, columns = state.record, state.standard, state.spec.columns
+    matrix, index = replay(state.spec, data, na="drop" if record.dropped else "raise")
+    assert standard is not None
+    if len(index) != record.n:
+        raise DataError(
+            f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
+        )
+    center = True if standard.centring == "mean" else standard.mean
+    scale: Any = {"sd": True, "none": False}.get(standard.scaling, standard.scale)
+    _, op = prepare(matrix, None, center, scale, columns)
+    return Source(op.at_unit_size(), state.spec, len(index), standard, matrix, index, record.dropped)
+
+
+def _require_same(state: FitState, found: Source) -> None:
+    """Raise DataError unless the variances are those that the fit had."""
+    before, now = state.moments.variances, found.op.diagonal() * found.op.unit**2
+    if len(before) != len(now) or not np.allclose(now, before, rtol=SAME, atol=SAME * before.max()):
+        raise DataError(
+            "The variances of data are not those of the fit: give the data that were fitted, without any "
+            "change."
+        )
+
+
+def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
+    """Return the columns that a formula reads, a row for each of the fit; None where it learns nothing.
+
+    Parameters
+    ----------
+    source : Source
+    fitted, given : object
+        The data of the call that made the fit, and those given now for a fit from a file.
+    """
+    model = source.spec.model_spec
+    if model is None or not model.states or source.matrix is None:
+        return None
+    table = open_table(given if given is not None else fitted)
+    return formula_inputs(source.spec, table, "drop" if source.dropped else "raise")[0]

@@ -1,0 +1,206 @@
+"""What users hold of a resampled fit: intervals, frequencies and tests, with their prints and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from spcastat import plots
+from spcastat.report import trust as words
+from spcastat.report.summary import Summary
+from spcastat.results.documented import documented
+from spcastat.state import FitState, frames, trust
+from spcastat.state.handed import own
+from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Bootstrap(Summary):
+    """Bootstrap intervals of a fit; prints as text and shows as HTML in a notebook.
+
+    `frames` holds "loadings" and "variance", the intervals at 95 %.
+    """
+
+    def __init__(self, state: FitState, found: Bootstrapped):
+        self._state, self._found = state, found
+        tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
+        super().__init__(words.bootstrap_document(state, found, 0.95), tables)
+
+    @documented(trust.conf_int, "state", "found")
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        return trust.conf_int(self._state, self._found, level)
+
+    @documented(trust.variance_ci, "state", "found")
+    def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
+        return trust.variance_ci(self._state, self._found, level)
+
+    @property
+    @documented(trust.selected)
+    def selected(self) -> pd.DataFrame:
+        return trust.selected(self._state, self._found)
+
+    @property
+    def similarity(self) -> pd.Series:
+        """Mean absolute correlation of the scores of the draws' components with those of the fit."""
+        return trust.similarity(self._state, self._found.similarity)
+
+    @property
+    def n(self) -> int:
+        """Number of draws that were made."""
+        return len(self._found.values)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C left fewer draws than were asked for."""
+        return self.n < self._found.asked
+
+    def plot(
+        self,
+        *,
+        level: float = 0.95,
+        max_rows: int = 40,
+        components: Sequence[int | str] | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the loadings with their intervals; see :func:`spcastat.plots.plot_loadings`."""
+        return plots.plot_loadings(
+            frames.loadings(self._state),
+            max_rows=max_rows,
+            components=components,
+            intervals=self.conf_int(level),
+            ax=ax,
+        )
+
+
+class Stability(Summary):
+    """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook.
+
+    `frames` holds "frequency", "clusters" and "associates".
+    """
+
+    def __init__(self, state: FitState, found: Halved):
+        self._state, self._found = state, found
+        tables = {"frequency": self.frequency, "clusters": self.clusters, "associates": self.associates}
+        super().__init__(words.stability_document(state, found), tables)
+
+    @property
+    @documented(trust.frequency)
+    def frequency(self) -> pd.DataFrame:
+        return trust.frequency(self._state, self._found)
+
+    @property
+    def stable(self) -> pd.DataFrame:
+        """Whether the frequency of each loading reaches the threshold, p x k."""
+        return self.frequency >= self._found.threshold
+
+    @property
+    @documented(trust.bound)
+    def bound(self) -> pd.Series:
+        return trust.bound(self._state, self._found)
+
+    @property
+    def similarity(self) -> pd.Series:
+        """Mean absolute correlation of the scores of the halves' components with those of the fit."""
+        return trust.similarity(self._state, self._found.similarity)
+
+    @property
+    @documented(trust.clusters)
+    def clusters(self) -> pd.DataFrame:
+        return trust.clusters(self._state, self._found)
+
+    @property
+    @documented(trust.associates)
+    def associates(self) -> pd.DataFrame:
+        return trust.associates(self._state, self._found)
+
+    @property
+    def threshold(self) -> float:
+        """The frequency from which on a loading is called stable."""
+        return self._found.threshold
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of halves that were fitted."""
+        return len(self._found.chosen) // 2
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C left fewer pairs than were asked for."""
+        return self.n_pairs < self._found.asked
+
+    def plot(
+        self,
+        *,
+        max_rows: int = 40,
+        components: Sequence[int | str] | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the frequencies, with a line at the threshold; see :func:`spcastat.plots.plot_frequency`."""
+        return plots.plot_frequency(
+            self.frequency,
+            frames.loadings(self._state),
+            self.threshold,
+            max_rows=max_rows,
+            components=components,
+            ax=ax,
+        )
+
+
+class SplitInference(Summary):
+    """Intervals on one half of the rows for variables chosen on the other; prints as text or HTML.
+
+    `frames` holds "loadings" and "variance", the intervals at 95 %.
+    """
+
+    def __init__(self, state: FitState, found: Split):
+        self._state, self._found = state, found
+        tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
+        super().__init__(words.split_document(state, found, 0.95), tables)
+
+    @documented(trust.split_conf_int, "state", "found")
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        return trust.split_conf_int(self._state, self._found, level)
+
+    @documented(trust.split_variance_ci, "state", "found")
+    def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
+        return trust.split_variance_ci(self._state, self._found, level)
+
+    @property
+    def similarity(self) -> pd.Series:
+        """Absolute correlation of the scores of the chosen components with those of the fit."""
+        return pd.Series(self._found.similarity.copy(), self._state.components, name="similarity")
+
+
+class LoadingTest(Summary):
+    """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook.
+
+    `frames` holds "tests".
+    """
+
+    def __init__(self, state: FitState, found: Tested):
+        self._state, self._found = state, found
+        super().__init__(words.test_document(state, found), {"tests": trust.tests(state, found)})
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each variable and component: "loading", "correlation", "p_value", "q_value"."""
+        return own(self._frames["tests"])
+
+    @property
+    def p_values(self) -> pd.DataFrame:
+        """The p-values, p x k; NaN for a variable that does not vary."""
+        return self._state.by_variable(self._found.p_value)
+
+    @property
+    def q_values(self) -> pd.DataFrame:
+        """The least false discovery rates at which each test would be significant, p x k."""
+        return self._state.by_variable(self._found.q_value)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C left fewer permutations than were asked for."""
+        return self._found.draws < self._found.asked

@@ -1,0 +1,326 @@
+"""The labelled numbers of what was resampled of a fit: intervals, frequencies, p-values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from spcastat.config import real_number
+from spcastat.errors import OptionError
+from spcastat.state.fitstate import FitState
+from spcastat.state.handed import own
+from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
+
+#: Levels of intervals lie between these.
+LEAST_LEVEL, LARGEST_LEVEL = 0.5, 0.9999
+
+
+def checked_level(level: Any) -> float:
+    """Return a checked level of confidence."""
+    return real_number("level", level, LEAST_LEVEL, LARGEST_LEVEL)
+
+
+# --- bootstrap ------------------------------------------------------------------------------------
+
+
+def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
+    """Return an interval for every loading that is not zero in the fit or was selected in some draw.
+
+    Parameters
+    ----------
+    level : float in [0.5, 0.9999]
+
+    Returns
+    -------
+    DataFrame
+        "component", "term", "estimate", "std_error", "lower", "upper", and "selected", the share of draws
+        that selected the variable. Bounds are within [-1, 1].
+
+    Notes
+    -----
+    Normal intervals are the estimate and so many standard errors of draws in which variables were selected
+    anew; percentile intervals lie between quantiles of the draws. A loading that no draw selected has no
+    row: its zero is no estimate with an error.
+    """
+    level = checked_level(level)
+    estimate = state.V.T.ravel()[found.places]
+    error = spread(found.values)
+    if found.kind == "normal":
+        half = _normal(level) * error
+        lower, upper = estimate - half, estimate + half
+    else:
+        lower, upper = _quantiles(found.values, level)
+    component, term = _labels(state, found.places)
+    return pd.DataFrame(
+        {
+            "component": component,
+            "term": term,
+            "estimate": estimate,
+            "std_error": error,
+            "lower": lower.clip(-1.0, 1.0),
+            "upper": upper.clip(-1.0, 1.0),
+            "selected": (found.values != 0).mean(axis=0),
+        }
+    )
+
+
+def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
+    """Return the share of draws that selected each variable in each component, p x k."""
+    return _spread_out(state, found.places, (found.values != 0).mean(axis=0))
+
+
+def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
+    """Return an interval for the variance of each component's scores.
+
+    Parameters
+    ----------
+    level : float in [0.5, 0.9999]
+
+    Returns
+    -------
+    DataFrame
+        One row a component: "component", "estimate", "std_error", "lower", "upper", "held_out".
+
+    Notes
+    -----
+    ``held_out`` is the variance to expect on new rows: the estimate less what draws have more on their own
+    rows than on those of the fit (Efron's optimism). Normal intervals are made for the logarithm of the
+    variance, whose distribution is less skew; percentile intervals lie between quantiles of the draws.
+    """
+    level = checked_level(level)
+    estimate = np.diag(state.moments.scores).copy()
+    positive = (found.variances > 0).all(axis=0) & (estimate > 0)
+    logs = np.log(np.where(positive, found.variances, 1.0))
+    if found.kind == "normal":
+        half = np.exp(_normal(level) * spread(logs))
+        lower, upper = estimate / half, estimate * half
+    else:
+        lower, upper = _quantiles(found.variances, level)
+    return pd.DataFrame(
+        {
+            "component": state.components,
+            "estimate": estimate,
+            "std_error": spread(found.variances),
+            "lower": np.where(positive, lower, np.nan),
+            "upper": np.where(positive, upper, np.nan),
+            "held_out": estimate - (found.variances - found.whole).mean(axis=0),
+        }
+    )
+
+
+def spread(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each column of draws, NaN where there is one draw."""
+    return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], np.nan)
+
+
+def _normal(level: float) -> float:
+    return float(ndtri(0.5 + level / 2.0))
+
+
+def _quantiles(values: np.ndarray, level: float) -> np.ndarray:
+    return np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+
+
+# --- stability ------------------------------------------------------------------------------------
+
+
+def frequency(state: FitState, found: Halved) -> pd.DataFrame:
+    """Return how often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
+    return _spread_out(state, found.places, found.chosen.mean(axis=0))
+
+
+def bound(state: FitState, found: Halved) -> pd.Series:
+    """Return a bound on the expected number of false selections of each component, and in all.
+
+    c^2 / ((2 threshold - 1) p), c being the number of variables that fits of halves selected on average.
+    Above c, which is then the bound, it says nothing.
+    """
+    p, k = state.V.shape
+    counts = _counts(found, p, k)
+    values = np.minimum(counts**2 / ((2.0 * found.threshold - 1.0) * p), counts)
+    return pd.Series([*values, values.sum()], index=[*state.components, "all"], name="bound")
+
+
+def informative(state: FitState, found: Halved) -> np.ndarray:
+    """Return whether each component's bound is below the number of selected variables, shape (k,)."""
+    p, k = state.V.shape
+    counts = _counts(found, p, k)
+    return counts < (2.0 * found.threshold - 1.0) * p
+
+
+def _counts(found: Halved, p: int, k: int) -> np.ndarray:
+    """Return how many variables fits of halves selected on average, shape (k,)."""
+    return np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
+
+
+def similarity(state: FitState, values: np.ndarray) -> pd.Series:
+    """Return the mean absolute correlation of the scores of resampled components with those of the fit."""
+    return pd.Series(values.mean(axis=0), index=state.components, name="similarity")
+
+
+def clusters(state: FitState, found: Halved) -> pd.DataFrame:
+    """Return the clusters of like variables, and how often any of them was selected.
+
+    Returns
+    -------
+    DataFrame
+        "component", "members" (labels), "frequency" (that any member was selected), "largest" (that of the
+        member selected most). A row for every cluster of two variables or more and every component that
+        selected one of them.
+    """
+    p, k = state.V.shape
+    columns, rows = own(state.spec.columns), []
+    labels = found.clusters[found.places % p]
+    sizes = np.bincount(found.clusters, minlength=p)
+    for c in range(k):
+        here = found.places // p == c
+        for label in np.unique(labels[here & (sizes[labels] > 1)]):
+            picked = found.chosen[:, here & (labels == label)]
+            members = [columns[j] for j in np.flatnonzero(found.clusters == label).tolist()]
+            rows.append(
+                (state.components[c], members, picked.any(axis=1).mean(), picked.mean(axis=0).max())
+            )
+    return pd.DataFrame(rows, columns=["component", "members", "frequency", "largest"])
+
+
+def associates(state: FitState, found: Halved) -> pd.DataFrame:
+    """Return variables that took a selected one's place.
+
+    Returns
+    -------
+    DataFrame
+        "component", "term" (selected in the fit), "associate" (not selected in it), "share" of the halves
+        without the term that selected the associate, "beside", the same of halves with the term, and
+        "correlation" of the two.
+    """
+    p = len(state.V)
+    columns, rows = own(state.spec.columns), []
+    for component, term, other, r in found.associates.tolist():
+        c, a, b = int(component), int(term), int(other)
+        at = np.searchsorted(found.places, [a + p * c, b + p * c])
+        without = ~found.chosen[:, at[0]]
+        took = found.chosen[:, at[1]]
+        beside = took[~without].mean() if (~without).any() else np.nan
+        rows.append((state.components[c], columns[a], columns[b], took[without].mean(), beside, r))
+    return pd.DataFrame(
+        rows, columns=["component", "term", "associate", "share", "beside", "correlation"]
+    )
+
+
+# --- split and tests ------------------------------------------------------------------------------
+
+
+def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+    """Return an interval for every loading that one half selected.
+
+    Parameters
+    ----------
+    level : float in [0.5, 0.9999]
+
+    Returns
+    -------
+    DataFrame
+        "component", "term", "estimate", "std_error", "lower", "upper": normal intervals, within [-1, 1].
+    """
+    half = _normal(checked_level(level)) * found.std_error
+    component, term = _labels(state, found.places)
+    return pd.DataFrame(
+        {
+            "component": component,
+            "term": term,
+            "estimate": found.estimate,
+            "std_error": found.std_error,
+            "lower": (found.estimate - half).clip(-1.0, 1.0),
+            "upper": (found.estimate + half).clip(-1.0, 1.0),
+        }
+    )
+
+
+def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+    """Return an interval for the variance of each component on the half that did not choose.
+
+    Parameters
+    ----------
+    level : float in [0.5, 0.9999]
+    """
+    half = np.exp(_normal(checked_level(level)) * found.variance_errors / found.variances)
+    return pd.DataFrame(
+        {
+            "component": state.components,
+            "estimate": found.variances,
+            "std_error": found.variance_errors,
+            "lower": found.variances / half,
+            "upper": found.variances * half,
+        }
+    )
+
+
+def tests(state: FitState, found: Tested) -> pd.DataFrame:
+    """Return the tests of every variable with every component.
+
+    Returns
+    -------
+    DataFrame
+        "component", "term", "loading", "correlation", "p_value", "q_value".
+    """
+    p, k = state.V.shape
+    component, term = _labels(state, np.arange(p * k))
+    values = {"loading": state.V, "correlation": found.statistic, "p_value": found.p_value}
+    columns = {name: array.T.ravel() for name, array in {**values, "q_value": found.q_value}.items()}
+    return pd.DataFrame({"component": component, "term": term, **columns})
+
+
+def last_intervals(state: FitState) -> pd.DataFrame:
+    """Return the 95 % intervals of the last bootstrap.
+
+    Raises
+    ------
+    OptionError
+        Where there was none.
+    """
+    if state.trust.bootstrap is None:
+        raise OptionError(
+            "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
+        )
+    return conf_int(state, state.trust.bootstrap)
+
+
+def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:
+    """Add columns for what was resampled to a frame of the loadings at `places`.
+
+    Raises
+    ------
+    OptionError
+        Where nothing was.
+    """
+    known = state.trust
+    if known.bootstrap is None and known.stability is None:
+        raise OptionError(
+            "conf_int=True was given, and the fit was not resampled yet: call fit.bootstrap() for intervals "
+            "or fit.stability() for frequencies first."
+        )
+    if known.bootstrap is not None:
+        intervals = conf_int(state, known.bootstrap, level).set_axis(known.bootstrap.places)
+        intervals = intervals[["std_error", "lower", "upper", "selected"]].reindex(places)
+        intervals["selected"] = intervals["selected"].fillna(0.0)
+        for name in ("std_error", "lower", "upper", "selected"):
+            frame[name] = intervals[name].to_numpy()
+    if known.stability is not None:
+        frame["frequency"] = frequency(state, known.stability).to_numpy().T.ravel()[places]
+
+
+# --- shared ---------------------------------------------------------------------------------------
+
+
+def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:
+    p = len(state.V)
+    return state.components[places // p], own(state.spec.columns).to_flat_index()[places % p]
+
+
+def _spread_out(state: FitState, places: np.ndarray, values: np.ndarray) -> pd.DataFrame:
+    out = np.zeros(state.V.size)
+    out[places] = values
+    return state.by_variable(out.reshape(state.V.shape[::-1]).T)

@@ -1,0 +1,93 @@
+"""Permutation tests: the p-values of theory, uniform under their null whatever was selected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from statsmodels.stats.multitest import multipletests
+
+import spcastat as sp
+from spcastat.errors import ComponentsError, NoRowsError, OptionError
+
+
+def test_a_variable_outside_has_the_p_value_of_a_correlation(planted):
+    # of one component, the statistic is a plain correlation with the score; its p for normal rows is known
+    X = planted.iloc[:, :8].set_axis([*"abcdefgh"], axis=1)
+    fit = sp.spca(X, 1, 4)
+    found = fit.test_loadings(1999)
+    outside = fit.loadings.index[fit.loadings["PC1"] == 0]
+    for name in outside:
+        r, p = scipy.stats.pearsonr(X[name], fit.scores["PC1"])
+        row = found.table.set_index("term").loc[name]
+        assert row["correlation"] == pytest.approx(r, abs=1e-10)
+        # 4 standard errors of 1999 permutations, and what normal theory is off at n = 120
+        assert row["p_value"] == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 1999) + 0.01)
+
+
+def test_a_selected_variable_is_tested_against_a_fit_without_it(planted):
+    X = planted.iloc[:, :8].set_axis([*"abcdefgh"], axis=1)
+    fit = sp.spca(X, 1, 4)
+    found = fit.test_loadings(19).table.set_index("term")
+    for name in fit.loadings.index[fit.loadings["PC1"] != 0]:
+        score = sp.spca(X.drop(columns=name), 1, 4).scores["PC1"]
+        r = np.corrcoef(X[name], score)[0, 1]
+        assert abs(found.loc[name, "correlation"]) == pytest.approx(abs(r), abs=1e-6)
+
+
+def test_p_values_of_noise_are_uniform_and_give_no_discoveries():
+    p_values, discoveries = [], []
+    for seed in range(60):
+        fit = sp.spca(np.random.default_rng(seed).normal(size=(30, 8)), 1, 3)
+        found = fit.test_loadings(39, rng=seed)
+        p_values.append(found.p_values["PC1"].to_numpy())
+        discoveries.append((found.q_values <= 0.2).any(axis=None))
+    means = np.array(p_values).mean(axis=1)
+    # uniform on 1/40, ..., 1: mean .5125; data sets are independent, so 3.5 standard errors of their means
+    assert abs(means.mean() - 0.5125) < 3.5 * means.std(ddof=1) / np.sqrt(60)
+    small = (np.array(p_values) <= 0.1).mean(axis=1)
+    assert abs(small.mean() - 0.1) < 3.5 * small.std(ddof=1) / np.sqrt(60)
+    # without any true loading, the rate of false discoveries is the share of data sets with one: .2 at most
+    assert np.mean(discoveries) < 0.2 + 3.5 * np.sqrt(0.2 * 0.8 / 60)
+
+
+def test_false_discovery_rates_are_those_of_each_component(fit):
+    found = fit.test_loadings(99)
+    for name in ("PC1", "PC2"):
+        expected = multipletests(found.p_values[name], method="fdr_bh")[1]
+        np.testing.assert_array_equal(found.q_values[name], expected)
+    more = fit.test_loadings(99, fdr="by")
+    assert (more.q_values >= found.q_values).all(axis=None)
+    strong = fit.loadings != 0
+    assert (found.q_values.to_numpy()[strong] <= 0.05).all()
+    assert "independent of all other variables" in found.as_text().replace("\n", " ")
+    assert max(map(len, found.as_text().splitlines())) <= 80
+    assert found.as_latex()
+
+
+def test_the_same_bits_for_any_number_of_processes(fit):
+    pd.testing.assert_frame_equal(
+        fit.test_loadings(9, n_jobs=2).table, fit.test_loadings(9).table, check_exact=True
+    )
+
+
+def test_what_cannot_be_tested(planted):
+    with pytest.raises(NoRowsError, match="permutes rows"):
+        sp.spca_cov(planted.cov().to_numpy(), 2, 4, n_obs=120).test_loadings(9)
+    with pytest.raises(ComponentsError, match="without each variable"):
+        sp.spca(planted.iloc[:, :3], 3, 1).test_loadings(9)
+    with pytest.raises(OptionError, match="fdr"):
+        sp.spca(planted, 2, 4).test_loadings(9, fdr="bonferroni")
+
+
+def test_constant_columns_have_no_p_value_and_sparse_rows_do(planted):
+    import scipy.sparse
+
+    X = planted.to_numpy().copy()
+    X[:, 11] = 3.0
+    found = sp.spca(X, 2, 4).test_loadings(19)
+    assert found.p_values.iloc[11].isna().all()
+    assert found.p_values.iloc[:11].notna().all(axis=None)
+    sparse = sp.spca(scipy.sparse.csc_array(X), 2, 4).test_loadings(19)
+    np.testing.assert_allclose(sparse.p_values, found.p_values)
