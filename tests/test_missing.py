@@ -126,6 +126,45 @@ def test_weights_count_rows(na):
     np.testing.assert_allclose(weighted.variance, repeated.variance, rtol=1e-9)
 
 
+# --- draws of rows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_draws_estimate_anew(na, tmp_path):
+    """A draw with all rows once has the covariance matrix of the fit; others that of a fit of the same rows.
+
+    1e-3: the EM of a draw begins with the model of the fit, and both end within 1e-8 of the likelihood.
+    """
+    from spcastat.resample.sampler import sampler_of
+
+    data = gapped()
+    fit = sp.spca(data, 2, 4, na=na, scale=True)
+    sampler = sampler_of(fit._source, False, None, "bootstrap()")
+    every = np.arange(11)
+    np.testing.assert_allclose(sampler.whole().block(every), fit._source.op.block(every), atol=1e-3)
+    rng = np.random.default_rng(4)
+    rows = data.iloc[np.sort(np.random.default_rng(4).integers(60, size=60))]
+    again = sp.spca(rows, 2, 4, na=na, scale=True)._source.op
+    np.testing.assert_allclose(sampler.bootstrap(rng).block(every), again.block(every), atol=1e-3)
+    table = fit.bootstrap(20, rng=0).conf_int()
+    own = table[table["estimate"] != 0]
+    assert own["selected"].min() > 0.5
+    fit.save(tmp_path / "a.spca")
+    given = sp.load(tmp_path / "a.spca").bootstrap(20, rng=0, data=data).conf_int()
+    pd.testing.assert_frame_equal(given, table, rtol=1e-6)
+    with pytest.raises(errors.OptionError, match="permutes the values"):
+        fit.test_loadings(9)
+
+
+def test_intervals_are_wider_than_those_of_filled_rows():
+    """Filled rows are taken for measured: their draws have too little variance, and so do their intervals."""
+    fit = sp.spca(gapped(0.3), 2, 4, na="em")
+    filled = sp.spca(fit.imputed, 2, 4)
+    own, other = fit.bootstrap(60, rng=0).conf_int(), filled.bootstrap(60, rng=0).conf_int()
+    wide = own.loc[own["estimate"] != 0, "std_error"].mean()
+    assert wide > other.loc[other["estimate"] != 0, "std_error"].mean()
+
+
 # --- formulas and columns of other types ------------------------------------------------------------
 
 

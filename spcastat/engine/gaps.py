@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from spcastat.config import plural, warn
-from spcastat.errors import ConvergenceWarning, OptionError
-from spcastat.intake import Design
+from spcastat.errors import OptionError
 from spcastat.missing import PpcaModel, em_moments, pairwise_moments
 from spcastat.operators import CrossProducts, Operator, Standardisation, from_products, prepare
 from spcastat.operators.columns import ColumnUnits, largest_of
@@ -53,25 +52,44 @@ def refuse_rows_methods(how: str, method: str) -> None:
     )
 
 
+def rank_of(k_em: int | None, k: int, weights: np.ndarray | None, shape: tuple[int, int]) -> int:
+    """Return the rank of the model behind the EM: `k_em`, or k (the number of components) where that can
+    be."""
+    n, p = shape
+    positive = n if weights is None else int(np.count_nonzero(weights))
+    return max(1, min(k, p - 1, positive - 2)) if k_em is None else k_em
+
+
 def prepare_with_gaps(
-    design: Design, how: str, k_em: int | None, center: Any, scale: Any, k: int
+    X: Any,
+    weights: np.ndarray | None,
+    center: Any,
+    scale: Any,
+    names: pd.Index,
+    how: str,
+    rank: int,
+    *,
+    index: pd.Index | None = None,
+    start: PpcaModel | None = None,
 ) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
     """Return centre, scale and operator of rows with gaps, the rows as scores see them, and the gaps.
 
     Parameters
     ----------
-    design : Design
-        Dense rows, NaN in gaps.
-    how : {"em", "pairwise"}
-    k_em : int or None
-        The rank of the model; by default `k`, or the largest that is allowed.
-    center, scale : bool or ndarray of shape (p,)
+    X : ndarray of shape (n, p)
+        NaN in gaps.
+    weights, center, scale, names
         As for :func:`spcastat.operators.prepare`. The model of the EM holds for columns in the units of the
         analysis: with ``scale=True`` over the standard deviations of their measured values, with numbers of
         one's own over these. What columns are divided by in the end are the standard deviations that
         the EM gives.
-    k : int
-        Number of components.
+    how : {"em", "pairwise"}
+    rank : int
+        Of the model; of no account for "pairwise".
+    index : pandas.Index, optional
+        Labels of the rows for messages.
+    start : PpcaModel, optional
+        Where the EM begins, for part of the rows or a draw of them: the model of all.
 
     Returns
     -------
@@ -81,8 +99,7 @@ def prepare_with_gaps(
         With "em" the rows with conditional means in the gaps; with "pairwise" as they are.
     gaps : Gaps
     """
-    X = np.asarray(design.matrix, dtype=float)
-    w, names = design.weights, design.columns
+    X = np.asarray(X, dtype=float)
     n, p = X.shape
     if p > MOST_VARIABLES:
         raise OptionError(
@@ -90,32 +107,19 @@ def prepare_with_gaps(
             f"{MOST_VARIABLES:,} at most. Leave out the variables of least variance, or impute the values "
             "first."
         )
-    units = _units(X, scale)
-    Y = np.ldexp(X, -units.exponents)
-    inner_scale = units.divisor(scale)
     missing = np.isnan(X)
     told: dict[str, Any] = {
         "how": how,
         "cells": int(missing.sum()),
         "rows": int(missing.any(axis=1).sum()),
     }
-    model = None
-    matrix = X
+    units = _units(X, scale)
+    Y, divisor = np.ldexp(X, -units.exponents), units.divisor(scale)
+    model, matrix = None, X
     if how == "em":
-        positive = n if w is None else int(np.count_nonzero(w))
-        rank = max(1, min(k, p - 1, positive - 2)) if k_em is None else k_em
-        found = em_moments(Y, w, rank, scale=inner_scale, names=names, index=design.index)
-        if not found.converged:
-            warn(
-                f"na='em': the EM stopped after {plural(found.iterations, 'iteration')}, before it "
-                "converged; a smaller k_em= converges sooner.",
-                ConvergenceWarning,
-            )
-        model = replace(
-            found.model,
-            mean=np.ldexp(found.model.mean, units.exponents),
-            scale=np.ldexp(found.model.scale, units.exponents),
-        )
+        begin = None if start is None else _times(start, -units.exponents)
+        found = em_moments(Y, weights, rank, scale=divisor, names=names, index=index, start=begin)
+        model = _times(found.model, units.exponents)
         matrix = np.where(missing, np.ldexp(found.rows, units.exponents), X)
         told |= {
             "patterns": found.patterns,
@@ -123,26 +127,32 @@ def prepare_with_gaps(
             "iterations": found.iterations,
             "converged": found.converged,
         }
-        moments = found.mean, found.covariance
+        mean, S = found.mean, found.covariance
     else:
-        pairs = pairwise_moments(Y, w, names=names, index=design.index)
+        pairs = pairwise_moments(Y, weights, names=names, index=index)
         told |= {
             "fewest": pairs.fewest,
             "smallest": pairs.nearest.smallest,
             "moved": pairs.nearest.moved,
             "largest": pairs.nearest.largest,
         }
-        moments = pairs.mean, pairs.covariance
+        mean, S = pairs.mean, pairs.covariance
     gaps = Gaps(how, missing, told, model)
     if not missing.any():  # the moments of complete rows, to the last bit
-        return *prepare(X, w, center, scale, names), matrix, gaps
+        return *prepare(X, weights, center, scale, names), matrix, gaps
     products = CrossProducts(p)
-    products.weight = float(n) if w is None else float(w.sum())
-    products.mean, products.products = moments[0], moments[1] * (products.weight - 1.0)
+    products.weight = float(n) if weights is None else float(weights.sum())
+    products.mean, products.products = mean, S * (products.weight - 1.0)
     # conditional covariances have no rank: rows set no limit
-    standard, op = from_products(products, p + 1, units.centre(center), inner_scale, names)
+    standard, op = from_products(products, p + 1, units.centre(center), divisor, names)
     op.unit = units.unit
     return units.restored(standard), op, matrix, gaps
+
+
+def _times(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:
+    """Return the model of columns times powers of two."""
+    mean, scale = np.ldexp(model.mean, exponents), np.ldexp(model.scale, exponents)
+    return replace(model, mean=mean, scale=scale)
 
 
 def _units(X: np.ndarray, scale: Any) -> ColumnUnits:

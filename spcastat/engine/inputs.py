@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, is_single, listed, shown, user_frame
-from spcastat.engine.gaps import Gaps, prepare_with_gaps, refuse_rows_methods
-from spcastat.errors import DataError, NoRowsError, OptionError
+from spcastat.config import GAPS, is_single, listed, plural, shown, user_frame, warn
+from spcastat.engine.gaps import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
+from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError
 from spcastat.intake import Design, ReadOptions, Spec, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
 from spcastat.operators import (
@@ -81,6 +81,13 @@ class Source:
     def has_rows(self) -> bool:
         """Whether the rows are in memory, and so the scores can be."""
         return self.matrix is not None
+
+    @property
+    def measured(self) -> Any:
+        """The rows as they came, NaN in their gaps; shape (n, p)."""
+        if self.gaps is None or not self.gaps.missing.any():
+            return self.matrix
+        return np.where(self.gaps.missing, np.nan, self.matrix)
 
     @property
     def from_rows(self) -> bool:
@@ -187,7 +194,17 @@ def _with_gaps(
     """Return the source of rows whose gaps stay."""
     if rows_for:
         refuse_rows_methods(reading.na, rows_for)
-    standard, op, matrix, gaps = prepare_with_gaps(design, reading.na, reading.k_em, center, scale, k)
+    X, w, names = design.matrix, design.weights, design.columns
+    rank = rank_of(reading.k_em, k, w, X.shape)
+    standard, op, matrix, gaps = prepare_with_gaps(
+        X, w, center, scale, names, reading.na, rank, index=design.index
+    )
+    if not gaps.told.get("converged", True):
+        warn(
+            f"na='em': the EM stopped after {plural(gaps.told['iterations'], 'iteration')}, before it "
+            "converged; a smaller k_em= converges sooner.",
+            ConvergenceWarning,
+        )
     _require_range(op, standard, design.columns)
     return Source(
         op=op.at_unit_size(),

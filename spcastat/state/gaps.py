@@ -87,10 +87,3 @@ def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
         )
     columns = own(state.spec.columns)
     return pd.DataFrame(np.array(source.matrix), index=own(source.index), columns=columns)
-
-
-def as_measured(source: Source) -> Any:
-    """Return the rows of a fit as they came, NaN in the gaps."""
-    if source.gaps is None or source.gaps.how != "em" or not source.gaps.missing.any():
-        return source.matrix
-    return np.where(source.gaps.missing, np.nan, source.matrix)

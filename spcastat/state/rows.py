@@ -168,7 +168,7 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
     known = np.isfinite(found).all(axis=1)
     fitted[known] = inverse_transform(state, found[known]).to_numpy()
     if source.gaps is not None:
-        matrix = gaps.as_measured(source)
+        matrix = source.measured
     return pd.DataFrame(matrix - fitted, index=own(source.index), columns=own(state.spec.columns))
 
 
@@ -246,7 +246,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
     one_of("na", na, MISSING)
     if data is None:
         source = need_rows(state, source, "augment() without data")
-        frame = _frame(gaps.as_measured(source), source.index, state.spec.columns)
+        frame = _frame(source.measured, source.index, state.spec.columns)
         found = scores(state, source).to_numpy()
     else:
         table = open_table(data)
