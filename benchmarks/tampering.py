@@ -44,7 +44,8 @@ class Saved:
 
 
 def saved_fits() -> list[Saved]:
-    """Return fits of rows, of a covariance matrix, of a formula, and of rows with labels of many types."""
+    """Return fits of rows, of a covariance matrix, of a formula, of rows with labels of many types, and one
+    that was resampled in every way."""
     rng = np.random.default_rng(3)
     pitprops = sp.datasets.pitprops_sample()
     named = pitprops.set_axis([f"prop{i + 1}" for i in range(len(pitprops))])
@@ -71,12 +72,21 @@ def saved_fits() -> list[Saved]:
     odd = pd.DataFrame(rng.normal(size=(12, 5)), index=labels, columns=columns)
     mean = pd.Series(np.arange(13.0), index=pitprops.columns)
     made = {
-        "rows": (sp.spca(named, 6, [7, 4, 4, 1, 1, 1]), named),
-        "covariance": (sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean), pitprops),
-        "formula": (sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True), mixed),
-        "labels": (sp.spca(odd, 2, 3, n_init=3), odd),
+        "rows": (sp.spca(named, 6, [7, 4, 4, 1, 1, 1], method="bcd-l0"), named),
+        "covariance": (
+            sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean, method="bcd-l0"),
+            pitprops,
+        ),
+        "formula": (
+            sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True, method="bcd-l0"),
+            mixed,
+        ),
+        "labels": (sp.spca(odd, 2, 3, n_init=3, method="bcd-l0"), odd),
         "plain": (sp.spca(odd.to_numpy(), 2, 3, method="rsvd-l1", center=False), odd.to_numpy()),
     }
+    sure = sp.spca(named, 2, 4)
+    sure.bootstrap(5), sure.stability(3), sure.split_inference(4), sure.test_loadings(9)
+    made["resampled"] = (sure, named)
     fits = []
     with tempfile.TemporaryDirectory() as folder:
         for name, (fit, rows) in made.items():
@@ -328,6 +338,10 @@ def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
         repr(what)
     repr(fit.correlations), repr(fit.communalities), repr(fit.component_shares)
     fit.plot_loadings_data(), fit.screeplot_data()
+    for name, one in fit.resampled.items():
+        for text in (str(one), one.as_html(), one.as_latex(), one.as_markdown()):
+            assert text
+        yield name, one.frames
     for name in ("transform", "diagnostics", "augment"):
         try:
             yield name, getattr(fit, name)(saved.rows)
@@ -385,6 +399,25 @@ def _parts(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, 
         if fit._state.record.centring == "mean" and not fit._state.record.weighted:
             found = np.cov(used["scores"].to_numpy().T).reshape(C.shape)
             yield "covariance of scores", _near(found, C, 1e-3 * np.diag(C).max())
+    if "bootstrap" in used:
+        frame = used["bootstrap"]["loadings"]
+        nonzero = fit.tidy().set_index(["component", "term"])["loading"]
+        own = frame.set_index(["component", "term"])["estimate"]
+        yield "estimates", own[own != 0].equals(nonzero.rename("estimate"))
+        yield "intervals", bool((frame["lower"] <= frame["upper"]).all())
+        yield "selected", bool(frame["selected"].between(0, 1).all())
+        variance = used["bootstrap"]["variance"]
+        yield "variances", _near(variance["estimate"], np.diag(C), CLOSE * total)
+    if "stability" in used:
+        frequency = used["stability"]["frequency"].to_numpy()
+        yield "frequencies", bool(((frequency >= 0) & (frequency <= 1)).all())
+    if "split" in used:
+        lengths = used["split"]["loadings"].groupby("component")["estimate"].apply(np.linalg.norm)
+        yield "split", _near(lengths, 1.0, CLOSE)
+    if "tests" in used:
+        frame = used["tests"]["tests"].dropna()
+        yield "p", bool(frame["p_value"].between(0, 1).all())
+        yield "q", bool((frame["q_value"] >= frame["p_value"] - CLOSE).all())
     yield "finite", all(np.isfinite(value).all() for value in held.values())
 
 

@@ -60,7 +60,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     k_em : int, optional
         Rank of the model behind "em"; `n_components` by default.
     options : dict, optional
-        Further options of the method, such as ``{"objective": "adjusted", "search": "joint"}``.
+        Further options of the method, such as ``{"objective": "pev", "effort": "thorough"}``.
 
     Attributes
     ----------

@@ -14,6 +14,8 @@ from spcastat.errors import FormulaError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from spcastat.results import SpcaResult
+
 EXAMPLES = """\
 examples:
   spcastat fit pitprops --k 6 --card 7,4,4,1,1,1
@@ -22,7 +24,9 @@ examples:
   spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
   spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
-  spcastat fit trees.csv --k 3 --card 5 --method joint --effort thorough
+  spcastat fit trees.csv --k 3 --card 5 --effort thorough
+  spcastat fit trees.csv --k 3 --card 5 --method bcd-l0
+  spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
 _ROWS_ONLY = {
@@ -79,14 +83,14 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
     add("--dummy", action="store_true", help="text in a formula becomes columns of 0 and 1")
-    add("--n-init", type=int, metavar="N", help="number of starts")
+    add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
     add("--tol", type=float, help="when a fit has converged")
     add("--max-iter", type=int, metavar="N", help="when it is stopped")
     add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
     add("--effort", metavar="NAME", help="how long method joint searches: quick, auto or thorough")
     add("--option", type=_option, action="append", metavar="NAME=VALUE", help="an option of the method")
-    add("--progress", action="store_true", help="show on standard error how far the work is")
+    add("--progress", action="store_true", help="show on standard error how far the work is, from the start")
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
     reading_arguments(parser)
@@ -102,10 +106,47 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
     )
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
-    add("--method", help="see: spcastat methods")
+    add("--promise", metavar="WHEN", help="when --variance is kept: after every component, or in total")
+    add("--method", help="joint by default; see: spcastat methods")
+    resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots")
     add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform and compare")
     fitting_arguments(parser)
+
+
+def resampling_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that ask how sure a fit is."""
+    add = parser.add_argument
+    add(
+        "--bootstrap",
+        type=int,
+        nargs="?",
+        const=999,
+        metavar="N",
+        help="intervals from N fits of rows drawn with replacement, 999 by default",
+    )
+    add(
+        "--stability",
+        type=int,
+        nargs="?",
+        const=50,
+        metavar="PAIRS",
+        help="what fits of PAIRS of halves of the rows select again, 50 by default",
+    )
+    add("--jobs", type=int, metavar="N", help="processes that share these fits; -1 for all processors")
+
+
+def resample(fit: SpcaResult, args: argparse.Namespace) -> list[str]:
+    """Return what was found out about a fit by --bootstrap and --stability, as text."""
+    if args.jobs is not None and args.bootstrap is None and args.stability is None:
+        raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
+    how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
+    found = []
+    if args.bootstrap is not None:
+        found.append(str(fit.bootstrap(args.bootstrap, **how)))
+    if args.stability is not None:
+        found.append(str(fit.stability(args.stability, **how)))
+    return found
 
 
 def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any]]:
@@ -113,7 +154,7 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
     data = load_table(args)
     # argparse leaves None, or for a switch its default, where nothing was given
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
-    optional += ["objective", "effort"]
+    optional += ["objective", "effort", "promise"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}
     given |= {} if args.center else {"center": False}
@@ -164,11 +205,12 @@ def run(args: argparse.Namespace) -> str:
     data, covariance, given = prepare(args)
     given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    further = resample(fit, args)
     if args.save:
         fit.save(args.save)
     if args.report:
         fit.report(args.report, title=f"Sparse PCA of {_called(args.data)}", call=args.line)
-    return str(fit)
+    return "\n\n".join([str(fit), *further])
 
 
 def _called(data: str) -> str:

@@ -193,7 +193,8 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
     raise CovarianceError(
         f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
         "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
-        "the matrix from complete or imputed rows, or replace it by the nearest semidefinite one."
+        "the matrix from complete or imputed rows, or take a semidefinite one close to it: cov_nearest(S) in "
+        "statsmodels.stats.correlation_tools gives."
     )
 
 

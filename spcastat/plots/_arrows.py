@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Tips nearer than this, in points, may share a number.
 CLOSE = 7.0
+#: A tip without room even for a number is told beside that of another within this distance, in points.
+BESIDE = 25.0
 
 
 def draw_arrows(
@@ -86,6 +88,7 @@ def _numbered(
     written: list[Annotation] = []
     entries: list[str] = []
     lost: list[str] = []
+    at: list[np.ndarray] = []
     for members in _together(scene.tips, missed):
         number = str(len(entries) + 1)
         first = members[0]
@@ -102,11 +105,16 @@ def _numbered(
             gid="number",
         )
         names = ", ".join(labels[i] for i in members)
-        if label is None:
-            lost.append(names)
-        else:
+        if label is not None:
             written.append(label)
             entries.append(f"{number} {names}")
+            at.append(scene.tips[first])
+            continue
+        gaps = np.hypot(*(np.array(at).reshape(-1, 2) - scene.tips[first]).T)
+        if len(gaps) and gaps.min() < BESIDE:
+            entries[int(np.argmin(gaps))] += f", beside it {names}"
+        else:
+            lost.append(names)
     key = "At tips without room for a name: " + "; ".join(entries) + "." if entries else ""
     if lost:
         key = " ".join([key, "Without room at all: " + "; ".join(lost) + "."]).strip()

@@ -18,7 +18,7 @@ from spcastat.plots._labels import occupy, scene_of, write_names
 from spcastat.plots._notes import rewrite_note, write_note
 from spcastat.plots._shared import MARKERS, value_text
 from spcastat.plots._stacks import draw_on_axes
-from spcastat.plots._theme import accents, colours_of, ink, line, shade, visible
+from spcastat.plots._theme import FURTHER, accents, colours_of, ink, line, shade, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Scores that correlate more than this make the biplot approximate, and the plot says so.
 UNCORRELATED = 0.01
-#: The colour of what took no part in the fit: supplementary variables, levels and new rows.
-FURTHER = "#CC79A7"
 
 
 def draw_biplot(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.labels import short_name
-from spcastat.plots._shared import BLUE, ORANGE
+from spcastat.plots._theme import accents, area, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,43 +17,38 @@ if TYPE_CHECKING:
 FILL = 0.42
 
 
-def draw_dots(
-    ax: Axes, data: pd.DataFrame, bounds: tuple[np.ndarray, np.ndarray] | None = None
-) -> None:
-    """Draw every nonzero of `data` (variables by components) at component + FILL * loading / largest.
+def band_width(value: float, largest: float) -> float:
+    """Return how far from the zero line of its band a loading lies."""
+    return FILL * value / largest
 
-    With lower and upper `bounds`, of the shape of `data`, whiskers show them; NaN for none.
-    """
+
+def draw_dots(ax: Axes, data: pd.DataFrame) -> None:
+    """Draw every nonzero of `data` (variables by components) at component + FILL * loading / largest."""
     values = data.to_numpy(dtype=float)
-    largest = float(np.nanmax(np.abs([values, *(bounds or ())])))
+    largest = float(np.nanmax(np.abs(values)))
+    draw_bands(ax, data, largest)
     rows, columns = np.nonzero(values)
     nonzero = values[rows, columns]
     x = columns + FILL * nonzero / largest
-    colours = np.where(nonzero > 0, BLUE, ORANGE)
-    k = values.shape[1]
-    ax.vlines(range(k), -0.6, len(values) - 0.4, colors="0.6", linewidth=0.8, zorder=1)
-    ax.vlines(np.arange(1, k) - 0.5, -0.6, len(values) - 0.4, colors="0.9", linewidth=0.8, zorder=0.5)
-    for row in range(len(values)):
-        ax.axhline(row, color="0.93", linewidth=0.6, zorder=0.4)
-    if bounds is None:
-        ax.hlines(rows, columns, x, colors=colours.tolist(), linewidth=1.6, zorder=2)
-    else:
-        _whiskers(ax, bounds, largest)
-    ax.scatter(
-        x, rows, c=colours.tolist(), s=float(np.clip(900 / len(values), 10, 30)), linewidths=0, zorder=3
+    blue, orange = accents(ax)
+    colours = [blue if one > 0 else orange for one in nonzero.tolist()]
+    ax.hlines(rows, columns, x, colors=colours, linewidth=line(1.6), zorder=2)
+    size = area(float(np.clip(900 / len(values), 10, 30)))
+    ax.scatter(x, rows, c=colours, s=size, linewidths=0, zorder=3)
+
+
+def draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
+    """Draw the zero line of each component, the lines between, and the scale below."""
+    rows, k = data.shape
+    ax.vlines(range(k), -0.6, rows - 0.4, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=1)
+    ax.vlines(
+        np.arange(1, k) - 0.5, -0.6, rows - 0.4, colors=[shade(ax, 0.1)], linewidth=line(0.8), zorder=0.5
     )
+    for row in range(rows):
+        ax.axhline(row, color=shade(ax, 0.08), linewidth=line(0.6), zorder=0.4)
     ax.set_xlim(-0.5, k - 0.5)
     ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
     _value_ticks(ax, largest, k)
-
-
-def _whiskers(ax: Axes, bounds: tuple[np.ndarray, np.ndarray], largest: float) -> None:
-    """Draw a line from each lower to each upper bound, with caps."""
-    rows, columns = np.nonzero(np.isfinite(bounds[0]) & np.isfinite(bounds[1]))
-    left, right = (columns + FILL * bound[rows, columns] / largest for bound in bounds)
-    ax.hlines(rows, left, right, colors="0.35", linewidth=1.1, zorder=2)
-    for end in (left, right):
-        ax.vlines(end, rows - 0.18, rows + 0.18, colors="0.35", linewidth=1.1, zorder=2)
 
 
 def _value_ticks(ax: Axes, largest: float, k: int) -> None:

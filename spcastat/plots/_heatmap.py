@@ -9,6 +9,7 @@ import pandas as pd
 
 from spcastat.labels import short_name
 from spcastat.plots._shared import settle, value_text
+from spcastat.plots._theme import line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +35,8 @@ def draw_heatmap(ax: Axes, data: pd.DataFrame) -> None:
     ax.set_xlim(-0.5, k - 0.5)
     ax.set_ylim(rows - 0.5, -0.5)
     ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
-    ax.hlines(np.arange(rows + 1) - 0.5, -0.5, k - 0.5, colors="0.9", linewidth=0.6)
-    ax.vlines(np.arange(k + 1) - 0.5, -0.5, rows - 0.5, colors="0.9", linewidth=0.6)
+    ax.hlines(np.arange(rows + 1) - 0.5, -0.5, k - 0.5, colors=[shade(ax, 0.1)], linewidth=line(0.6))
+    ax.vlines(np.arange(k + 1) - 0.5, -0.5, rows - 0.5, colors=[shade(ax, 0.1)], linewidth=line(0.6))
     ax.spines["bottom"].set_visible(False)
     figure = ax.get_figure()
     assert figure is not None

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from spcastat.config import elements, is_whole, listed, shown
 from spcastat.errors import ComponentsError, DataError, OptionError
-from spcastat.intake.checks import frame_values
+from spcastat.intake.checks import frame_values, real_array
+from spcastat.labels import short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,6 +76,31 @@ def positions(components: Sequence[Any], names: Sequence[Hashable]) -> list[int]
     if not found or len(set(found)) < len(found):
         raise ComponentsError(f"components={shown(components)} was given; name one or more, each once.")
     return found
+
+
+def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
+    """Return the names of components for axes, with their shares of the variance where these are given.
+
+    Raises
+    ------
+    OptionError
+        `shares` is no Series of numbers by components.
+    """
+    names = [short_name(name) for name in components]
+    if shares is None:
+        return names
+    numbers = real_array(shares) if isinstance(shares, pd.Series) else None
+    if numbers is None or not shares.index.is_unique:
+        raise OptionError(
+            f"shares of type {type(shares).__name__} was given; it must be a Series of numbers, "
+            "labelled by the "
+            "names of the components."
+        )
+    known = dict(zip(shares.index, numbers.tolist(), strict=True))
+    return [
+        f"{name} ({100 * known[component]:.1f} %)" if component in known else name
+        for name, component in zip(names, components, strict=True)
+    ]
 
 
 def value_text(value: float, digits: int = 2) -> str:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
+#: Red, green and blue from 0 to 1.
+RGB = tuple[float, float, float]
+
 #: Twenty colours, none of which comes twice. The first seven are those of Okabe and Ito without yellow, told
 #: apart with any colour vision; beyond them the marks of the groups help.
 GROUP_COLOURS = (
@@ -21,6 +24,9 @@ GROUP_COLOURS = (
     "#882255", "#999933", "#332288", "#DDCC77", "#B22222", "#888888", "#44AA99",
     "#7A5230", "#9B5DE5", "#1B5E20", "#F28E8E", "#00BBF9", "#B5C99A",
 )  # fmt: skip
+
+#: The colour of what took no part in the fit: supplementary variables, levels and new rows.
+FURTHER = "#CC79A7"
 
 #: The contrast ratio (WCAG 2) below which a colour is moved away from the paper.
 CONTRAST = 2.2
@@ -37,7 +43,7 @@ def paper(ax: Axes) -> np.ndarray:
     return np.ones(3)
 
 
-def ink(ax: Axes) -> tuple[float, ...]:
+def ink(ax: Axes) -> RGB:
     """Return the colour of text on the axes: that of its labels, if it can be read on the paper."""
     from matplotlib.colors import to_rgb
 
@@ -45,15 +51,15 @@ def ink(ax: Axes) -> tuple[float, ...]:
     written = np.array(to_rgb(ax.xaxis.label.get_color()))
     if _contrast(written, behind) < 3.0:
         written = np.zeros(3) if _light(behind) > 0.18 else np.ones(3)
-    return tuple(written.tolist())
+    return _rgb(written)
 
 
-def shade(ax: Axes, strength: float) -> tuple[float, ...]:
+def shade(ax: Axes, strength: float) -> RGB:
     """Return a mixture of ink and paper: 0 is paper, 1 ink."""
-    return tuple((strength * np.array(ink(ax)) + (1.0 - strength) * paper(ax)).tolist())
+    return _rgb(strength * np.array(ink(ax)) + (1.0 - strength) * paper(ax))
 
 
-def visible(ax: Axes, colour: Any) -> tuple[float, ...]:
+def visible(ax: Axes, colour: Any) -> RGB:
     """Return a colour, moved towards the ink where it would be lost on the paper."""
     from matplotlib.colors import to_rgb
 
@@ -62,10 +68,10 @@ def visible(ax: Axes, colour: Any) -> tuple[float, ...]:
         moved = (1 - share) * rgb + share * towards
         if _contrast(moved, behind) >= CONTRAST:
             break
-    return tuple(moved.tolist())
+    return _rgb(moved)
 
 
-def accents(ax: Axes) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def accents(ax: Axes) -> tuple[RGB, RGB]:
     """Return blue and vermilion, which say positive and negative, or the usual and the marked."""
     return visible(ax, GROUP_COLOURS[0]), visible(ax, GROUP_COLOURS[3])
 
@@ -91,7 +97,7 @@ def size_of_text() -> float:
     return float(np.clip(float(matplotlib.rcParams["font.size"]) / 10.0, 0.8, 2.0))
 
 
-def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[tuple[float, ...]]:
+def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     """Return one colour for each category.
 
     Parameters
@@ -124,14 +130,14 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[tuple[
                 f"palette={shown(palette)} has {chosen.N} colours for {count} groups; give another "
                 "colour map."
             )
-        return [tuple(chosen(place)[:3]) for place in places]
+        return [_rgb(chosen(place)) for place in places]
     given = elements(palette, 1000)
     if len(given) < count:
         raise OptionError(f"palette has {len(given)} colours for {count} groups; give one for each group.")
     return [colour(one) for one in given[:count]]
 
 
-def colour(given: Any) -> tuple[float, ...]:
+def colour(given: Any) -> RGB:
     """Return a colour of matplotlib's as numbers, or say that it is none."""
     from matplotlib.colors import is_color_like, to_rgb
 
@@ -144,7 +150,7 @@ def colour(given: Any) -> tuple[float, ...]:
             f"{shown(given)} is no colour; give a name such as 'tab:blue', '#0072B2', or three "
             "numbers from 0 to 1."
         )
-    return tuple(to_rgb(given))
+    return _rgb(to_rgb(given))
 
 
 def colour_map(given: Any) -> Colormap:
@@ -162,6 +168,11 @@ def colour_map(given: Any) -> Colormap:
             f"'cividis' or 'tab20'.{nearest(given, matplotlib.colormaps) if isinstance(given, str) else ''}"
         )
     return matplotlib.colormaps[given]
+
+
+def _rgb(values: Any) -> RGB:
+    red, green, blue = (float(value) for value in values[:3])
+    return red, green, blue
 
 
 def _light(rgb: np.ndarray) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from spcastat.config import flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
-from spcastat.intake.checks import real_array
 from spcastat.labels import short_name, short_names
 from spcastat.plots._biplot_draw import draw_biplot
 from spcastat.plots._clouds import OUTLINES
 from spcastat.plots._groups import group_rows, row_numbers
 from spcastat.plots._row_names import row_labels
-from spcastat.plots._shared import axes_for, frame_of, positions
+from spcastat.plots._shared import axes_for, axis_names, frame_of, positions
 from spcastat.plots._stacks import side_of
 from spcastat.plots._theme import size_of_text
 
@@ -233,7 +232,6 @@ def biplot(
     DataError
         A component with constant scores, unless ``scale=0``.
     """
-    known = None if shares is None else _checked_shares(shares, scores)
     if outline is not None:
         one_of("outline", outline, OUTLINES)
     level = real_number("level", level, 0.0, 1.0 - 1e-9, open_low=True)
@@ -252,6 +250,8 @@ def biplot(
         supplementary=supplementary,
         levels=levels,
     )
+    pair = positions(components, list(scores.columns))
+    x_name, y_name = axis_names([scores.columns[i] for i in pair], shares)
     own = ax is None
     size = size_of_text()
     ax = axes_for(ax, 6.0 * size, 6.0 * size)
@@ -261,7 +261,7 @@ def biplot(
         ax,
         data,
         own=own,
-        axis_names=_axis_names(data.components, known),
+        axis_names=(x_name, y_name),
         title=title,
         palette=palette,
         outline=outline,
@@ -408,25 +408,3 @@ def _scaling(scale: float, arrows: str, stretch: float) -> str:
     if arrows == "correlations":
         drawn = "correlations with the scores"
     return f"Points: {points}. Arrows: {drawn}, stretched {stretch:.3g} times."
-
-
-# --- words on the axes --------------------------------------------------------------------------
-
-
-def _checked_shares(shares: Any, scores: pd.DataFrame) -> Mapping[Any, float]:
-    numbers = real_array(shares) if isinstance(shares, pd.Series) else None
-    names = getattr(scores, "columns", [])
-    if numbers is None or not shares.index.is_unique or not shares.index.isin(names).all():
-        raise OptionError(
-            f"shares of type {type(shares).__name__} was given; it must be a Series of "
-            "numbers, labelled by the names of the components."
-        )
-    return {short_name(name): float(share) for name, share in zip(shares.index, numbers, strict=True)}
-
-
-def _axis_names(components: tuple[str, str], shares: Any) -> tuple[str, str]:
-    first, second = (
-        name if shares is None or name not in shares else f"{name} ({100 * shares[name]:.1f} %)"
-        for name in components
-    )
-    return first, second

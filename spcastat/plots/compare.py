@@ -11,16 +11,14 @@ from spcastat.config import listed
 from spcastat.errors import ShapeError
 from spcastat.labels import short_names
 from spcastat.measures import measures_of
-from spcastat.plots._shared import MARKERS, PALETTE, axes_for
+from spcastat.plots._shared import MARKERS, axes_for
+from spcastat.plots._theme import colours_of, line, shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The columns drawn, from top to bottom, and what they are called.
-ROWS = {
-    **{one.name: one.legend.replace(", ", ",\n") for one in [*measures_of("total"), *measures_of("pca")]},
-    "score_correlation": "largest score\ncorrelation",
-}
+#: The columns drawn, from top to bottom, and what they are called: shares of variance, and nothing else.
+ROWS = {one.name: one.legend.replace(", ", ",\n") for one in [*measures_of("total"), *measures_of("pca")]}
 
 
 def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
@@ -32,12 +30,13 @@ def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw each measure of each fit as a point.
+    """Draw each share of variance of each fit as a point.
 
     Parameters
     ----------
     measures : DataFrame
-        One row a fit, as of ``compare(...).frames["measures"]``.
+        One row a fit, as of ``compare(...).frames["measures"]``. Where it has a column "nonzeros", the legend
+        says how many each fit has.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -54,19 +53,23 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     data = plot_compare_data(measures)
     fits = short_names(list(data.index), 24)
-    ax = axes_for(ax, 6.6, 1.2 + 0.62 * len(ROWS))
+    if "nonzeros" in measures.columns:
+        fits = [f"{name} ({int(count)})" for name, count in zip(fits, measures["nonzeros"], strict=True)]
+    size = size_of_text()
+    ax = axes_for(ax, 6.6 * size, (1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS)) * size)
     places = np.arange(len(ROWS), dtype=float)
     # fits stand one below the other within the band of a measure, so that equal values stay apart
-    offsets = np.linspace(-0.28, 0.28, len(fits)) if len(fits) > 1 else np.zeros(1)
-    ax.hlines(places[:-1] + 0.5, 0, 100, colors="0.8", linewidth=0.7, zorder=0.5)
+    offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
+    ax.hlines(places[:-1] + 0.5, 0, 100, colors=[shade(ax, 0.25)], linewidth=line(0.7), zorder=0.5)
+    colours = colours_of(ax, None, fits)
     for i, offset in enumerate(offsets.tolist()):
         ax.plot(
             100 * data.iloc[i].to_numpy(),
             places + offset,
             linestyle="none",
             marker=MARKERS[i % len(MARKERS)],
-            color=PALETTE[i % len(PALETTE)],
-            markersize=6,
+            color=colours[i],
+            markersize=line(6),
             label=f"{i}",
             zorder=3,
         )
@@ -75,11 +78,18 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 100)
     ax.set_xlabel("%")
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="0.88", linewidth=0.6)
+    ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
     legend = ax.legend(
-        loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small", borderaxespad=0
+        title="fit (nonzeros)" if "nonzeros" in measures.columns else None,
+        title_fontsize="small",
+        alignment="left",
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        frameon=False,
+        fontsize="small",
+        borderaxespad=0,
     )
     for text, label in zip(legend.get_texts(), fits, strict=True):
         text.set_parse_math(False)  # names go in afterwards: a legend leaves out those that begin with "_"

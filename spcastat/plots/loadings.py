@@ -1,26 +1,31 @@
-"""Loadings as dots on stems or as a heat map; what is exactly zero is not drawn."""
+"""Loadings as dots, a heat map, a line over the columns, or images; what is exactly zero is not drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of, whole_number
-from spcastat.errors import DataError, OptionError
+from spcastat.config import elements, is_whole, one_of, shown, whole_number
+from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.kernels.leading import leading
-from spcastat.labels import short_name
+from spcastat.labels import short_names
 from spcastat.plots._dots import draw_dots
 from spcastat.plots._heatmap import draw_heatmap
+from spcastat.plots._intervals import draw_intervals, intervals_of
+from spcastat.plots._maps import draw_images, draw_lines
 from spcastat.plots._shared import axes_for, frame_of, positions, settle
+from spcastat.plots._theme import ink, line, shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Kind of plot to the function that draws a frame of loadings on axes.
 KINDS: dict[str, Callable[[Axes, pd.DataFrame], None]] = {"dots": draw_dots, "heatmap": draw_heatmap}
+#: Those that show every variable at its place among the columns.
+MAPS = ("line", "image")
 
 
 def plot_loadings_data(
@@ -28,6 +33,7 @@ def plot_loadings_data(
     *,
     max_rows: int = 40,
     components: Sequence[int | str] | None = None,
+    groups: Any = None,
 ) -> pd.DataFrame:
     """Return the loadings that :func:`plot_loadings` draws, variables in the order of the data.
 
@@ -39,6 +45,9 @@ def plot_loadings_data(
         component: the components take turns, each giving its largest absolute loading that is left.
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
+    groups : Series, mapping or sequence of length p, optional
+        The group of each variable: variables of one group stand together, in the order of the categories or
+        in that in which the groups come.
 
     Returns
     -------
@@ -48,7 +57,7 @@ def plot_loadings_data(
     Raises
     ------
     ShapeError
-        `loadings` is not a data frame.
+        `loadings` is not a data frame, or the groups do not fit.
     ComponentsError
         A component that does not exist.
     OptionError
@@ -56,7 +65,7 @@ def plot_loadings_data(
     DataError
         All loadings are zero.
     """
-    return _chosen(loadings, max_rows, components)[0]
+    return _chosen(loadings, max_rows, components, groups)[0]
 
 
 def plot_loadings(
@@ -65,7 +74,9 @@ def plot_loadings(
     kind: str = "dots",
     max_rows: int = 40,
     components: Sequence[int | str] | None = None,
+    groups: Any = None,
     intervals: pd.DataFrame | None = None,
+    shape: tuple[int, int] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the nonzero loadings, variables from top to bottom and components from left to right.
@@ -74,16 +85,21 @@ def plot_loadings(
     ----------
     loadings : DataFrame, p x k
         Variables without a nonzero loading are left out.
-    kind : {"dots", "heatmap"}
-        Dots on stems from the zero line of each component, or a heat map in which exact zeros are white.
-    max_rows, components
+    kind : {"dots", "heatmap", "line", "image"}
+        Dots on stems from the zero line of each component; a heat map in which exact zeros are white; a line
+        over all columns in their order for each component, for spectra and series (numbers as names of the
+        columns, or such with a unit, make the axis); or an image for each component, for pixels.
+    max_rows, components, groups
         As for :func:`plot_loadings_data`; if variables are left out, the label of the axis says how many.
+        Dots and heat maps show the groups by their names beside the variables.
     intervals : DataFrame, optional
-        With the columns component, term, lower and upper, as ``conf_int()`` gives them: drawn as whiskers,
-        for dots only.
+        With columns "component", "term", "lower" and "upper", and perhaps "selected" (how often the loading
+        was not zero in resamples), as intervals of a bootstrap have them: dots get a bar from lower to upper.
+    shape : (int, int), optional
+        Height and width of an image, pixels row by row; needed for ``kind="image"``.
     ax : Axes, optional
         By default those of a new figure, as high as the variables need. A heat map takes some of its room
-        for the colour bar.
+        for the colour bar; lines and images take its place with panels, its ``child_axes``.
 
     Returns
     -------
@@ -92,17 +108,21 @@ def plot_loadings(
     Raises
     ------
     ShapeError, ComponentsError, OptionError, DataError
-        As for :func:`plot_loadings_data`; `kind` or `ax` of another sort is an OptionError too.
+        As for :func:`plot_loadings_data`; `kind` or `ax` of another sort is an OptionError too, as are
+        options that the kind does not have.
     """
-    one_of("kind", kind, KINDS)
-    if intervals is not None and kind != "dots":
-        raise OptionError(f"Intervals were asked for with kind={kind!r}; they are drawn with kind='dots'.")
-    data, loaded = _chosen(loadings, max_rows, components)
+    one_of("kind", kind, [*KINDS, *MAPS])
+    _check(kind, groups, intervals, shape)
+    if kind in MAPS:
+        return _draw_map(loadings, kind, components, shape, ax)
+    data, loaded, heads = _chosen(loadings, max_rows, components, groups)
+    limits = None if intervals is None else intervals_of(intervals, data)
     rows, k = data.shape
-    names = [short_name(name) for name in data.index]
-    margin = 0.9 + 0.075 * max(map(len, names))
+    names = short_names(list(data.index))
+    size = size_of_text()
+    margin = 0.9 + 0.075 * max(map(len, names)) + 1.2 * (heads is not None)
     width = margin + (0.95 if kind == "dots" else 0.7) * max(k, 2) + (kind == "heatmap")
-    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4))
+    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)) * size, (1.1 + 0.24 * max(rows, 4)) * size)
     ax.set_ylim(rows - 0.4, -0.6)
     ax.set_yticks(range(rows), names, parse_math=False)
     left_out = f"\n{rows} of the {loaded} variables with one:\nthe largest of every component"
@@ -112,30 +132,61 @@ def plot_loadings(
     ax.spines[["top", "right", "left"]].set_visible(False)
     settle(ax)
     _fit_names(ax, rows)
-    if intervals is None:
+    if heads is not None:
+        _head_groups(ax, heads)
+    if limits is None:
         KINDS[kind](ax, data)
     else:
-        draw_dots(ax, data, _bounds(data, intervals))
+        draw_intervals(ax, data, limits)
     return ax
 
 
-def _bounds(data: pd.DataFrame, intervals: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and the upper bounds of the nonzero loadings, NaN for others."""
-    rows = data.index.get_indexer(pd.Index(intervals["term"], tupleize_cols=False))
-    columns = data.columns.get_indexer(pd.Index(intervals["component"]))
-    known = (rows >= 0) & (columns >= 0)
-    found = []
-    for name in ("lower", "upper"):
-        bound = np.full(data.shape, np.nan)
-        bound[rows[known], columns[known]] = intervals[name].to_numpy(dtype=float)[known]
-        found.append(np.where(data.to_numpy(dtype=float) != 0, bound, np.nan))
-    return found[0], found[1]
+def _check(kind: str, groups: Any, intervals: Any, shape: Any) -> None:
+    """Refuse options that the kind of plot does not have."""
+    if intervals is not None and kind != "dots":
+        raise OptionError(f"intervals were given with kind={kind!r}; they go with kind='dots'.")
+    if groups is not None and kind in MAPS:
+        raise OptionError(f"groups were given with kind={kind!r}; they go with kind='dots' and 'heatmap'.")
+    if (shape is None) != (kind != "image"):
+        raise OptionError(
+            f"shape={shown(shape)} was given with kind={kind!r}; kind='image' needs the height and "
+            "width of the "
+            "image, such as shape=(28, 28), and no other kind has them."
+        )
+
+
+def _draw_map(
+    loadings: pd.DataFrame, kind: str, components: Sequence[int | str] | None, shape: Any, ax: Axes | None
+) -> Axes:
+    frame_of(loadings)
+    if components is not None:
+        loadings = loadings.iloc[:, positions(components, list(loadings.columns))]
+    p, k = loadings.shape
+    if not loadings.to_numpy(dtype=float).any():
+        raise DataError("All loadings are zero; there is nothing to draw.")
+    size = size_of_text()
+    if kind == "line":
+        ax = axes_for(ax, 7.0 * size, (0.7 + 1.3 * k) * size)
+        draw_lines(ax, loadings)
+        return ax
+    sides = elements(shape, 3)
+    if len(sides) != 2 or not all(is_whole(side) and side > 0 for side in sides) or sides[0] * sides[1] != p:
+        raise ShapeError(
+            f"shape={shown(shape)} was given for {p} variables; it must be height and width with "
+            f"height x width = {p}."
+        )
+    columns = min(k, 4)
+    lines = -(-k // columns)
+    tall = float(np.clip(sides[0] / sides[1], 0.3, 3.0))
+    ax = axes_for(ax, (2.0 * columns + 0.9) * size, (2.0 * tall * lines + 0.5) * size)
+    draw_images(ax, loadings, (int(sides[0]), int(sides[1])), columns)
+    return ax
 
 
 def _chosen(
-    loadings: pd.DataFrame, max_rows: int, components: Sequence[int | str] | None
-) -> tuple[pd.DataFrame, int]:
-    """Return the loadings to draw and how many variables have one."""
+    loadings: pd.DataFrame, max_rows: int, components: Sequence[int | str] | None, groups: Any = None
+) -> tuple[pd.DataFrame, int, list[str] | None]:
+    """Return the loadings to draw, how many variables have one, and the group of each that is drawn."""
     frame_of(loadings)
     if components is not None:
         loadings = loadings.iloc[:, positions(components, list(loadings.columns))]
@@ -143,7 +194,62 @@ def _chosen(
     loaded = int((values != 0).any(axis=1).sum())
     if not loaded:
         raise DataError("All loadings are zero; there is nothing to draw.")
-    return loadings.iloc[leading(values, whole_number("max_rows", max_rows, 1))], loaded
+    kept = leading(values, whole_number("max_rows", max_rows, 1))
+    if groups is None:
+        return loadings.iloc[kept], loaded, None
+    found = _variable_groups(groups, loadings.index)
+    codes = found.codes.astype(int)
+    codes[codes < 0] = len(found.categories)
+    order = kept[np.argsort(codes[kept], kind="stable")]
+    names = [*(str(name) for name in found.categories), "(none)"]
+    return loadings.iloc[order], loaded, [names[codes[i]] for i in order]
+
+
+def _variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
+    """Return the group of every variable; the categories in their order, or in that of their first member."""
+    if hasattr(groups, "keys") and not isinstance(groups, pd.Series):
+        groups = pd.Series(dict(groups), dtype=object)
+    if isinstance(groups, pd.Series) and not groups.index.equals(index):
+        if not groups.index.is_unique or not groups.index.isin(index).any():
+            raise ShapeError("groups names none of the variables; its labels must be names of variables.")
+        groups = groups.reindex(index)
+    values = groups.array if isinstance(groups, pd.Series) else groups
+    if isinstance(values, pd.Categorical):
+        found = values
+    else:
+        listed_values = elements(values, len(index))
+        known = list(dict.fromkeys(one for one in listed_values if not _missing(one)))
+        found = pd.Categorical(listed_values, categories=known)
+    if len(found) != len(index):
+        raise ShapeError(f"groups has {len(found)} values; there are {len(index)} variables.")
+    return found
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+
+
+def _head_groups(ax: Axes, heads: list[str]) -> None:
+    """Draw a line between groups of variables, and the name of each at the right edge."""
+    begins = [i for i, head in enumerate(heads) if i == 0 or heads[i - 1] != head]
+    for begin, end in zip(begins, [*begins[1:], len(heads)], strict=True):
+        if begin:
+            ax.axhline(begin - 0.5, color=shade(ax, 0.55), linewidth=line(0.9), zorder=3)
+        ax.annotate(
+            heads[begin],
+            xy=(1.0, (begin + end - 1) / 2),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize="small",
+            color=ink(ax),
+            fontstyle="italic",
+            parse_math=False,
+            annotation_clip=False,
+            gid="group",
+        )
 
 
 def _fit_names(ax: Axes, rows: int) -> None:

@@ -1,4 +1,4 @@
-"""All pairs of up to five columns of scores, with the correlation of each pair."""
+"""Scores: the density of each component, and all pairs of up to five with their correlations."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import flag, listed
 from spcastat.errors import ComponentsError
 from spcastat.labels import short_name
-from spcastat.plots._groups import group_rows, scatter_groups
-from spcastat.plots._shared import axes_for, correlation_text, frame_of, positions
+from spcastat.plots._densities import draw_density
+from spcastat.plots._groups import dots, group_rows, scatter_groups
+from spcastat.plots._notes import write_note
+from spcastat.plots._shared import axes_for, axis_names, correlation_text, frame_of, positions
+from spcastat.plots._theme import line, shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: More components than this are too many pairs for one figure.
 MOST = 5
-#: More points than this are drawn as an image within a vector graphic.
-RASTER = 5000
 #: The parts of a panel that separate it from the next one, beside and above.
 GAP, HEADROOM = 0.07, 0.13
 
@@ -36,9 +38,9 @@ def plot_scores_data(
     if components is None:
         components = list(range(1, min(len(names), MOST) + 1))
     chosen = positions(components, names)
-    if not 2 <= len(chosen) <= MOST:
+    if len(chosen) > MOST:
         raise ComponentsError(
-            f"{len(chosen)} of {len(names)} components were chosen; pairs of scores need from 2 to {MOST}."
+            f"{len(chosen)} of {len(names)} components were chosen; pairs of up to {MOST} fit on one figure."
         )
     data = scores.iloc[:, chosen].copy()
     if groups is not None:
@@ -51,20 +53,30 @@ def plot_scores(
     *,
     components: Sequence[int | str] | None = None,
     groups: Any = None,
+    palette: Any = None,
+    densities: bool = True,
+    shares: pd.Series | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw every pair of the chosen columns of scores against one another.
+    """Draw every pair of the chosen columns of scores against one another, and the density of each.
 
     Parameters
     ----------
     scores : DataFrame, n x k
-    components : two to five of int or str, optional
-        Numbers counted from one, or names; by default the first five.
+    components : one to five of int or str, optional
+        Numbers counted from one, or names; by default the first five, and a note says which are shown.
     groups : Series, Categorical or array of length n, optional
         Colours and marks the points; at most 20 groups. A Series is matched by its labels.
+    palette : mapping, sequence of colours, or str, optional
+        The colours of the groups: by group, in their order, or the name of a colour map.
+    densities : bool
+        Whether the diagonal shows the density of each component (Gaussian kernel, by group, each weighed with
+        its share of the rows). One component alone always has its density, with a mark for each row.
+    shares : Series, optional
+        The fraction of variance of each component, for the axes.
     ax : Axes, optional
         Whose place the panels take, by default a new figure. The panels are its ``child_axes``, row by
-        row, each with the correlation of its pair.
+        row, each pair with its correlation.
 
     Returns
     -------
@@ -73,61 +85,72 @@ def plot_scores(
     Raises
     ------
     ComponentsError
-        Fewer than two components or more than five, or one that does not exist.
+        More than five components, or one that does not exist.
     ShapeError, OptionError
         Groups that do not fit the rows, too many groups, `ax` that is no Axes.
     """
     data = plot_scores_data(scores, components=components, groups=groups)
     grouped = groups is not None
     values = data.drop(columns="group") if grouped else data
-    names = [short_name(name, 12) for name in values.columns]
-    xy, side = values.to_numpy(dtype=float), values.shape[1] - 1
+    names = axis_names(list(values.columns), shares)
+    xy, k = values.to_numpy(dtype=float), values.shape[1]
+    densities = flag("densities", densities) or k == 1
+    side = k if densities else k - 1
     # alone, a panel leaves no corner free for the legend: it stands beside
     beside = grouped and side == 1
-    size = {1: 4.6, 2: 5.8, 3: 7.0, 4: 8.2}[side]
-    ax = axes_for(ax, size + 1.3 * beside, size)
+    size = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side] * size_of_text()
+    ax = axes_for(ax, size + 1.3 * beside, 0.75 * size if k == 1 else size)
     ax.set_axis_off()
     categories = data["group"].array if grouped else None
     drawn: tuple[list[Any], list[str]] = ([], [])
     columns: dict[int, Axes] = {}
-    for i in range(1, side + 1):
-        for j in range(i):
-            panel = ax.inset_axes((j / side, 1 - i / side, (1 - GAP) / side, (1 - HEADROOM) / side))
-            drawn = _panel(panel, xy[:, [j, i]], categories)
+    for i in range(0 if densities else 1, k):
+        row = i if densities else i - 1
+        for j in range(i + 1 if densities else i):
+            place = (j / side, 1 - (row + 1) / side, (1 - GAP) / side, (1 - HEADROOM) / side)
+            panel = ax.inset_axes(place)
+            if i == j:
+                found = draw_density(panel, xy[:, j], categories, palette)
+            else:
+                found = _panel(panel, xy[:, [j, i]], categories, palette)
+            drawn = found if found[1] else drawn
             first = columns.setdefault(j, panel)
             if first is not panel:
                 panel.sharex(first)
-            _edges(panel, names[j] if i == side else "", names[i] if j == 0 else "")
+            below = names[j] if i == k - 1 else ""
+            _edges(panel, below, "" if i == j else names[i] if j == 0 else "", density=i == j)
     if drawn[1]:
         _legend(ax, drawn, groups, beside)
+    if components is None and scores.shape[1] > k:
+        shown = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
+        _note_below(ax, f"{shown} of {scores.shape[1]} components are shown; components= chooses others.")
     return ax
 
 
-def _panel(panel: Axes, xy: np.ndarray, groups: Any) -> tuple[list[Any], list[str]]:
+def _note_below(ax: Axes, sentence: str) -> None:
+    note = write_note(ax, [sentence])
+    if note is not None:  # the label of the axes is hidden with them: the last panels have theirs below
+        note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
+        note.set_position((0, -38))
+
+
+def _panel(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[list[Any], list[str]]:
     n = len(xy)
-    panel.axhline(0, color="0.85", linewidth=0.7, zorder=0.5)
-    panel.axvline(0, color="0.85", linewidth=0.7, zorder=0.5)
-    drawn = scatter_groups(
-        panel,
-        xy,
-        groups,
-        s=float(np.clip(16 * (200 / n) ** 0.4, 3, 16)),
-        alpha=float(np.clip(0.7 * (200 / n) ** 0.25, 0.3, 0.7)),
-        rasterized=n > RASTER,
-        zorder=2,
-    )
+    for draw in (panel.axhline, panel.axvline):
+        draw(0, color=shade(panel, 0.18), linewidth=line(0.7), zorder=0.5)
+    drawn = scatter_groups(panel, xy, groups, palette=palette, **dots(n, 16.0), zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.locator_params(nbins=4)
     panel.tick_params(labelsize="x-small", length=2.5)
     panel.spines[["top", "right"]].set_visible(False)
     text = correlation_text(*xy.T)
-    panel.set_title(text, fontsize="x-small", color="0.3", pad=2)
+    panel.set_title(text, fontsize="x-small", color=shade(panel, 0.75), pad=2)
     return drawn
 
 
-def _edges(panel: Axes, below: str, left: str) -> None:
+def _edges(panel: Axes, below: str, left: str, *, density: bool) -> None:
     """Name the axes at the edges of the triangle; hide the numbers within."""
-    panel.tick_params(labelbottom=bool(below), labelleft=bool(left))
+    panel.tick_params(labelbottom=bool(below), labelleft=bool(left) and not density)
     panel.set_xlabel(below, parse_math=False)
     panel.set_ylabel(left, parse_math=False)
 
@@ -150,4 +173,5 @@ def _legend(ax: Axes, drawn: tuple[list[Any], list[str]], groups: Any, beside: b
         text.set_text(name)
         if handle is not None:
             handle.set_alpha(1)
-            handle.set_sizes([28])  # type: ignore[attr-defined]
+            if hasattr(handle, "set_sizes"):
+                handle.set_sizes([28])

@@ -19,7 +19,14 @@ from spcastat.kernels.leading import leading
 from spcastat.labels import name_text, short_names
 from spcastat.report.equations import equations
 from spcastat.report.summary import summarise
-from spcastat.state import FitState, frames, rows
+from spcastat.report.trust import (
+    UNSAID,
+    bootstrap_document,
+    split_document,
+    stability_document,
+    test_document,
+)
+from spcastat.state import FitState, frames, rows, trust
 from spcastat.state.record import Record
 from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path, write_file
@@ -158,6 +165,8 @@ def _sections(state: FitState, source: Source | None, call: str) -> Iterator[str
     yield summarise(state, max_rows=MOST_VARIABLES).as_html()
     yield _section("Equations", _equations(state))
     yield _section("Loadings and variance", _loadings_plot(state), _scree(state))
+    if state.trust:
+        yield _section("How sure this is", *_sure(state))
     if len(state.components) > 1 and (in_memory or state.scores is not None):
         yield _section("Rows on the components", *_score_plots(state, rows.scores(state, source)))
     yield _section("How the components go together", _together(state), _correlations(state))
@@ -204,6 +213,40 @@ def _loadings_plot(state: FitState) -> str:
         "Nonzero loadings of every component",
         "Nonzero loadings; what is not drawn is exactly zero.",
     )
+
+
+def _sure(state: FitState) -> Iterator[str]:
+    """Yield what was resampled: pictures of intervals and frequencies, and all tables."""
+    known, loadings = state.trust, frames.loadings(state)
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
+    width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
+    if known.bootstrap is not None:
+        intervals = trust.conf_int(state, known.bootstrap)
+        yield _picture(
+            lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
+            width,
+            1.2 + 0.24 * max(shown, 4),
+            "Loadings with bootstrap intervals",
+            f"Nonzero loadings with 95 % bootstrap intervals. {UNSAID['interval']}",
+        )
+        yield render(bootstrap_document(state, known.bootstrap, 0.95), "html")
+    if known.stability is not None:
+        found = known.stability
+        frequency = trust.frequency(state, found)
+        rows = len(plots.plot_frequency_data(frequency, loadings))
+        yield _picture(
+            lambda ax: plots.plot_frequency(frequency, loadings, found.threshold, ax=ax),
+            width,
+            1.4 + 0.24 * max(rows, 4),
+            "How often fits of half of the rows select each variable",
+            f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted is the "
+            f"threshold. {UNSAID['frequency']}",
+        )
+        yield render(stability_document(state, found), "html")
+    if known.split is not None:
+        yield render(split_document(state, known.split, 0.95), "html")
+    if known.tests is not None:
+        yield render(test_document(state, known.tests), "html")
 
 
 def _scree(state: FitState) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
+from spcastat.report.proofs import facts_of
 from spcastat.report.trust import summary_tables
 from spcastat.state import FitState, frames
 from spcastat.state.handed import own
@@ -85,7 +86,7 @@ def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary
     sure, unsaid = summary_tables(state)
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=tuple(_facts(record)),
+        facts=(*_facts(record), *facts_of(state)),
         tables=(
             loadings_table(loadings, digits=digits, max_rows=max_rows),
             variance_table(variance, largest if record.k > 1 else None),
@@ -124,8 +125,9 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "Missing", describe_missing(record)
     goal = record.options.get("variance")
     if goal is not None:
-        joint = record.options.get("search") == "joint"
-        when = "all components together" if joint else "after every component"
+        # "search" is what files of the first layouts have for a promise on all components together
+        total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
+        when = "by all components together" if total else "after every component"
         yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
     share = ""
     if record.objective_share is not None:
@@ -196,7 +198,7 @@ def _status(record: Record) -> str:
     text = record.advice
     if record.evidence is not None:
         return text
-    if record.status != "exact":
+    if record.status != "exact" and record.n_iter:
         text += f" ({plural(record.n_iter, 'sweep')})"
     if record.n_init > 1:
         text += f"; best of {record.n_init} starts, reached by {record.reached}"
@@ -228,10 +230,11 @@ def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.S
 
 def _remedy(record: Record) -> str:
     """Return the call that helps where scores overlap much."""
-    own = record.evidence is not None or record.options.get("search") == "joint"
-    if own and record.options.get("objective") == "adjusted":
+    if record.evidence is None:
+        return 'method="joint", the default, counts only what each component adds'
+    if record.options.get("objective") == "adjusted":
         return 'a smaller k leaves one of them out, and method="alspca" bounds such correlations'
-    return 'method="joint" with objective="adjusted" counts only what each component adds'
+    return 'objective="adjusted" counts only what each component adds'
 
 
 def _missed(record: Record, card: pd.Series) -> Iterator[str]:

@@ -18,7 +18,10 @@ from spcastat.labels import name_text, short_names
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary
 from spcastat.results.result import SpcaResult
+from spcastat.search.objectives import NAMES
 from spcastat.state.frames import measure_if_known
+from spcastat.state.proofs import joint_gap
+from spcastat.state.proven import JOINT
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
@@ -38,7 +41,8 @@ class Comparison(Summary):
 
     "measures"
         One row a fit: method, k, nonzeros, variables used, every measure, dense PCA's share ("pca"),
-        the largest correlation of scores, the total variance, whether the fit converged.
+        gaps to the bounds of joint proofs in percent ("gap_pev" and so on; NaN without a proof), the
+        largest correlation of scores, the total variance, whether the fit converged.
     "cardinality"
         Nonzeros, fits x components.
     "agreement"
@@ -143,6 +147,7 @@ def _measures(fit: SpcaResult) -> dict[str, Any]:
         **facts,
         **{name: measure_if_known(fit._state, name) for name in MEASURES},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
+        **{f"gap_{name}": joint_gap(fit._state, name) for name in JOINT},
         "score_correlation": float(glance["score_correlation"]),
         "total_variance": fit.total_variance,
         "converged": fit.converged,
@@ -212,6 +217,12 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     rows += [
         Row(one.label, tuple(fixed(value, 4) for value in measures[one.name])) for one in measures_of("error")
     ]
+    gaps = "Gap to the proven bound"
+    rows += [
+        Row(f"{NAMES[name]}, %", tuple(_gap(gap) for gap in measures[f"gap_{name}"]), gaps)
+        for name in JOINT
+        if measures[f"gap_{name}"].notna().any()
+    ]
     rows += [
         Row("Largest score |r|", tuple(fixed(value, 2) for value in measures["score_correlation"])),
     ]
@@ -229,6 +240,11 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
         notes.append("The fits are of data with different total variances; shares are of each one's own.")
     tables = (Table("Fit", headings, tuple(rows)), agreement, angles)
     return Document(f"Comparison of {len(names)} fits", (), tables, tuple(notes))
+
+
+def _gap(gap: float) -> str:
+    """Return a gap in percent; nothing where there is no joint proof."""
+    return "" if np.isnan(gap) else f"{gap:.3f}"
 
 
 def _square(title: str, names: list[str], frame: pd.DataFrame, digits: int) -> Table:

@@ -53,11 +53,12 @@ def without_parameters(text: str, names: tuple[str, ...]) -> str:
 
 def _with_entry(text: str, name: str, sentence: str) -> str:
     """Return a docstring in which the entry of a parameter ends with a sentence, or is another one."""
+    replaced = re.match(r"(\w+) : ", sentence)
     entry = re.search(rf"^{name} : .*(?:\n(?:    .*|$))*", text, re.MULTILINE)
     if entry is None:
         raise KeyError(f"no parameter {name} is described")
     old = entry[0].rstrip("\n")
-    if sentence.startswith(f"{name} : "):
+    if replaced is not None:
         new = sentence
     else:
         new = old + "\n" + textwrap.fill(sentence, 100, initial_indent="    ", subsequent_indent="    ")

@@ -14,6 +14,7 @@ from spcastat.state import FitState
 
 if TYPE_CHECKING:
     from spcastat.operators import Operator
+    from spcastat.report.summary import Summary
     from spcastat.resample.refit import Refit
     from spcastat.resample.sampler import Sampler
     from spcastat.results.call import Call
@@ -266,6 +267,24 @@ class Inferred:
             found = permutation_test(sampler, refit, op, n, fdr=method, **further)
         self._remember(tests=found)
         return LoadingTest(self._state, found)
+
+    @property
+    def resampled(self) -> dict[str, Summary]:
+        """What was found last of each kind, by name: "bootstrap", "stability", "split", "tests".
+
+        Files keep it, so that a fit from a file has it too.
+        """
+        from spcastat.results import trust
+
+        known = self._state.trust
+        homes = {
+            "bootstrap": trust.Bootstrap,
+            "stability": trust.Stability,
+            "split": trust.SplitInference,
+            "tests": trust.LoadingTest,
+        }
+        found = {name: (home, getattr(known, name)) for name, home in homes.items()}
+        return {name: home(self._state, part) for name, (home, part) in found.items() if part is not None}
 
     # --- shared ---------------------------------------------------------------------------------
 

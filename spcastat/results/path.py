@@ -12,6 +12,7 @@ from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
+from spcastat.results.documented import documented
 from spcastat.results.result import SpcaResult
 from spcastat.state.frames import largest_correlation, measure_if_known
 from spcastat.state.handed import own
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The measures that the table shows.
 SHOWN = measures_of("total", "pca")
+#: What is drawn where no measure is named.
+MAXIMISED = "By default the one that the search maximised, or the adjusted variance."
 
 
 class SpcaPath(Summary):
@@ -64,13 +67,29 @@ class SpcaPath(Summary):
     def __len__(self) -> int:
         return len(self._fits)
 
-    def plot(self, *, measures: str | Sequence[str] = "adjusted", ax: Axes | None = None) -> Axes:
-        """Draw variance against cardinality; see :func:`spcastat.plots.plot_path`."""
-        return plots.plot_path(self.table, measures=measures, ax=ax)
+    @documented(plots.plot_path, "table", measures=MAXIMISED)
+    def plot(
+        self,
+        *,
+        measures: str | Sequence[str] | None = None,
+        x: str = "nonzeros",
+        ax: Axes | None = None,
+    ) -> Axes:
+        return plots.plot_path(self.table, measures=self._measures(measures), x=x, ax=ax)
 
-    def plot_data(self, *, measures: str | Sequence[str] = "adjusted") -> pd.DataFrame:
-        """Return what `plot` draws."""
-        return plots.plot_path_data(self.table, measures=measures)
+    def plot_data(
+        self, *, measures: str | Sequence[str] | None = None, x: str = "nonzeros"
+    ) -> pd.DataFrame:
+        """Return what `plot` draws; its parameters are described there."""
+        return plots.plot_path_data(self.table, measures=self._measures(measures), x=x)
+
+    def _measures(self, given: str | Sequence[str] | None) -> str | Sequence[str]:
+        if given is not None:
+            return given
+        first = next(iter(self._fits.values()))
+        options = first.options
+        searched = first.method == "joint" or options.get("search") == "joint"
+        return str(options["objective"]) if searched and options.get("objective") in MEASURES else "adjusted"
 
 
 def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:

@@ -10,9 +10,11 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import flag
+from spcastat.errors import OptionError
 from spcastat.results.columns import row_values
 from spcastat.results.documented import documented
-from spcastat.state import FitState, frames, rows, trust
+from spcastat.results.supplement import Supplement
+from spcastat.state import FitState, frames, interpreted, rows, trust
 from spcastat.state.handed import own
 from spcastat.state.variance import variance
 
@@ -27,6 +29,16 @@ if TYPE_CHECKING:
 COLUMN = "The name of a column of the fitted data means its values."
 NEW = """new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
     Further rows as for `transform`, drawn as crosses on the scale of the others."""
+SUPPLEMENT = """supplement : Supplement, optional
+    What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and numeric
+    variables as arrows among the correlations."""
+CONF_INT = """intervals : DataFrame, optional
+    With the columns component, term, lower and upper, as ``conf_int()`` of a bootstrap gives them: dots get
+    a bar from lower to upper, grey where it holds zero.
+conf_int : bool
+    Take the 95 % intervals of the last bootstrap."""
+OF = """of : {"variables", "rows"}
+    Whose they are."""
 
 
 class Plotted:
@@ -36,13 +48,20 @@ class Plotted:
     _source: Source | None
     _call: Call | None
     _scores: Any
+    contributions: Any
+    cos2: Any
 
     @cached_property
     def _distances(self) -> pd.DataFrame:
         return rows.diagnostics(self._state, self._source)
 
     @documented(
-        plots.biplot, "scores", "loadings", "correlations", "shares", groups=COLUMN, color=COLUMN, new=NEW
+        plots.biplot,
+        *("scores", "loadings", "correlations", "shares", "supplementary"),
+        groups=COLUMN,
+        color=COLUMN,
+        new=NEW,
+        levels=SUPPLEMENT,
     )
     def biplot(
         self,
@@ -59,6 +78,7 @@ class Plotted:
         centroids: bool = False,
         labels: Any = 0,
         new: Any = None,
+        supplement: Supplement | None = None,
         ax: Axes | None = None,
     ) -> Axes:
         return plots.biplot(
@@ -77,7 +97,8 @@ class Plotted:
             level=level,
             centroids=centroids,
             labels=labels,
-            new=self._new_scores(new),
+            new=self._new_scores(new, supplement),
+            **_beside(supplement, arrows == "correlations"),
             ax=ax,
         )
 
@@ -92,6 +113,7 @@ class Plotted:
         color: Any = None,
         labels: Any = 0,
         new: Any = None,
+        supplement: Supplement | None = None,
     ) -> BiplotData:
         """Return what `biplot` draws; its parameters are described there."""
         return plots.biplot_data(
@@ -105,55 +127,196 @@ class Plotted:
             groups=self._by_row(groups, "groups"),
             color=self._by_row(color, "color"),
             labels=labels,
-            new=self._new_scores(new),
+            new=self._new_scores(new, supplement),
+            **_beside(supplement, arrows == "correlations"),
         )
 
-    @documented(plots.screeplot, "variance")
-    def screeplot(self, *, ax: Axes | None = None) -> Axes:
-        return plots.screeplot(variance(self._state), sparse=self._state.record.sparse, ax=ax)
+    @documented(plots.plot_correlations, "correlations", "loadings", "shares", supplementary=SUPPLEMENT)
+    def plot_correlations(
+        self,
+        *,
+        components: Sequence[int | str] = (1, 2),
+        variables: int | Literal["all"] = 30,
+        supplement: Supplement | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        return plots.plot_correlations(
+            frames.correlations(self._state),
+            frames.loadings(self._state),
+            components=components,
+            variables=variables,
+            shares=variance(self._state)["share of total"],
+            supplementary=None if supplement is None else _supplement(supplement).correlations,
+            ax=ax,
+        )
 
-    @documented(plots.screeplot_data, "variance")
-    def screeplot_data(self) -> pd.DataFrame:
-        return plots.screeplot_data(variance(self._state))
+    def plot_correlations_data(
+        self,
+        *,
+        components: Sequence[int | str] = (1, 2),
+        variables: int | Literal["all"] = 30,
+        supplement: Supplement | None = None,
+    ) -> pd.DataFrame:
+        """Return what `plot_correlations` draws; its parameters are described there."""
+        return plots.plot_correlations_data(
+            frames.correlations(self._state),
+            frames.loadings(self._state),
+            components=components,
+            variables=variables,
+            supplementary=None if supplement is None else _supplement(supplement).correlations,
+        )
 
-    @documented(plots.plot_loadings, "loadings", "intervals")
+    @documented(plots.plot_contributions, "values", "kind", of=OF)
+    def plot_contributions(
+        self,
+        of: Literal["variables", "rows"] = "variables",
+        *,
+        components: int | str | Sequence[int | str] = 1,
+        max_rows: int = 20,
+        ax: Axes | None = None,
+    ) -> Axes:
+        return plots.plot_contributions(
+            self.contributions(of), components=components, of=of, max_rows=max_rows, ax=ax
+        )
+
+    @documented(plots.plot_contributions, "values", "kind", of=OF)
+    def plot_cos2(
+        self,
+        of: Literal["variables", "rows"] = "variables",
+        *,
+        components: int | str | Sequence[int | str] = 1,
+        max_rows: int = 20,
+        ax: Axes | None = None,
+    ) -> Axes:
+        return plots.plot_contributions(
+            self.cos2(of), components=components, kind="cos2", of=of, max_rows=max_rows, ax=ax
+        )
+
+    def plot_contributions_data(
+        self,
+        of: Literal["variables", "rows"] = "variables",
+        *,
+        components: int | str | Sequence[int | str] = 1,
+        max_rows: int = 20,
+    ) -> pd.DataFrame:
+        """Return what `plot_contributions` draws; its parameters are described there."""
+        return plots.plot_contributions_data(
+            self.contributions(of), components=components, max_rows=max_rows
+        )
+
+    def plot_cos2_data(
+        self,
+        of: Literal["variables", "rows"] = "variables",
+        *,
+        components: int | str | Sequence[int | str] = 1,
+        max_rows: int = 20,
+    ) -> pd.DataFrame:
+        """Return what `plot_cos2` draws; its parameters are described there."""
+        return plots.plot_contributions_data(self.cos2(of), components=components, max_rows=max_rows)
+
+    @documented(plots.screeplot, "variance", "spectrum", "sparse")
+    def screeplot(
+        self,
+        *,
+        kind: Literal["variance", "share", "cumulative"] = "variance",
+        parallel: Any = None,
+        max_components: int | None = 30,
+        ax: Axes | None = None,
+    ) -> Axes:
+        return plots.screeplot(
+            variance(self._state),
+            interpreted.spectrum(self._state),
+            kind=kind,
+            sparse=self._state.record.sparse,
+            parallel=parallel,
+            max_components=max_components,
+            ax=ax,
+        )
+
+    def screeplot_data(
+        self,
+        *,
+        kind: Literal["variance", "share", "cumulative"] = "variance",
+        parallel: Any = None,
+        max_components: int | None = 30,
+    ) -> pd.DataFrame:
+        """Return what `screeplot` draws; its parameters are described there."""
+        return plots.screeplot_data(
+            variance(self._state),
+            interpreted.spectrum(self._state),
+            kind=kind,
+            parallel=parallel,
+            max_components=max_components,
+        )
+
+    @documented(plots.plot_reconstruction, "errors", "sparse")
+    def plot_reconstruction(self, *, ax: Axes | None = None) -> Axes:
+        errors = interpreted.reconstruction(self._state)
+        return plots.plot_reconstruction(errors, sparse=self._state.record.sparse, ax=ax)
+
+    @documented(interpreted.reconstruction, "state")
+    def plot_reconstruction_data(self) -> pd.DataFrame:
+        return plots.plot_reconstruction_data(interpreted.reconstruction(self._state))
+
+    @documented(plots.plot_loadings, "loadings", intervals=CONF_INT)
     def plot_loadings(
         self,
         *,
         kind: str = "dots",
         max_rows: int = 40,
         components: Sequence[int | str] | None = None,
+        groups: Any = None,
+        intervals: pd.DataFrame | None = None,
         conf_int: bool = False,
+        shape: tuple[int, int] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        loadings = frames.loadings(self._state)
-        intervals = trust.last_intervals(self._state) if flag("conf_int", conf_int) else None
+        if flag("conf_int", conf_int):
+            intervals = trust.last_intervals(self._state) if intervals is None else intervals
         return plots.plot_loadings(
-            loadings, kind=kind, max_rows=max_rows, components=components, intervals=intervals, ax=ax
+            frames.loadings(self._state),
+            kind=kind,
+            max_rows=max_rows,
+            components=components,
+            groups=groups,
+            intervals=intervals,
+            shape=shape,
+            ax=ax,
         )
 
     @documented(plots.plot_loadings_data, "loadings")
     def plot_loadings_data(
-        self, *, max_rows: int = 40, components: Sequence[int | str] | None = None
+        self, *, max_rows: int = 40, components: Sequence[int | str] | None = None, groups: Any = None
     ) -> pd.DataFrame:
         loadings = frames.loadings(self._state)
-        return plots.plot_loadings_data(loadings, max_rows=max_rows, components=components)
+        return plots.plot_loadings_data(loadings, max_rows=max_rows, components=components, groups=groups)
 
-    @documented(plots.plot_scores, "scores")
+    @documented(plots.plot_scores, "scores", "shares", groups=COLUMN)
     def plot_scores(
         self,
         *,
         components: Sequence[int | str] | None = None,
         groups: Any = None,
+        palette: Any = None,
+        densities: bool = True,
         ax: Axes | None = None,
     ) -> Axes:
-        return plots.plot_scores(self._scores_for("plot_scores"), components=components, groups=groups, ax=ax)
+        return plots.plot_scores(
+            self._scores_for("plot_scores"),
+            components=components,
+            groups=self._by_row(groups, "groups"),
+            palette=palette,
+            densities=densities,
+            shares=variance(self._state)["share of total"],
+            ax=ax,
+        )
 
-    @documented(plots.plot_scores_data, "scores")
     def plot_scores_data(
         self, *, components: Sequence[int | str] | None = None, groups: Any = None
     ) -> pd.DataFrame:
-        return plots.plot_scores_data(self._scores_for("plot_scores"), components=components, groups=groups)
+        """Return what `plot_scores` draws; its parameters are described there."""
+        scores = self._scores_for("plot_scores")
+        return plots.plot_scores_data(scores, components=components, groups=self._by_row(groups, "groups"))
 
     def plot_diagnostics(
         self,
@@ -201,10 +364,31 @@ class Plotted:
         """Return values for the rows of the fit: a text names a column of its data."""
         return row_values(given, option, self._source, self._call)
 
-    def _new_scores(self, new: Any) -> pd.DataFrame | None:
-        return None if new is None else rows.transform(self._state, new)
+    def _new_scores(self, new: Any, supplement: Supplement | None) -> pd.DataFrame | None:
+        further = None if supplement is None else _supplement(supplement).rows
+        if new is None:
+            return further
+        scores: pd.DataFrame = rows.transform(self._state, new)
+        return scores if further is None else pd.concat([further, scores])
 
     def _scores_for(self, what: str) -> pd.DataFrame:
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)
         return own(self._scores)
+
+
+def _supplement(given: Any) -> Supplement:
+    if isinstance(given, Supplement):
+        return given
+    raise OptionError(
+        f"supplement of type {type(given).__name__} was given; it must be what fit.supplement(rows=..., "
+        "variables=...) returns."
+    )
+
+
+def _beside(given: Supplement | None, correlations: bool) -> dict[str, pd.DataFrame | None]:
+    """Return what of a supplement stands beside the variables and rows of a biplot."""
+    if given is None:
+        return {}
+    found = _supplement(given)
+    return {"supplementary": found.correlations if correlations else None, "levels": found.levels}

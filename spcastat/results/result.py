@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import MISSING, one_of, real_number, whole_number
+from spcastat.config import MISSING, flag, one_of, real_number, shown, whole_number
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
-from spcastat.errors import NoRowsError
+from spcastat.errors import NoRowsError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.progress import listening
 from spcastat.report.equations import Text, equations
 from spcastat.report.page import write_report
 from spcastat.report.summary import ROWS, Summary, summarise
+from spcastat.results import proving
 from spcastat.results.carried import Carried
+from spcastat.results.certificate import Certificate
 from spcastat.results.documented import documented
 from spcastat.results.inferred import Inferred
+from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
+from spcastat.state.proven import JOINT
 from spcastat.state.variance import variance
 from spcastat.storage.fits import save
 from spcastat.storage.scores import transform_to
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Plotted):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
@@ -190,8 +193,8 @@ class SpcaResult(Inferred, Carried, Plotted):
         transform_to(self._state, self._source, path, new, na, progress)
 
     @documented(rows.inverse_transform, "state")
-    def inverse_transform(self, scores: Any) -> pd.DataFrame:
-        return rows.inverse_transform(self._state, scores)
+    def inverse_transform(self, scores: Any, components: int | None = None) -> pd.DataFrame:
+        return rows.inverse_transform(self._state, scores, components)
 
     # --- diagnostics ----------------------------------------------------------------------------
 
@@ -335,30 +338,44 @@ class SpcaResult(Inferred, Carried, Plotted):
         return self._call.changed(changes).repeat()
 
     def certify(
-        self, *, time_limit: float = 60.0, max_nodes: int | None = None, progress: Any = False
-    ) -> pd.DataFrame:
-        """Prove how far each component can be from the best with as many nonzeros.
+        self,
+        *,
+        joint: bool = False,
+        objective: str | None = None,
+        time_limit: float = 60.0,
+        max_nodes: int | None = None,
+        progress: Any = False,
+    ) -> Certificate:
+        """Prove how far the fit can be from the best: each component by itself, or all of them together.
 
-        Each component is compared with the best for what the components before it leave (Schur complement, in
-        the order shown), whatever method found it. A bound may be loose, never wrong. For nonnegative
-        loadings it is the bound without that constraint.
+        By default each component is compared with the best for what the components before it leave (Schur
+        complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
+        with all fits of the same cardinalities, in whatever order. A bound may be loose, never wrong, and is
+        valid whenever the search is stopped. For nonnegative loadings it is the bound without that
+        constraint. The summary tells the proof from now on, and files keep it.
 
         Parameters
         ----------
+        joint : bool
+        objective : {"pev", "adjusted", "least_squares"}, optional
+            The measure of a joint proof; by default the one that the fit was made for, else PEV.
         time_limit : float
             Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
         max_nodes : int, optional
-            Nodes of the branch and bound of each component, at most.
+            Nodes of the branch and bound, of each component or of the joint search, at most.
         progress : bool or callable
             As for :func:`spcastat.spca`.
 
         Returns
         -------
-        DataFrame
-            One row a component: ``cardinality``, ``value`` and proven ``upper_bound`` in variance units,
-            ``gap`` in percent of the value, ``optimal`` (True only where it is proven, to 1e-9 relative),
-            ``proof`` (what proved the bound), ``nodes``, ``seconds``, ``best_known`` and its ``support``,
-            the best that was met on the way.
+        Certificate
+            A data frame that prints in short, with a sentence that says what was proven. One row a component:
+            ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
+            value, ``optimal`` (True only where it is proven, to 1e-9 relative), ``proof`` (what proved the
+            bound), ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best that was met on the
+            way. With ``joint=True`` one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
+            ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
+            ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
 
         Raises
         ------
@@ -367,16 +384,52 @@ class SpcaResult(Inferred, Carried, Plotted):
         """
         if self._source is None:
             raise self._no_data("certify()")
+        joint = flag("joint", joint)
+        if objective is not None and not joint:
+            raise OptionError(
+                f"objective={shown(objective)} was given, and belongs to a joint proof: give joint=True, too."
+                " Single components are proven for the adjusted variance that each adds."
+            )
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
         nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-        from spcastat.certify import certify  # only who proves imports the proofs
-
+        measure = proving.objective_of(self._state.record)
+        if objective is not None:
+            measure = one_of("objective", objective, JOINT)
         with listening(progress):
-            found = certify(self._source.op, self._state.V, time_limit=limit, max_nodes=nodes)
-        table = pd.DataFrame([dataclasses.asdict(one) for one in found], index=self.components)
-        table[["value", "upper_bound", "best_known"]] *= self._source.op.unit**2
-        table["support"] = [list(self._state.spec.columns[one.support]) for one in found]
+            if joint:
+                table, self._state = proving.prove_joint(self._state, self._source, measure, limit, nodes)
+            else:
+                table, self._state = proving.prove_components(self._state, self._source, limit, nodes)
         return table
+
+    def adopt(self, certificate: Certificate) -> SpcaResult:
+        """Return the better fit that a certificate of this one met, or this one where it met none.
+
+        A joint proof meets fits of all components on its way, a proof of single components better supports of
+        each: these are taken over one after another, each with the loadings that are best for what those
+        before it leave. "Better" is by the measure of the proof. Joint proofs stay with the new fit.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            What :meth:`certify` of this fit returned.
+
+        Returns
+        -------
+        SpcaResult
+
+        Raises
+        ------
+        OptionError
+            For anything else, a certificate of a fit with other variables or cardinalities, or a nonnegative
+            fit.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        if self._source is None:
+            raise self._no_data("adopt()")
+        better = proving.adopted(self._state, self._source, certificate)
+        return self if better is None else SpcaResult(better, self._source, self._call)
 
     def _no_data(self, what: str) -> NoRowsError:
         return NoRowsError(

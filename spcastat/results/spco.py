@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat import plots
+from spcastat.config import elements, one_of, plural, real_number
 from spcastat.engine.inputs import Source
+from spcastat.errors import OptionError
 from spcastat.intake import replay
 from spcastat.intake.checks import rows_of
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
+from spcastat.results.documented import documented
+from spcastat.results.spco_path import SpcoPath
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
 from spcastat.state.handed import handed, own
 from spcastat.tables import Document, Row, Table, loadings_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class SpcoResult(Carried):
@@ -144,6 +153,106 @@ class SpcoResult(Carried):
         index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(
             self._source.standard.restore(Z @ self._A.T), index=index, columns=own(self._source.spec.columns)
+        )
+
+    # --- measures, paths and plots ----------------------------------------------------------------
+
+    def measure(self, name: str) -> float:
+        """Return one measure of all components together, as a fraction.
+
+        Parameters
+        ----------
+        name : str
+            "cpev" and "cpzc"; "fit", the share of the total variance that the sparse coordinates reproduce;
+            or a measure of the loadings, see :mod:`spcastat.measures`.
+        """
+        named = {"cpev": lambda: self.cpev, "cpzc": lambda: self.cpzc, "fit": self._fit}
+        name = one_of("name", name, [*named, *MEASURES])
+        if name in named:
+            return float(named[name]())
+        assert isinstance(self._source.op, Rows)
+        return float(MEASURES[name](self._A, self._source.op)[-1])
+
+    def _fit(self) -> float:
+        return float(self.variance["cumulative fit"].iloc[-1])
+
+    def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath:
+        """Fit the same data with other penalties.
+
+        Parameters
+        ----------
+        zeros : sequence of float in [0, 1), optional
+            The shares of coordinates that shall be zero; by default 0, 0.1, ..., 0.9.
+        penalty : sequence of float, optional
+            Instead: the penalties, in the units of the (scaled) data.
+
+        Returns
+        -------
+        SpcoPath
+
+        Raises
+        ------
+        OptionError
+            Both, or values out of range.
+        """
+        if zeros is not None and penalty is not None:
+            raise OptionError("zeros and penalty were given; give the values of one of them.")
+        option, given = ("penalty", penalty) if penalty is not None else ("zeros", zeros)
+        values = [i / 10 for i in range(10)] if given is None else elements(given, 1000)
+        top = 1.0 - 1e-12 if option == "zeros" else float(np.finfo(float).max)
+        if not values:
+            raise OptionError(f"{option} is empty; give one value or more.")
+        unit, fits = self._source.op.unit, {}
+        for value in sorted({real_number(option, one, 0.0, top) for one in values}):
+            asked = replace(
+                self._solver,
+                zeros=value if option == "zeros" else None,
+                penalty=value if option == "penalty" else None,
+            )
+            inside = replace(asked, penalty=None if asked.penalty is None else asked.penalty / unit)
+            op = self._source.op
+            assert isinstance(op, Rows)
+            fits[value] = SpcoResult(self._source, asked, inside.solve(op, self._A.shape[1]).times(unit))
+        return SpcoPath(option, fits)
+
+    @documented(plots.plot_coordinates, "coordinates")
+    def plot(
+        self,
+        *,
+        components: Sequence[int | str] | None = None,
+        groups: Any = None,
+        palette: Any = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        return plots.plot_coordinates(
+            self.coordinates, components=components, groups=groups, palette=palette, ax=ax
+        )
+
+    @documented(plots.plot_coordinates_data, "coordinates")
+    def plot_data(
+        self, *, components: Sequence[int | str] | None = None, groups: Any = None
+    ) -> pd.DataFrame:
+        return plots.plot_coordinates_data(self.coordinates, components=components, groups=groups)
+
+    @documented(plots.plot_loadings, "loadings")
+    def plot_loadings(
+        self,
+        *,
+        kind: str = "dots",
+        max_rows: int = 40,
+        components: Sequence[int | str] | None = None,
+        groups: Any = None,
+        shape: tuple[int, int] | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        return plots.plot_loadings(
+            self.loadings,
+            kind=kind,
+            max_rows=max_rows,
+            components=components,
+            groups=groups,
+            shape=shape,
+            ax=ax,
         )
 
     def _project(self, matrix: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ from spcastat.kernels.descent import minimise
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.search.objectives import Objective
-from spcastat.search.quotient import best_values, exchanges, promising, whitened
+from spcastat.search.rayleigh import best_values, exchanges, promising, whitened
 
 #: A final exchange must raise the objective, a share of the total variance, by more than this.
 GAIN = 1e-8

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.search.candidates import candidates, problem_on
 from spcastat.search.joint import default_patience, search
 from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.search.optima import Optima
 from spcastat.search.sparsify import sparsest
+from spcastat.search.working_set import problem_on, working_set
 from spcastat.solvers.support_search import best_support
 
 
@@ -94,7 +94,7 @@ def _one_component(op: Operator, starts: list[np.ndarray]) -> tuple[np.ndarray, 
 def _prepared(op: Operator, starts: list[np.ndarray], name: str) -> tuple[Objective, np.ndarray]:
     k = starts[0].shape[1]
     used = np.unique(np.concatenate([np.flatnonzero(V.any(axis=1)) for V in starts]))
-    variables = candidates(op, used, k)
+    variables = working_set(op, used, k)
     return OBJECTIVES[name](problem_on(op, variables)), variables
 
 

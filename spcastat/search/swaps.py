@@ -6,9 +6,9 @@ import numpy as np
 
 from spcastat.kernels.ties import top
 from spcastat.search.ascent import SHORT, refine
-from spcastat.search.beside import Beside, Peak, possible_for, slack
+from spcastat.search.conditional import Conditional, Peak, possible_for, slack
 from spcastat.search.objectives import Pev, Problem
-from spcastat.search.quotient import exchanges
+from spcastat.search.rayleigh import exchanges
 
 #: So many of the most promising swaps are tried one after another before all are valued.
 VALUED = 8
@@ -49,11 +49,11 @@ def polish(
         changed = swapped = False
         SV = S @ V
         for i in range(V.shape[1]):
-            beside = Beside(S, V, SV, i)
-            peak = beside.peak(supports[i], total)
-            ratio = _ratio(beside, V[:, i], supports[i])
+            given = Conditional(S, V, SV, i)
+            peak = given.peak(supports[i], total)
+            ratio = _ratio(given, V[:, i], supports[i])
             moved = False
-            while (better := _swapped(beside, peak)) is not None:
+            while (better := _swapped(given, peak)) is not None:
                 peak, moved = better, True
             if moved or peak.value > ratio + peak.least:
                 supports[i] = peak.support
@@ -87,37 +87,37 @@ def _filled(S: np.ndarray, v: np.ndarray, card: int) -> np.ndarray:
     return np.sort(np.append(own, np.flatnonzero(top(pull, card - own.size))))
 
 
-def _ratio(beside: Beside, v: np.ndarray, support: np.ndarray) -> float:
+def _ratio(given: Conditional, v: np.ndarray, support: np.ndarray) -> float:
     w = v[support]
-    length = float(w @ beside.B(support, support) @ w)
-    return float(w @ beside.A(support, support) @ w) / length if length > 0 else 0.0
+    length = float(w @ given.B(support, support) @ w)
+    return float(w @ given.A(support, support) @ w) / length if length > 0 else 0.0
 
 
-def _swapped(beside: Beside, peak: Peak) -> Peak | None:
+def _swapped(given: Conditional, peak: Peak) -> Peak | None:
     """Return the peak after swaps that raise the gain, if there are any, the most promising first."""
     J = peak.support
-    others = np.ones(len(beside.S), dtype=bool)
+    others = np.ones(len(given.S), dtype=bool)
     others[J] = False
     entering = np.flatnonzero(others)
     if entering.size == 0:
         return None
-    variances, free = beside.corners(entering)
-    scores = beside.along(J, peak.U[:, -1])[entering]
-    some = beside.Q[entering].any(axis=1) | possible_for(peak, scores, variances)
+    variances, free = given.corners(entering)
+    scores = given.along(J, peak.U[:, -1])[entering]
+    some = given.Q[entering].any(axis=1) | possible_for(peak, scores, variances)
     entering = entering[some]
-    cross = beside.A(J, entering)
-    short, rise = slack(peak, cross, beside.B(J, entering), variances[some], free[some])
+    cross = given.A(J, entering)
+    short, rise = slack(peak, cross, given.B(J, entering), variances[some], free[some])
     out, into = np.nonzero(short < -peak.least)
     if out.size == 0:
         return None
     most = np.argsort(-rise[out, into], kind="stable")[:VALUED]
-    better = _several(beside, peak, out[most], entering[into[most]])
+    better = _several(given, peak, out[most], entering[into[most]])
     if better is None and out.size > VALUED:
-        better = _of_all(beside, peak, np.unique(out), entering[np.unique(into)])
+        better = _of_all(given, peak, np.unique(out), entering[np.unique(into)])
     return better
 
 
-def _of_all(beside: Beside, peak: Peak, leaving: np.ndarray, entering: np.ndarray) -> Peak | None:
+def _of_all(given: Conditional, peak: Peak, leaving: np.ndarray, entering: np.ndarray) -> Peak | None:
     """Value every swap: for the few cases that the quick test leaves open."""
     c = len(peak.support)
     width = max(1, TABLE // (len(leaving) * c))
@@ -125,23 +125,23 @@ def _of_all(beside: Beside, peak: Peak, leaving: np.ndarray, entering: np.ndarra
         part = entering[start : start + width]
         both = np.append(peak.support, part)
         places = np.arange(len(both))
-        table = exchanges(beside.A(both, both), beside.B(both, both), places[:c], leaving, places[c:])
+        table = exchanges(given.A(both, both), given.B(both, both), places[:c], leaving, places[c:])
         flat = np.argsort(-table, axis=None, kind="stable")[:VALUED]
         out, into = np.unravel_index(flat, table.shape)
-        better = _several(beside, peak, leaving[out], part[into])
+        better = _several(given, peak, leaving[out], part[into])
         if better is not None:
             return better
     return None
 
 
-def _several(beside: Beside, peak: Peak, out: np.ndarray, variables: np.ndarray) -> Peak | None:
+def _several(given: Conditional, peak: Peak, out: np.ndarray, variables: np.ndarray) -> Peak | None:
     """Return the peak after those of some swaps, one by one, that raise the gain; None if none does."""
     J, now = peak.support, peak
     for leaving, entering in zip(J[out].tolist(), variables.tolist(), strict=True):
         if leaving not in now.support or entering in now.support:
             continue
         support = np.sort(np.append(now.support[now.support != leaving], entering))
-        better = beside.peak(support, peak.total)
+        better = given.peak(support, peak.total)
         if better.value > now.value + now.least:
             now = better
         elif now is not peak:

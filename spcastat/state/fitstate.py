@@ -16,6 +16,7 @@ from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
+from spcastat.state.proven import Proven
 from spcastat.state.record import Record, make_record
 from spcastat.state.resampled import Trust
 
@@ -40,6 +41,8 @@ class FitState:
         Scores that were kept with the fit; those of a fit with data are worked out when asked for.
     model : PpcaModel or None
         What fills the gaps of rows, for a fit with ``na="em"``.
+    proofs : tuple of Proven
+        What was proven of the fit, one of each kind.
     trust : Trust
         What was resampled of the fit so far.
     """
@@ -51,6 +54,7 @@ class FitState:
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
     model: PpcaModel | None = None
+    proofs: tuple[Proven, ...] = ()
     trust: Trust = field(default_factory=Trust)
 
     @classmethod
@@ -67,8 +71,9 @@ class FitState:
 
     @property
     def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk."""
-        return pd.Index([f"PC{i + 1}" for i in range(self.V.shape[1])])
+        """The labels PC1, ..., PCk, or the names that the user gave instead."""
+        names = self.record.names
+        return pd.Index(list(names) if names else [f"PC{i + 1}" for i in range(self.V.shape[1])])
 
     def by_variable(self, values: Any) -> pd.DataFrame:
         """Label numbers of shape (p, k); they are copied."""

@@ -110,6 +110,14 @@ class Moments:
     def _basis(self) -> tuple[np.ndarray, np.ndarray]:
         return self.op.score_basis(self.V)
 
+    def smaller_products(self) -> np.ndarray | None:
+        """Return a matrix with the nonzero eigenvalues of S over `unit` squared: S, or the products of rows.
+
+        None without the data, and where the smaller side is larger than `operators.base.RESIDUAL_ORDER`.
+        """
+        op = self._op
+        return None if op is None else op.residual(np.zeros((op.p, 0)))
+
     @cached_property
     def residual_traces(self) -> np.ndarray | None:
         """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows over `unit` less their

@@ -73,6 +73,8 @@ class Record:
     missing : dict, or None
         With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of ``cells`` and ``rows`` with gaps, and how
         the moments were found; see :func:`spcastat.engine.gaps.prepare_with_gaps`.
+    names : list of str, or None
+        Names of the components where they are others than PC1, ..., PCk.
     title_of_data : str or None
         What the rows came from where they were not in memory, such as "Parquet file trips.parquet".
     """
@@ -108,6 +110,7 @@ class Record:
     title_of_data: str | None = None
     evidence: dict[str, Any] | None = None
     missing: dict[str, Any] | None = None
+    names: list[str] | None = None
 
     @property
     def converged(self) -> bool:

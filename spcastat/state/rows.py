@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import MISSING, one_of, plural, shown
+from spcastat.config import MISSING, one_of, plural, shown, whole_number
 from spcastat.engine.inputs import Source
-from spcastat.errors import DataError, DuplicateNamesError, NoRowsError, ShapeError
+from spcastat.errors import ComponentsError, DataError, DuplicateNamesError, NoRowsError, ShapeError
 from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
@@ -118,7 +118,7 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
     return pd.DataFrame(values, index=own(index), columns=state.components)
 
 
-def inverse_transform(state: FitState, scores: Any) -> pd.DataFrame:
+def inverse_transform(state: FitState, scores: Any, components: int | None = None) -> pd.DataFrame:
     """Return the rows, n x p, that lie in the span of the loadings and have these scores.
 
     T (V'V)^-1 V', rescaled, plus the mean; by least squares where V'V is singular.
@@ -126,15 +126,32 @@ def inverse_transform(state: FitState, scores: Any) -> pd.DataFrame:
     Parameters
     ----------
     scores : array-like of shape (n, k)
+    components : int, optional
+        Only the first so many components are used, 0 for the mean alone; `scores` may have theirs only.
+
+    Raises
+    ------
+    ShapeError
+        Scores of another number of components, or with other names.
+    ComponentsError
+        More components than there are.
+    NoRowsError
+        For a fit of a covariance matrix that was given without `mean`.
     """
     standard = state.need_centre("inverse_transform()")
-    T = rows_of(scores, "scores", state.V.shape[1])
-    if isinstance(scores, pd.DataFrame) and list(scores.columns) != list(state.components):
+    k = state.V.shape[1]
+    used = k if components is None else whole_number("components", components, 0, k, ComponentsError)
+    width = used if np.ndim(scores) == 2 and np.shape(scores)[1] == used and used else k
+    T = rows_of(scores, "scores", width)
+    names = list(state.components[:width])
+    if isinstance(scores, pd.DataFrame) and list(scores.columns) != names:
         raise ShapeError(
-            f"scores has the columns {list(scores.columns)}; they must be {list(state.components)} in "
-            "this order (or give an array)."
+            f"scores has the columns {list(scores.columns)}; they must be {names} in this order (or "
+            "give an array)."
         )
-    fitted = np.linalg.lstsq(state.V.T, T.T, rcond=None)[0].T
+    fitted = np.zeros((len(T), len(state.V)))
+    if used:
+        fitted = np.linalg.lstsq(state.V[:, :used].T, T[:, :used].T, rcond=None)[0].T
     index = own(scores.index) if isinstance(scores, pd.DataFrame) else None
     return pd.DataFrame(standard.restore(fitted), index=index, columns=own(state.spec.columns))
 

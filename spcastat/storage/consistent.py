@@ -16,7 +16,7 @@ import numpy as np
 from spcastat.errors import FileError
 from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
-from spcastat.solvers import ADVICE, Searched
+from spcastat.solvers import ADVICE, Searched, Sparser
 from spcastat.state.record import CENTRING, SCALING, Record
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
@@ -68,12 +68,19 @@ def require_record(record: Record) -> None:
         require(False, what)
 
 
+def _named_components(names: Any, k: int) -> bool:
+    texts = isinstance(names, list) and all(_writable(name) and str(name).strip() for name in names)
+    return texts and len(set(names)) == len(names) == k
+
+
 def _tables(record: Record) -> Iterator[str]:
     """Yield what is wrong with the parts that are lists and mappings."""
     options, optima, details = record.options, record.optima, record.details
     if not _named(options) or not all(_plain(value) for value in options.values()):
         yield "its options are no names with values"
         return
+    if record.names is not None and not _named_components(record.names, record.k):
+        yield f"the names of its components are not {record.k} different texts"
     card, goal = options.get("card"), options.get("variance")
     counts = card if isinstance(card, list) else [card]
     if card is not None and not all(_whole(one, 0) for one in counts):
@@ -131,6 +138,8 @@ def _told(missing: Any, record: Record) -> bool:
 
 def _evident(evidence: Any, p: int) -> bool:
     """Return whether this is what a search can say of itself."""
+    if _named(evidence) and {one.name for one in fields(Sparser)} <= set(evidence):
+        return _sparser(evidence)
     if not _named(evidence) or not {one.name for one in fields(Searched)} <= set(evidence):
         return False
     counts = [evidence[name] for name in ("starts", "hits", "chains", "agreeing")]
@@ -145,6 +154,18 @@ def _evident(evidence: Any, p: int) -> bool:
         and all(type(evidence[name]) in (bool, type(None)) for name in ("settled", "sufficient"))
         and type(evidence["proven"]) is bool
         and (variables is None or (_whole(variables, 1) and variables <= p))
+    )
+
+
+def _sparser(evidence: Any) -> bool:
+    """Return whether this is what a search for the fewest nonzeros can say of itself."""
+    proposals = evidence["proposals"]
+    return (
+        _named(proposals)
+        and all(_whole(count, 1) for count in proposals.values())
+        and isinstance(evidence["winner"], str)
+        and _whole(evidence["nonzeros"], 1)
+        and all(type(evidence[name]) is bool for name in ("searched", "dense", "proven"))
     )
 
 

@@ -38,7 +38,9 @@ from spcastat.storage.consistent import (
     require_standard,
 )
 from spcastat.storage.packing import Packer, Unpacker
+from spcastat.storage.proofs import restored
 from spcastat.storage.spec import pack_spec, unpack_spec
+from spcastat.storage.trusted import pack_trust, unpack_trust
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
@@ -94,7 +96,10 @@ def save(
         "moments": packer.each(moments),
         "measures": measures,
         "scores": None,
+        **({"trust": pack_trust(state.trust, packer)} if state.trust else {}),
     }
+    if state.proofs:
+        content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
     if scores and state.record.from_rows and (source is not None or state.scores is not None):
         frame = rows.scores(state, source)
         content["scores"] = {
@@ -140,7 +145,7 @@ def _call_in(content: Mapping[str, Any]) -> str:
 
 def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     record = _record(reader.value(content["record"]))
-    p, k = record.p, record.k
+    p = record.p
     V = reader.numbers(content["loadings"])
     require_loadings(V, record)
     standard = _standard(content["standard"], reader)
@@ -164,10 +169,16 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         values = reader.numbers(content["scores"]["values"], gaps)
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
-        scores = pd.DataFrame(values, index=index, columns=[f"PC{i + 1}" for i in range(k)])
+        scores = pd.DataFrame(values, index=index)
     model = _model(content.get("model"), reader)
     require_model(model, record)
-    return FitState(V, record, Moments.stored(V, held, measures), spec, standard, scores, model)
+    proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
+    trust = unpack_trust(content, reader, V, record)
+    moments = Moments.stored(V, held, measures)
+    state = FitState(V, record, moments, spec, standard, model=model, proofs=proofs, trust=trust)
+    if scores is None:
+        return state
+    return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))
 
 
 def _record(given: Any) -> Record:

@@ -212,3 +212,14 @@ def test_looks_like_covariance():
 )
 def test_what_does_not_look_like_a_covariance(data):
     assert looks_like_covariance(data) is False
+
+
+@pytest.mark.filterwarnings("ignore:Maximum iteration reached")  # statsmodels stops close to the limit
+def test_what_the_refusal_of_an_indefinite_matrix_advises_helps():
+    from statsmodels.stats.correlation_tools import cov_nearest
+
+    deviations = np.diag([1.0, 5.0, 10.0])
+    S = deviations @ np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]]) @ deviations
+    with pytest.raises(CovarianceError, match="cov_nearest"):
+        read_covariance(S)
+    np.testing.assert_allclose(np.diag(read_covariance(cov_nearest(S)).matrix), np.diag(S), rtol=1e-10)

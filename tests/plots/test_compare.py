@@ -12,8 +12,8 @@ from spcastat.plots import plot_compare, plot_compare_data
 
 @pytest.fixture
 def measures() -> pd.DataFrame:
-    names = ["adjusted", "pev", "least_squares", "relative_adjusted", "score_correlation"]
-    values = np.random.default_rng(0).uniform(size=(3, 5))
+    names = ["adjusted", "pev", "least_squares", "relative_adjusted"]
+    values = np.random.default_rng(0).uniform(size=(3, 4))
     return pd.DataFrame(values, index=["l0", "_hidden", "$x$"], columns=names)
 
 
@@ -22,8 +22,15 @@ def test_points_are_the_data(measures):
     assert len(ax.lines) == 3
     for line, (_, row) in zip(ax.lines, plot_compare_data(measures).iterrows(), strict=True):
         np.testing.assert_allclose(line.get_xdata(), 100 * row)
-        assert np.abs(line.get_ydata() - np.arange(5)).max() < 0.5
+        assert np.abs(line.get_ydata() - np.arange(4)).max() < 0.5
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["l0", "_hidden", "$x$"]
+
+
+def test_no_correlation_stands_on_the_axis_of_variances(measures):
+    with_others = measures.assign(score_correlation=0.9, nonzeros=[3, 4, 5])
+    assert list(plot_compare_data(with_others)) == list(plot_compare_data(measures))
+    legend = plot_compare(with_others).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["l0 (3)", "_hidden (4)", "$x$ (5)"]
 
 
 def test_fits_are_told_apart_without_colour(measures):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+import spcastat as sp
 from spcastat.errors import OptionError, ShapeError
 from spcastat.plots import plot_path, plot_path_data
 
@@ -48,6 +49,30 @@ def test_shares_of_pca_have_no_line_for_it(table):
     ax = plot_path(table, measures="relative_adjusted")
     assert len(ax.lines) == 1
     assert ax.get_ylabel().startswith("% of PCA's")
+
+
+def test_errors_and_correlations_have_an_axis_of_their_own(table):
+    more = table.assign(rre=[0.9, 0.8, 0.7], score_correlation=[0.1, 0.2, 0.3])
+    ax = plot_path(more, measures="rre")
+    assert len(ax.lines) == 1
+    assert "error" in ax.get_ylabel()
+    assert "correlation" in plot_path(more, measures="score_correlation").get_ylabel()
+    assert plot_path(more, measures=["pev", "rre"]).get_ylabel() == "%"
+
+
+def test_the_axis_counts_nonzeros_or_cardinalities(table):
+    ax = plot_path(table.assign(card=[1, 2, 4]), x="card")
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])
+    assert "Cardinality" in ax.get_xlabel()
+    with pytest.raises(OptionError, match="not one number"):
+        plot_path(table.assign(card=[(1, 1), (2, 2), (4, 4)]), x="card")
+
+
+def test_a_path_draws_what_its_search_maximised():
+    R = sp.datasets.load_pitprops()
+    path = sp.spca_path(R, 2, [2, 4], covariance=True, method="joint", objective="pev")
+    assert path.plot_data().columns[0] == "pev"
+    assert sp.spca_path(R, 2, [2, 4], covariance=True).plot_data().columns[0] == "adjusted"
 
 
 def test_given_axes_are_used_without_pyplot(table):

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import spcastat as sp
-from spcastat.errors import ShapeError
+from spcastat.errors import OptionError, ShapeError
 from spcastat.plots import screeplot, screeplot_data
 from spcastat.plots._notes import note_of
 
@@ -61,6 +61,35 @@ def test_given_axes_are_used_without_pyplot(variance):
     assert plt.get_fignums() == before
 
 
+def test_the_whole_spectrum_in_variances_shares_and_added_up(variance):
+    spectrum = [4.0, 2.0, 1.0, 0.6, 0.4]
+    np.testing.assert_allclose(screeplot_data(variance, spectrum)["dense"], spectrum)
+    share = screeplot_data(variance, spectrum, kind="share")
+    np.testing.assert_allclose(share["dense"], np.array(spectrum) / 8)
+    summed = screeplot_data(variance, spectrum, kind="cumulative")
+    assert summed["dense"].iloc[-1] == pytest.approx(1)
+    np.testing.assert_allclose(summed["sparse"].iloc[:3], [3 / 8, 5 / 8, 5 / 8])
+    assert summed["sparse"].iloc[3:].isna().all()
+    ax = screeplot(variance, spectrum, kind="cumulative")
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * summed["dense"])
+    assert len(screeplot_data(variance, spectrum, max_components=1)) == 3  # never fewer than were fitted
+
+
+def test_the_line_of_parallel_analysis(variance):
+    ax = screeplot(variance, [4.0, 2.0, 1.0, 0.6, 0.4], kind="share", parallel=[1.6, 1.2])
+    line = next(line for line in ax.lines if line.get_label() == "parallel analysis")
+    np.testing.assert_allclose(line.get_ydata()[:2], [20.0, 15.0])
+
+
+def test_refusals(variance):
+    with pytest.raises(ShapeError, match="spectrum has 2 values; there are 3"):
+        screeplot(variance, [1.0, 2.0])
+    with pytest.raises(OptionError, match="kind='shares'"):
+        screeplot(variance, kind="shares")
+    with pytest.raises(OptionError, match="parallel must be finite"):
+        screeplot(variance, parallel=["a"])
+
+
 def test_missing_column_is_named(variance):
     with pytest.raises(ShapeError, match="lacks the columns 'cumulative PCA'"):
         screeplot(variance.drop(columns="cumulative PCA"))
@@ -73,7 +102,7 @@ def test_the_legend_names_what_was_fitted():
     for name, options in {"pca": {"method": "pca"}, "sparse": {"card": 5}}.items():
         ax = sp.spca_cov(R, 3, **options).screeplot()
         texts[name] = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts["pca"] == ["PCA"]
+    assert sorted(texts["pca"]) == ["PCA", "PCA, further components"]
     assert sorted(texts["sparse"]) == ["dense PCA", "sparse PCA (adjusted)"]
 
 
@@ -81,4 +110,6 @@ def test_the_biplot_of_vignette_1_has_no_note():
     """The vignette says that there is none, as the scores hardly correlate, and that others have one."""
     df = sp.datasets.pitprops_sample()
     assert "Correlated" not in note_of(sp.spca(df, 2, [7, 4]).biplot())
-    assert "Correlated scores" in note_of(sp.spca(df, 3, [7, 4, 4]).biplot(components=(1, 3)))
+    assert "Correlated scores" in note_of(
+        sp.spca(df, 3, [7, 4, 4], method="bcd-l0").biplot(components=(1, 3))
+    )

@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import eigh
 
 from spcastat.operators import Gram
-from spcastat.search.candidates import problem_on
 from spcastat.search.objectives import OBJECTIVES, Objective, Problem, basis
+from spcastat.search.working_set import problem_on
 
 NAMES = tuple(OBJECTIVES)
 

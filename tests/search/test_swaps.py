@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from spcastat.operators import Gram
-from spcastat.search.beside import Beside, slack
-from spcastat.search.outside import (
+from spcastat.search.conditional import Conditional, slack
+from spcastat.search.screening_tests import (
     enlarged,
     entering,
     needed_variance,
@@ -34,7 +34,7 @@ def drawn(kind: str, k: int, seed: int) -> tuple[np.ndarray, np.ndarray, list[np
     S, V = covariance(kind, P, rng), loadings(P, k, CARD, rng)
     supports = [np.flatnonzero(v) for v in V.T]
     for i, support in enumerate(supports):  # the best on its support, as the tests take for granted
-        peak = Beside(S, V, S @ V, i).peak(support, float(np.trace(S)))
+        peak = Conditional(S, V, S @ V, i).peak(support, float(np.trace(S)))
         V[:, i] = 0.0
         V[support, i] = peak.vector
     return S, V, supports
@@ -59,14 +59,14 @@ def test_the_quick_test_of_a_swap_is_exact(kind, k, seed):
     S, V, supports = drawn(kind, k, seed)
     total = float(np.trace(S))
     for i, peak in enumerate(peaks_of(S, V, supports, total)):
-        beside = Beside(S, V, S @ V, i)
+        given = Conditional(S, V, S @ V, i)
         others = np.delete(V, i, axis=1)
         entering = np.setdiff1d(np.arange(P), peak.support)
         short, rise = slack(
             peak,
-            beside.A(peak.support, entering),
-            beside.B(peak.support, entering),
-            *beside.corners(entering),
+            given.A(peak.support, entering),
+            given.B(peak.support, entering),
+            *given.corners(entering),
         )
         place = {int(variable): b for b, variable in enumerate(entering)}
         for out, variable, new in swaps(P, peak.support):

@@ -15,7 +15,7 @@ no swap of b into the component raises the explained variance.
 
 *By score.* Let theta_1 = L >= theta_2 >= ... be the eigenvalues of A relative to B on J, v the best vector,
 N the pseudo-inverse of LB - A there, a = A_Jb and s = v'a = (S P v)_b, the covariance of b with the
-component's own part of the score. By the formula of :func:`spcastat.search.beside.slack` gain(T + b) > L
+component's own part of the score. By the formula of :func:`spcastat.search.conditional.slack` gain(T + b) > L
 exactly where
 
     L - S_bb < |N^(1/2) (a - (s / v_i) e_i)|^2 .
@@ -42,7 +42,7 @@ import numpy as np
 
 from spcastat.kernels.thresholds import unit
 from spcastat.operators import Operator
-from spcastat.search.beside import Beside, Peak, possible_for, slack
+from spcastat.search.conditional import Conditional, Peak, possible_for, slack
 from spcastat.search.objectives import basis
 
 #: So many variables or fewer are tested exactly at once; more of them are tested by their scores first.
@@ -56,7 +56,7 @@ FEW = 16
 def peaks_of(S: np.ndarray, V: np.ndarray, supports: list[np.ndarray], total: float) -> list[Peak]:
     """Return the best vector of every component on its support, the others as they are."""
     SV = S @ V
-    return [Beside(S, V, SV, i).peak(support, total) for i, support in enumerate(supports)]
+    return [Conditional(S, V, SV, i).peak(support, total) for i, support in enumerate(supports)]
 
 
 def own_parts(V: np.ndarray, peaks: list[Peak]) -> np.ndarray:

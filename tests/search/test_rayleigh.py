@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigh
 
 from spcastat.search.objectives import LeastSquares, Pev, Problem
-from spcastat.search.quotient import best_values, exchanges, promising, whitened
+from spcastat.search.rayleigh import best_values, exchanges, promising, whitened
 
 
 def largest(A: np.ndarray, B: np.ndarray, support: np.ndarray) -> float:

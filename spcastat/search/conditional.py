@@ -1,4 +1,4 @@
-"""One component beside the others as they are: what its support explains, and which swaps would raise that.
+"""One component given the others: what its support explains, and which swaps would raise that.
 
 With Q an orthonormal basis of the other loadings and P = I - QQ', the explained variance tr S V (V'V)^-1 V'
 is that of Q plus the ratio v'Av / v'Bv with A = PSP and B = P. The largest ratio of vectors on a support J is
@@ -13,7 +13,7 @@ import numpy as np
 
 from spcastat.kernels.eig import bordered_top
 from spcastat.search.objectives import basis
-from spcastat.search.quotient import NULL
+from spcastat.search.rayleigh import NULL
 
 #: A swap counts where it raises the gain by more than this share of it ...
 GAIN = 1e-9
@@ -25,8 +25,8 @@ UNSURE = 1e-6
 HALVINGS = 30
 
 
-class Beside:
-    """The matrices A and B of one component, by parts.
+class Conditional:
+    """The matrices A and B of one component given the others, by parts.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def possible_for(peak: Peak, scores: np.ndarray, variances: np.ndarray) -> np.nd
     Returns
     -------
     ndarray of bool, shape (q,)
-        See :mod:`spcastat.search.outside` for the proof.
+        See :mod:`spcastat.search.screening_tests` for the proof.
     """
     level = peak.value + peak.least
     if len(peak.support) == 1:

@@ -1,4 +1,4 @@
-"""Ratios v'Av / v'Bv over vectors of few nonzeros: the best values on a support, and the best exchanges.
+"""Generalised Rayleigh quotients of sparse vectors: best values on a support, and best exchanges.
 
 With the other components fixed, PEV and the least-squares share are such a ratio in one column of V.
 """

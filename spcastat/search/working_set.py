@@ -8,11 +8,11 @@ from spcastat.operators import Operator
 from spcastat.search.objectives import Problem
 
 #: A joint search works on at most this many variables.
-CANDIDATES = 1000
+LARGEST = 1000
 
 
-def candidates(op: Operator, supports: np.ndarray, k: int) -> np.ndarray:
-    """Return the variables that a search may use: all of them, or the CANDIDATES most promising.
+def working_set(op: Operator, supports: np.ndarray, k: int) -> np.ndarray:
+    """Return the variables that a search may use: all of them, or the LARGEST most promising.
 
     Parameters
     ----------
@@ -23,17 +23,17 @@ def candidates(op: Operator, supports: np.ndarray, k: int) -> np.ndarray:
         Number of components: beside the supports, variables enter by what PCA with k components explains
         of their variance.
     """
-    if op.p <= CANDIDATES:
+    if op.p <= LARGEST:
         return np.arange(op.p)
     values, vectors = op.leading(k)
     explained = vectors**2 @ values
     explained[supports] = np.inf
-    room = max(CANDIDATES, len(np.unique(supports)))
+    room = max(LARGEST, len(np.unique(supports)))
     return np.sort(np.argsort(-explained, kind="stable")[:room])
 
 
 def problem_on(op: Operator, variables: np.ndarray) -> Problem:
-    """Return the covariance matrix on the candidates, and what it says about all variables."""
+    """Return the covariance matrix on the working set, and what it says about all variables."""
     S = op.block(variables)
     T = np.empty_like(S)
     for start in range(0, len(variables), 200):

@@ -1,0 +1,277 @@
+"""Upper bounds for given supports: the dual of a semidefinite relaxation, for a batch of problems at once.
+
+With supports T_1, ..., T_m known and k - m further components that may be dense, a fit explains <M, P>, P
+being the projection on the span of all components. A unit vector v_j on T_j lies in that span, so that
+
+    max <M, P>  over  0 <= P <= I, tr P = k,  P >= D_j X_j D_j',  X_j >= 0, tr X_j = 1
+
+is an upper bound, where the columns of D_j are an orthonormal basis of what T_j spans. Its dual has the value
+
+    KF_k(M + sum_j Y_j) - sum_j lambda_min(D_j' Y_j D_j)
+
+for matrices Y_j >= 0, where KF_k is the sum of the k largest eigenvalues (Ky Fan). Weak duality makes every
+choice of Y_j a proven bound, so that a first-order method may be stopped wherever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Added to every bound, relative to the matrices whose eigenvalues it is made of: their rounding is 1e-14.
+ROUNDING = 1e-10
+#: Steps between two evaluations of the bound.
+EVERY = 10
+#: Primal over dual step length: what served best over random supports of pitprops.
+RATIO = 2.0
+#: Directions that this much of a basis or less lies in are left out of a union.
+NOTHING = 1e-12
+#: A problem is given up where it would take so many times the steps that are left to reach its threshold.
+HOPELESS = 3.0
+#: Rounds of EVERY steps from which that is foreseen.
+WINDOW = 5
+
+Running = Callable[[], bool]
+
+
+@dataclass(eq=False)
+class Bounds:
+    """Proven bounds of a batch of B problems.
+
+    Attributes
+    ----------
+    bound : ndarray of shape (B,)
+    Y : ndarray of shape (B, m, d, d)
+        What proves them: the same or other problems may begin there.
+    """
+
+    bound: np.ndarray
+    Y: np.ndarray
+
+
+def ky_fan(M: np.ndarray, k: int) -> np.ndarray:
+    """Return the sums of the k largest eigenvalues, shape (...), of matrices of shape (..., d, d).
+
+    Of all eigenvalues where there are fewer than k.
+    """
+    d = M.shape[-1]
+    if k >= d:
+        return np.asarray(np.trace(M, axis1=-2, axis2=-1))
+    if k <= 0:
+        return np.zeros(M.shape[:-2])
+    return np.asarray(np.linalg.eigvalsh(M)[..., d - k :].sum(axis=-1))
+
+
+def certified(M: np.ndarray, bases: list[np.ndarray], k: int, Y: np.ndarray) -> np.ndarray:
+    """Return the bound that `Y` proves, enlarged by its rounding, shape (B,).
+
+    Parameters
+    ----------
+    M : ndarray of shape (B, d, d)
+        Positive semidefinite.
+    bases : list of m ndarrays of shape (B, d, c_j)
+        Columns are orthonormal or zero.
+    k : int
+        Components in all, at least m.
+    Y : ndarray of shape (B, m, d, d)
+        Positive semidefinite up to rounding.
+    """
+    bound = ky_fan(M + Y.sum(axis=1), k)
+    size = np.trace(M, axis1=1, axis2=2)
+    for j, D in enumerate(bases):
+        W = D.swapaxes(1, 2) @ Y[:, j] @ D
+        bound = bound - np.linalg.eigvalsh(W)[:, 0]
+        size = size + np.trace(Y[:, j], axis1=1, axis2=2)
+    return np.asarray(bound + ROUNDING * size)
+
+
+def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the same problems within what the bases span together, where every component is on one of them.
+
+    Smaller, and with smaller bounds. Where bases overlap, the directions left over are zero in all matrices.
+    """
+    stacked = np.concatenate(bases, axis=2)
+    Q, sizes, _ = np.linalg.svd(stacked, full_matrices=False)
+    Q = Q * (sizes > NOTHING)[:, None, :]
+    T = Q.swapaxes(1, 2)
+    return T @ M @ Q, [T @ D for D in bases]
+
+
+def support_bounds(
+    M: np.ndarray,
+    bases: list[np.ndarray],
+    k: int,
+    threshold: np.ndarray | float,
+    steps: int,
+    *,
+    Y: np.ndarray | None = None,
+    running: Running = lambda: True,
+) -> Bounds:
+    """Bound a batch of problems; a problem rests once its bound is below its threshold.
+
+    Parameters
+    ----------
+    M, bases, k
+        As for `certified`.
+    threshold : float or ndarray of shape (B,)
+        Bounds below it are not improved any further, nor those that are not going to get there.
+    steps : int
+        Of the primal-dual method, at most.
+    Y : ndarray of shape (B, m, d, d), optional
+        Where to begin; zero, which gives the bound of dense components, by default.
+    running : callable
+        Asked between steps; False ends the work with the bounds so far.
+
+    Returns
+    -------
+    Bounds
+
+    Notes
+    -----
+    The primal-dual method of Chambolle and Pock (2011) on the saddle function
+    <M, P> + sum_j <Y_j, P - D_j X_j D_j'>; the projections are eigendecompositions.
+    """
+    B, d = M.shape[:2]
+    m = len(bases)
+    level = np.broadcast_to(np.asarray(threshold, dtype=float), (B,)).copy()
+    scale = np.maximum(np.trace(M, axis1=1, axis2=2) / max(k, 1), 1e-300)
+    best = np.zeros((B, m, d, d)) if Y is None else Y.copy()
+    bound = certified(M, bases, k, best)
+    if Y is not None:
+        plain = certified(M, bases, k, np.zeros_like(best))
+        best[plain < bound] = 0.0
+        bound = np.minimum(bound, plain)
+    at = np.flatnonzero(bound > level)
+    state = _State.begin(M[at], [D[at] for D in bases], k, best[at], scale[at])
+    history = [bound[at]]
+    done = 0
+    while at.size and done < steps and running():
+        for _ in range(EVERY):
+            state.step()
+        done += EVERY
+        for candidate in (state.Y, state.mean):
+            found = certified(state.M, state.bases, k, candidate)
+            better = found < bound[at]
+            where = at[better]
+            bound[where], best[where] = found[better], candidate[better]
+        history = [*history[-WINDOW:], bound[at]]
+        open_ = bound[at] > level[at]
+        if len(history) > WINDOW:
+            fall = (history[0] - history[-1]) / WINDOW  # in each round of EVERY steps
+            open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
+        if not open_.all():
+            at, state = at[open_], state.some(open_)
+            history = [values[open_] for values in history]
+    return Bounds(bound, best)
+
+
+@dataclass(eq=False)
+class _State:
+    """The iterates of a batch: P, X_j and Y_j, the latter in units of the scale of M."""
+
+    M: np.ndarray
+    bases: list[np.ndarray]
+    k: int
+    Y: np.ndarray
+    P: np.ndarray
+    X: list[np.ndarray]
+    ahead: np.ndarray
+    scale: np.ndarray
+    total: np.ndarray
+    count: int
+
+    @classmethod
+    def begin(
+        cls, M: np.ndarray, bases: list[np.ndarray], k: int, Y: np.ndarray, scale: np.ndarray
+    ) -> _State:
+        B = len(M)
+        P = fantope(M / scale[:, None, None] * 1e6, k) if B else M.copy()
+        X = [spectraplex(D.swapaxes(1, 2) @ M @ D / scale[:, None, None]) for D in bases] if B else []
+        state = cls(M, bases, k, Y.copy(), P, X, Y.copy(), scale, np.zeros_like(Y), 0)
+        if B:
+            state.ahead = state._excess()
+        return state
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The average of the dual iterates since the last restart."""
+        return self.total / max(self.count, 1)
+
+    def _excess(self) -> np.ndarray:
+        """Return P - D_j X_j D_j' for every j."""
+        parts = [self.P - D @ X @ D.swapaxes(1, 2) for D, X in zip(self.bases, self.X, strict=True)]
+        return np.stack(parts, axis=1)
+
+    def step(self) -> None:
+        """One step: Y against the extrapolated excess, then P and X."""
+        size = np.sqrt(len(self.bases) + 1.0)  # the norm of (P, X) -> P - D_j X_j D_j', at most
+        tau, sigma = RATIO / size, 1.0 / (RATIO * size)
+        unit = self.scale[:, None, None]
+        self.Y = positive(self.Y - (sigma * unit[:, None]) * self.ahead)
+        before = self._excess()
+        self.P = fantope(self.P + tau * (self.M + self.Y.sum(axis=1)) / unit, self.k)
+        self.X = [
+            spectraplex(X - tau * (D.swapaxes(1, 2) @ self.Y[:, j] @ D) / unit)
+            for j, (D, X) in enumerate(zip(self.bases, self.X, strict=True))
+        ]
+        self.ahead = 2.0 * self._excess() - before
+        self.total += self.Y
+        self.count += 1
+
+    def some(self, which: np.ndarray) -> _State:
+        """Return the problems of a mask."""
+        return _State(
+            self.M[which],
+            [D[which] for D in self.bases],
+            self.k,
+            self.Y[which],
+            self.P[which],
+            [X[which] for X in self.X],
+            self.ahead[which],
+            self.scale[which],
+            self.total[which],
+            self.count,
+        )
+
+
+def positive(A: np.ndarray) -> np.ndarray:
+    """Return the nearest positive semidefinite matrices, of shape (..., d, d)."""
+    values, vectors = np.linalg.eigh(A)
+    return (vectors * np.maximum(values, 0.0)[..., None, :]) @ vectors.swapaxes(-1, -2)
+
+
+def fantope(A: np.ndarray, k: int) -> np.ndarray:
+    """Return the nearest matrices with eigenvalues in [0, 1] and trace k, of shape (B, d, d)."""
+    values, vectors = np.linalg.eigh(A)
+    return (vectors * capped_simplex(values, k)[:, None, :]) @ vectors.swapaxes(1, 2)
+
+
+def spectraplex(A: np.ndarray) -> np.ndarray:
+    """Return the nearest positive semidefinite matrices of trace one, of shape (B, c, c)."""
+    values, vectors = np.linalg.eigh(A)
+    c = values.shape[1]
+    down = values[:, ::-1]
+    sums = (np.cumsum(down, axis=1) - 1.0) / np.arange(1, c + 1)
+    last = (down > sums).sum(axis=1) - 1
+    shift = np.take_along_axis(sums, last[:, None], axis=1)
+    return (vectors * np.maximum(values - shift, 0.0)[:, None, :]) @ vectors.swapaxes(1, 2)
+
+
+def capped_simplex(values: np.ndarray, k: int) -> np.ndarray:
+    """Return the nearest vectors with entries in [0, 1] and sum k; the rows of `values` ascend, shape (B, d).
+
+    The entries are clip(values - t, 0, 1), whose sum falls with t and is linear between the values and the
+    values less one: the interval that holds k is found among all of them at once.
+    """
+    d = values.shape[1]
+    if k >= d:
+        return np.ones_like(values)
+    knots = np.sort(np.concatenate([values, values - 1.0], axis=1), axis=1)
+    sums = np.clip(values[:, None, :] - knots[:, :, None], 0.0, 1.0).sum(axis=2)
+    right = np.clip((sums > k).sum(axis=1), 1, 2 * d - 1)[:, None]
+    low, high = np.take_along_axis(knots, right - 1, axis=1), np.take_along_axis(knots, right, axis=1)
+    above, below = np.take_along_axis(sums, right - 1, axis=1), np.take_along_axis(sums, right, axis=1)
+    share = np.divide(above - k, above - below, out=np.zeros_like(above), where=above > below)
+    return np.asarray(np.clip(values - (low + share * (high - low)), 0.0, 1.0))

@@ -1,0 +1,70 @@
+"""The best fits that a proof meets: loadings climbed on supports whose bound leaves room for a better one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.default import held
+from spcastat.search.fixed import refined
+from spcastat.search.order import reordered
+
+#: Steps of ascent, and random starts on each tuple of supports besides the leading eigenvectors.
+STEPS, RANDOM = 60, 2
+
+
+class Leaves:
+    """The best fit known, by a measure.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    V : ndarray of shape (p, k)
+        The fit to begin with; no column is zero.
+    measure : {"pev", "adjusted", "least_squares"}
+    """
+
+    def __init__(self, S: np.ndarray, V: np.ndarray, measure: str):
+        self.S = S
+        self.V = V
+        self.cards = tuple(int(c) for c in np.count_nonzero(V, axis=0))
+        self.criterion = held(S, self.cards, measure)
+        self.rng = np.random.default_rng(0)
+        self.value = self._value(V)
+
+    def _value(self, V: np.ndarray) -> float:
+        places = np.concatenate([np.flatnonzero(v) for v in V.T])[None, :]
+        x = np.concatenate([v[np.flatnonzero(v)] for v in V.T])[None, :]
+        return float(self.criterion.fits(places, x).value[0])
+
+    def climb(self, tuples: list[list[np.ndarray]]) -> float:
+        """Climb on supports, for each fit a list of them in any order; return the best value known."""
+        placed = [found for one in tuples if (found := self._placed(one)) is not None]
+        if placed:
+            places = np.stack([np.concatenate(one) for one in placed])
+            starts = [np.stack([np.concatenate([self._leading(T) for T in one]) for one in placed])]
+            starts += [self.rng.standard_normal(places.shape) for _ in range(RANDOM)]
+            fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
+            fits = reordered(self.criterion, refined(self.criterion, fits, STEPS))
+            best = int(np.argmax(fits.value))
+            if fits.value[best] > self.value:
+                self.value = float(fits.value[best])
+                self.V = self.criterion.dense(fits.some(np.array([best])))[0]
+        return self.value
+
+    def _leading(self, T: np.ndarray) -> np.ndarray:
+        return np.asarray(np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1])
+
+    def _placed(self, supports: list[np.ndarray]) -> list[np.ndarray] | None:
+        """Return the supports at the places of the fit's cardinalities; those that are missing stay."""
+        free = sorted(range(len(supports)), key=lambda j: len(supports[j]))
+        placed = []
+        for i, card in enumerate(self.cards):
+            match = next((j for j in free if len(supports[j]) == card), None)
+            if match is None:
+                placed.append(np.flatnonzero(self.V[:, i]))
+            else:
+                free.remove(match)
+                placed.append(np.sort(supports[match]))
+        fits = all(len(T) == c for T, c in zip(placed, self.cards, strict=True))
+        return placed if fits and not free else None

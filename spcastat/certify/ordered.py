@@ -1,0 +1,130 @@
+"""Upper bounds on adjusted variance for given supports, for a batch of problems at once.
+
+With S = F'F, N_T = F_T F_T' and q_1, ..., q_k the orthonormal directions in which the scores of a fit are
+new, component j adds at most q_j' N_Tj q_j, in whatever order. Those of one variable, in I, together add at
+most tr S_II less what the others' directions have of N_I, so that
+
+    A <= tr S_II + max over orthonormal q_j of sum_j q_j' (N_Tj - N_I) q_j,
+
+j running over the other components, which may well load on the variables in I. The dual of its relaxation to
+matrices, tr Z + sum_j lambda_max(N_Tj - N_I - Z), is a bound for every Z >= 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.certify.dual import EVERY, HOPELESS, ROUNDING, WINDOW, Running, fantope, ky_fan, positive
+
+#: Primal over dual step length.
+RATIO = 2.0
+
+
+def certified(groups: list[np.ndarray], counts: list[int], Z: np.ndarray) -> np.ndarray:
+    """Return the bound that `Z` proves, enlarged by its rounding, shape (B,).
+
+    Parameters
+    ----------
+    groups : list of ndarrays of shape (B, d, d)
+        N_T - N_I of components that have the same.
+    counts : list of int
+        How many they are.
+    Z : ndarray of shape (B, d, d)
+        Positive semidefinite up to rounding.
+    """
+    bound = np.trace(Z, axis1=1, axis2=2)
+    size = bound.copy()
+    for N, count in zip(groups, counts, strict=True):
+        bound = bound + ky_fan(N - Z, count)
+        size = size + np.sqrt((N**2).sum(axis=(1, 2)))
+    return np.asarray(bound + ROUNDING * size * sum(counts))
+
+
+def ordered_bounds(
+    groups: list[np.ndarray],
+    counts: list[int],
+    threshold: np.ndarray | float,
+    steps: int,
+    *,
+    running: Running = lambda: True,
+) -> np.ndarray:
+    """Return bounds of sum_j q_j' N_j q_j over orthonormal q_j, shape (B,).
+
+    Parameters
+    ----------
+    groups, counts
+        As for `certified`.
+    threshold, steps, running
+        As for :func:`spcastat.certify.dual.support_bounds`.
+    """
+    B, d, _ = groups[0].shape
+    level = np.broadcast_to(np.asarray(threshold, dtype=float), (B,))
+    bound = certified(groups, counts, np.zeros((B, d, d)))
+    at = np.flatnonzero(bound > level)
+    state = _State.begin([N[at] for N in groups], counts)
+    history = [bound[at]]
+    done = 0
+    while at.size and done < steps and running():
+        for _ in range(EVERY):
+            state.step()
+        done += EVERY
+        for Z in (state.Z, state.total / state.count):
+            bound[at] = np.minimum(bound[at], certified(state.groups, counts, Z))
+        history = [*history[-WINDOW:], bound[at]]
+        open_ = bound[at] > level[at]
+        if len(history) > WINDOW:
+            fall = (history[0] - history[-1]) / WINDOW
+            open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
+        if not open_.all():
+            at, state = at[open_], state.some(open_)
+            history = [values[open_] for values in history]
+    return bound
+
+
+@dataclass(eq=False)
+class _State:
+    """The iterates of Chambolle and Pock's method: X_j with trace `counts`, and Z against X_1 + ... <= I."""
+
+    groups: list[np.ndarray]
+    counts: list[int]
+    X: list[np.ndarray]
+    Z: np.ndarray
+    ahead: np.ndarray
+    scale: np.ndarray
+    total: np.ndarray
+    count: int = 0
+
+    @classmethod
+    def begin(cls, groups: list[np.ndarray], counts: list[int]) -> _State:
+        scale = np.maximum(np.sqrt((groups[0] ** 2).sum(axis=(1, 2))), 1e-300)[:, None, None]
+        X = [fantope(1e6 * N / scale, count) for N, count in zip(groups, counts, strict=True)]
+        zero = np.zeros_like(groups[0])
+        return cls(groups, counts, X, zero, sum(X, zero), scale, zero.copy())
+
+    def step(self) -> None:
+        size = np.sqrt(len(self.groups))
+        tau, sigma = RATIO / size, 1.0 / (RATIO * size)
+        self.Z = positive(self.Z + sigma * self.scale * (self.ahead - np.eye(self.Z.shape[1])))
+        before = sum(self.X, np.zeros_like(self.Z))
+        self.X = [
+            fantope(X + tau * (N - self.Z) / self.scale, count)
+            for X, N, count in zip(self.X, self.groups, self.counts, strict=True)
+        ]
+        self.ahead = 2.0 * sum(self.X, np.zeros_like(self.Z)) - before
+        self.total += self.Z
+        self.count += 1
+
+    def some(self, which: np.ndarray) -> _State:
+        """Return the problems of a mask."""
+        return _State(
+            [N[which] for N in self.groups],
+            self.counts,
+            [X[which] for X in self.X],
+            self.Z[which],
+            self.ahead[which],
+            self.scale[which],
+            self.total[which],
+            self.count,
+        )

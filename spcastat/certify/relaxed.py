@@ -1,0 +1,337 @@
+"""What the joint search asks of a measure: roots, bounds of partial choices of supports, tables of unions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from spcastat.certify import ordered
+from spcastat.certify.dual import ROUNDING, Running, support_bounds, within_union
+from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
+from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
+
+#: Choices of the variables of components of one variable that are gone through, at most.
+MOST_SINGLES = 100_000
+#: Supports of a component that are gone through, at most; with more of them it may be dense.
+MOST_SUPPORTS = 20_000
+#: Numbers in a batch of matrices.
+BATCH = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """The problem that one choice of the components of one variable leaves.
+
+    Attributes
+    ----------
+    frame : Frame
+    singles : ndarray of int, shape (m,)
+    reach : ndarray of shape (r + 1, 2^q) or None
+        Bounds by sets of variables, see :func:`spcastat.certify.unions.reaches`.
+    taken : int
+        The variables, as bits, that are in every such set.
+    """
+
+    frame: Frame
+    singles: np.ndarray
+    reach: np.ndarray | None
+    taken: int = 0
+
+
+class Relaxed(ABC):
+    """A measure with given cardinalities, S having been scaled to a total variance of one.
+
+    Attributes
+    ----------
+    cards : tuple of int
+        Cardinalities of more than one, ascending: those of the components whose supports are searched.
+    m : int
+        Components of one variable.
+    k : int
+        Components in all, those too that may be dense.
+    """
+
+    def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
+        self.S = S
+        self.p = len(S)
+        self.k = len(cards)
+        ascending = sorted(min(c, self.p) for c in cards)
+        self.m = sum(c == 1 for c in ascending)
+        if self.m and comb(self.p, self.m) > MOST_SINGLES:
+            self.m, ascending = 0, [self.p if c == 1 else c for c in ascending]
+        self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
+
+    @property
+    def variables(self) -> int:
+        """Variables that supports are chosen from."""
+        return self.p - self.m
+
+    @abstractmethod
+    def searched(self, c: int) -> bool:
+        """Return whether the supports of a component of c variables are gone through."""
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The frame of all variables."""
+        return pev_frame(self.S, self.k)
+
+    def dense(self) -> float:
+        """Return the bound of dense components."""
+        return self.frame.dense
+
+    def singles(self) -> np.ndarray:
+        """Return the choices of the variables of components of one variable, shape (B, m)."""
+        chosen = list(combinations(range(self.p), self.m))
+        return np.array(chosen, dtype=int).reshape(len(chosen), self.m)
+
+    def single_bounds(self, singles: np.ndarray) -> np.ndarray:
+        """Return the bound of each choice, shape (B,)."""
+        return elimination_bounds(self.frame, singles)
+
+    @cached_property
+    def supports(self) -> list[np.ndarray]:
+        """The supports of each searched component: places, shape (n_j, c_j)."""
+        held: dict[int, np.ndarray] = {}
+        for c in self.cards:
+            if c not in held:
+                held[c] = np.array(list(combinations(range(self.variables), c)))
+        return [held[c] for c in self.cards]
+
+    @cached_property
+    def masks(self) -> list[np.ndarray]:
+        """The supports as bits."""
+        return [(1 << places).sum(axis=1) for places in self.supports]
+
+    @property
+    def all_searched(self) -> bool:
+        """Whether every component has its support chosen, so that tables of unions hold."""
+        return self.m + len(self.cards) == self.k
+
+    @abstractmethod
+    def root(self, singles: np.ndarray) -> Root:
+        """Return the problem that a choice leaves."""
+
+    @abstractmethod
+    def bounds(
+        self,
+        roots: list[Root],
+        chosen: np.ndarray,
+        threshold: float,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        """Return the bounds of partial choices, shape (B,).
+
+        Parameters
+        ----------
+        roots : list of B Roots
+        chosen : ndarray of int, shape (B, t)
+            Rows of `supports` of the first t searched components.
+        threshold, steps, running
+            As for :func:`spcastat.certify.dual.support_bounds`.
+        """
+
+    @abstractmethod
+    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
+        """Return the variables of the singles and of the chosen supports, one array a component."""
+
+
+class Projection(Relaxed):
+    """PEV or the least-squares share."""
+
+    def __init__(self, S: np.ndarray, cards: tuple[int, ...], measure: str):
+        self.measure = measure
+        super().__init__(S, cards)
+
+    def searched(self, c: int) -> bool:
+        """A space of k dimensions among p variables holds a vector with p - k + 1 nonzeros anyway."""
+        return c < self.p - self.k + 1 and comb(self.variables, c) <= MOST_SUPPORTS
+
+    @cached_property
+    def frame(self) -> Frame:
+        build = pev_frame if self.measure == "pev" else least_squares_frame
+        return build(self.S, self.k)
+
+    def root(self, singles: np.ndarray) -> Root:
+        frame = without(self.frame, singles) if self.m else self.frame
+        reach = None
+        if self.all_searched and self.cards and self.variables <= MOST_VARIABLES:
+            reach = reaches(union_table(frame), min(sum(self.cards), self.variables))
+        return Root(frame, singles, reach)
+
+    def bounds(
+        self,
+        roots: list[Root],
+        chosen: np.ndarray,
+        threshold: float,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        found = np.array([root.frame.dense for root in roots])
+        if not chosen.shape[1]:
+            return found
+        shapes: dict[tuple[int, int], list[int]] = {}
+        for b, root in enumerate(roots):
+            shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
+        for (d, k), members in shapes.items():
+            step = max(1, BATCH // (d * d * (chosen.shape[1] + 1)))
+            for begin in range(0, len(members), step):
+                if not running():
+                    return found
+                part = np.array(members[begin : begin + step])
+                new = self._alike([roots[b] for b in part], chosen[part], k, threshold, steps, running)
+                found[part] = np.minimum(found[part], new)
+        return found
+
+    def _alike(
+        self, roots: list[Root], chosen: np.ndarray, k: int, threshold: float, steps: int, running: Running
+    ) -> np.ndarray:
+        """Return bounds where the frames have one shape."""
+        M = np.stack([root.frame.M for root in roots])
+        offset = np.array([root.frame.offset for root in roots])
+        bases, sound = [], np.ones(len(roots), dtype=bool)
+        for t in range(chosen.shape[1]):
+            places = self.supports[t][chosen[:, t]]
+            D, fine = _bases(roots, places)
+            bases.append(D)
+            sound &= fine
+        level = threshold - offset
+        if self.all_searched and chosen.shape[1] == len(self.cards):
+            found = self._complete(M, bases, chosen, k, level, steps, running)
+        else:
+            found = support_bounds(M, bases, k, level, steps, running=running).bound
+        return np.where(sound, offset + found, np.inf)
+
+    def _complete(
+        self,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        chosen: np.ndarray,
+        k: int,
+        level: np.ndarray,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        """Return bounds where all supports are chosen.
+
+        For PEV, components whose supports meet no other are orthogonal to all others, whatever their
+        loadings: they explain their largest eigenvalues, and the others are a smaller problem.
+        """
+        count = chosen.shape[1]
+        alone = np.zeros(chosen.shape, dtype=bool)
+        if self.measure == "pev":
+            masks = np.stack([self.masks[t][chosen[:, t]] for t in range(count)], axis=1)
+            meet = (masks[:, :, None] & masks[:, None, :]) != 0
+            alone = meet.sum(axis=2) == 1
+        found = np.zeros(len(chosen))
+        patterns, which = np.unique(alone, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            part = np.flatnonzero(which.ravel() == number)
+            own = np.full(len(part), ROUNDING)
+            for t in np.flatnonzero(pattern):
+                D = bases[t][part]
+                own += np.linalg.eigvalsh(D.swapaxes(1, 2) @ M[part] @ D)[:, -1]
+            rest = [bases[t][part] for t in np.flatnonzero(~pattern)]
+            if rest:
+                inner, turned = within_union(M[part], rest)
+                own += support_bounds(
+                    inner, turned, k - int(pattern.sum()), level[part] - own, steps, running=running
+                ).bound
+            found[part] = own
+        return found
+
+    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
+        held = root.frame.variables
+        parts = [held[self.supports[t][row]] for t, row in enumerate(chosen)]
+        return [*(np.array([i]) for i in root.singles), *parts]
+
+
+def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bases of a support for each of many roots: those that share a frame together."""
+    d = len(roots[0].frame.M)
+    D, sound = np.empty((len(roots), d, places.shape[1])), np.empty(len(roots), dtype=bool)
+    groups: dict[int, list[int]] = {}
+    for b, root in enumerate(roots):
+        groups.setdefault(id(root.frame), []).append(b)
+    for members in groups.values():
+        D[members], sound[members] = roots[members[0]].frame.bases(places[members])
+    return D, sound
+
+
+class Ordered(Relaxed):
+    """Adjusted variance, in any order of the components."""
+
+    @property
+    def variables(self) -> int:
+        return self.p  # the others may load on the variables of components of one variable
+
+    def searched(self, c: int) -> bool:
+        return c < self.p and comb(self.p, c) <= MOST_SUPPORTS
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """F with S = F'F, shape (d, p)."""
+        return least_squares_frame(self.S, self.k).F
+
+    @cached_property
+    def table(self) -> np.ndarray | None:
+        """Bounds of PEV, which is never less, by sets of variables."""
+        if not self.all_searched or not self.cards or self.p > MOST_VARIABLES:
+            return None
+        return reaches(union_table(self.frame), min(sum(self.cards), self.p))
+
+    def root(self, singles: np.ndarray) -> Root:
+        frame = without(self.frame, singles) if self.m else self.frame
+        return Root(frame, singles, self.table, int((1 << singles).sum()))
+
+    def bounds(
+        self,
+        roots: list[Root],
+        chosen: np.ndarray,
+        threshold: float,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        found = np.array([root.frame.dense for root in roots])
+        if not chosen.shape[1]:
+            return found
+        F = self.factor
+        step = max(1, BATCH // (len(F) ** 2 * (chosen.shape[1] + 2)))
+        for begin in range(0, len(roots), step):
+            if not running():
+                break
+            part = slice(begin, begin + step)
+            singles = np.stack([root.singles for root in roots[part]])
+            A = F[:, singles].transpose(1, 0, 2)
+            taken = A @ A.swapaxes(1, 2)
+            own = np.einsum("bii->b", taken)
+            groups, counts = [], []
+            for t in range(chosen.shape[1]):
+                A = F[:, self.supports[t][chosen[part, t]]].transpose(1, 0, 2)
+                groups.append(A @ A.swapaxes(1, 2) - taken)
+                counts.append(1)
+            rest = self.k - self.m - chosen.shape[1]
+            if rest:
+                groups.append(F @ F.T - taken)
+                counts.append(rest)
+            new = ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
+            found[part] = np.minimum(found[part], own + new)
+        return found
+
+    def single_bounds(self, singles: np.ndarray) -> np.ndarray:
+        """The same as for PEV: without further supports, the sum of the leading eigenvalues is attained."""
+        return super().single_bounds(singles)
+
+    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
+        parts = [self.supports[t][row] for t, row in enumerate(chosen)]
+        return [*(np.array([i]) for i in root.singles), *parts]
+
+
+def relaxed(S: np.ndarray, cards: tuple[int, ...], measure: str) -> Relaxed:
+    """Return the problem of a measure, "pev", "adjusted" or "least_squares"."""
+    return Ordered(S, cards) if measure == "adjusted" else Projection(S, cards, measure)

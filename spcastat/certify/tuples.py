@@ -1,0 +1,228 @@
+"""Best-first search over the supports of all components, with bounds that hold whenever it is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spcastat.certify.relaxed import Relaxed, Root
+
+#: Nodes that are looked at together.
+BATCH = 500
+#: Steps of the dual method where supports are still to be chosen, where all are, and once more.
+INNER, LEAF, LAST = 60, 120, 800
+#: Nodes with fewer children than this, by the table of unions, are not bounded otherwise.
+FEW = 100
+#: Open nodes that are kept, at most.
+MOST_OPEN = 3_000_000
+
+
+@dataclass(eq=False)
+class Open:
+    """Open nodes, arrays of one length.
+
+    Attributes
+    ----------
+    root : ndarray of int
+    chosen : ndarray of int, shape (N, m)
+        Rows of the supports; those beyond `level` mean nothing.
+    level : ndarray of int
+        How many supports are chosen.
+    stage : ndarray of int
+        How often the dual bound was worked out.
+    bound : ndarray of shape (N,)
+    """
+
+    root: np.ndarray
+    chosen: np.ndarray
+    level: np.ndarray
+    stage: np.ndarray
+    bound: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.bound)
+
+    def some(self, which: np.ndarray) -> Open:
+        return Open(
+            self.root[which], self.chosen[which], self.level[which], self.stage[which], self.bound[which]
+        )
+
+    def joined(self, other: Open) -> Open:
+        return Open(
+            np.concatenate([self.root, other.root]),
+            np.concatenate([self.chosen, other.chosen]),
+            np.concatenate([self.level, other.level]),
+            np.concatenate([self.stage, other.stage]),
+            np.concatenate([self.bound, other.bound]),
+        )
+
+
+class Stop(Exception):
+    """The search ends; the argument says why."""
+
+
+@dataclass(eq=False)
+class Tuples:
+    """The search.
+
+    Parameters
+    ----------
+    problem : Relaxed
+    value : float
+        The best value known; nodes whose bound exceeds it by less than `tolerance` are closed.
+    tolerance : float
+        Relative.
+    running : callable
+        False once the time is up.
+    climb : callable
+        From leaves, supports of all components, to the best value that loadings on them reach; called with
+        (list of supports), updates the best known by `raise_to`.
+    """
+
+    problem: Relaxed
+    value: float
+    tolerance: float
+    running: Callable[[], bool]
+    climb: Callable[[list[list[np.ndarray]]], float]
+    max_nodes: float = np.inf
+    step: Callable[[int], None] = lambda nodes: None
+    nodes: int = 0
+    closed: float = 0.0
+    roots: list[Root] = field(default_factory=list)
+    open: Open | None = None
+
+    @property
+    def threshold(self) -> float:
+        return self.value * (1.0 + self.tolerance)
+
+    @property
+    def bound(self) -> float:
+        """The bound proven by now."""
+        if self.open is None:
+            return self.problem.dense()
+        return max(self.closed, self.value, float(self.open.bound.max(initial=0.0)))
+
+    def run(self) -> None:
+        """Search until all is closed or something stops it.
+
+        Raises
+        ------
+        Stop
+            With the reason.
+        """
+        self._begin()
+        while self.open is not None and len(self.open):
+            self._check()
+            self._advance()
+
+    def _check(self) -> None:
+        if not self.running():
+            raise Stop("time limit")
+        if self.nodes >= self.max_nodes:
+            raise Stop("node limit")
+
+    def _begin(self) -> None:
+        """Open a node for every choice of the components of one variable."""
+        problem = self.problem
+        singles = problem.singles()
+        bounds = np.full(len(singles), problem.dense())
+        if problem.m:
+            step = max(1, 4_000_000 // problem.p**2)
+            for begin in range(0, len(singles), step):
+                self._check()
+                bounds[begin : begin + step] = np.minimum(
+                    problem.single_bounds(singles[begin : begin + step]), problem.dense()
+                )
+        kept = bounds > self.threshold
+        closed = float(bounds[~kept].max(initial=0.0))
+        self._singles = singles[kept]
+        self._made: dict[int, Root] = {}
+        N = int(kept.sum())
+        zeros = np.zeros(N, dtype=int)
+        width = len(problem.cards)
+        found = Open(np.arange(N), np.zeros((N, width), dtype=int), zeros, zeros + bool(width), bounds[kept])
+        self.open, self.closed = found, max(self.closed, closed)
+
+    def _root(self, index: int) -> Root:
+        if index not in self._made:
+            self._made[index] = self.problem.root(self._singles[index])
+        return self._made[index]
+
+    def _advance(self) -> None:
+        """Look at the open nodes of the largest bounds: bound them, or replace them by their children."""
+        assert self.open is not None
+        nodes = self.open
+        top = int(np.argmax(nodes.bound))
+        level, stage = int(nodes.level[top]), int(nodes.stage[top])
+        leaf = level == len(self.problem.cards)
+        if leaf and stage >= 2:
+            raise Stop("bound not tight")
+        alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
+        most = int(min(BATCH, self.max_nodes - self.nodes))
+        if len(alike) > most:
+            alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
+        batch = nodes.some(alike)
+        rest = np.ones(len(nodes), dtype=bool)
+        rest[alike] = False
+        roots = [self._root(int(r)) for r in batch.root]
+        self.nodes += len(batch)
+        self.step(len(batch))
+        if leaf or stage == 0:
+            new = self._bounded(batch, roots, level, leaf)
+        else:
+            new = self._children(batch, roots, level)
+        kept = new.bound > self.threshold
+        closed = float(new.bound[~kept].max(initial=0.0))
+        found = nodes.some(np.flatnonzero(rest)).joined(new.some(np.flatnonzero(kept)))
+        if len(found) > MOST_OPEN:
+            raise Stop("too many nodes")
+        self.open, self.closed = found, max(self.closed, closed)
+
+    def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:
+        stage = int(batch.stage[0])
+        steps = INNER if not leaf else LEAF if stage == 0 else LAST
+        found = self.problem.bounds(roots, batch.chosen[:, :level], self.threshold, steps, self.running)
+        batch.bound = np.minimum(batch.bound, found)
+        if self.running():
+            batch.stage = batch.stage + 1
+        if leaf and stage == 0:
+            best = np.flatnonzero(batch.bound > self.threshold)
+            best = best[np.argsort(batch.bound[best])[::-1][:50]]
+            if best.size:
+                tuples = [self.problem.variables_of(roots[b], batch.chosen[b]) for b in best]
+                self.value = max(self.value, self.climb(tuples))
+        return batch
+
+    def _children(self, batch: Open, roots: list[Root], level: int) -> Open:
+        problem = self.problem
+        cards, count = problem.cards, len(problem.supports[level])
+        same = level > 0 and cards[level] == cards[level - 1]
+        bounds = np.repeat(batch.bound[:, None], count, axis=1)
+        if roots[0].reach is not None:
+            left = sum(cards[level + 1 :])
+            union = np.array([root.taken for root in roots], dtype=int)
+            for t in range(level):
+                union |= problem.masks[t][batch.chosen[:, t]]
+            both = union[:, None] | problem.masks[level]
+            groups: dict[int, list[int]] = {}
+            for b, root in enumerate(roots):
+                groups.setdefault(id(root), []).append(b)
+            for members in groups.values():
+                reach = roots[members[0]].reach
+                assert reach is not None
+                table = reach[min(left, len(reach) - 1)]
+                bounds[members] = np.minimum(bounds[members], table[both[members]])
+        if same:
+            bounds[np.arange(count) < batch.chosen[:, level - 1][:, None]] = -np.inf
+        kept = bounds > self.threshold
+        dropped = bounds[~kept]
+        self.closed = max(self.closed, float(dropped.max(initial=0.0)))
+        which, row = np.nonzero(kept)
+        chosen = batch.chosen[which]
+        chosen[:, level] = row
+        # nodes that have few children left are not worth a bound of their own
+        few = level + 1 < len(cards) and roots[0].reach is not None and len(which) <= FEW * len(batch)
+        stage = np.full(len(which), 1 if few else 0)
+        return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[kept])

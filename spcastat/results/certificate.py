@@ -1,0 +1,88 @@
+"""What `certify` returns: a frame with every figure, and a print of what was proven."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from spcastat.state import FitState
+from spcastat.state.handed import own
+from spcastat.state.proofs import told
+from spcastat.state.proven import Proven
+
+
+class Certificate(pd.DataFrame):
+    """Proven bounds: a data frame with one row a component, or one for all of them together.
+
+    It prints in a few columns and with a sentence that says what was proven; `columns` names the rest.
+    Selections of it are plain data frames.
+
+    Attributes
+    ----------
+    sentence : str
+        What was proven.
+    loadings : DataFrame, p x k
+        The best that were met on the way, at the cardinalities of the fit; `fit.adopt(certificate)` makes a
+        fit of them.
+    """
+
+    # What pandas carries along when a frame is copied or pickled.
+    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg"]
+    _proven: Proven
+    _found: pd.DataFrame
+    _nonneg: bool
+
+    @classmethod
+    def of(cls, proven: Proven, found: np.ndarray, state: FitState) -> Certificate:
+        """Return the certificate of a proof; `found` are the best loadings that were met, shape (p, k)."""
+        table = cls(proven.rows, index=["fit"] if proven.scope == "joint" else state.components)
+        columns = state.spec.columns
+        name = "supports" if proven.scope == "joint" else "support"
+        table[name] = [_named(places, columns) for places in table[name]]
+        table._proven = proven
+        table._found = state.by_variable(found)
+        table._nonneg = bool(state.record.options.get("nonneg"))
+        return table
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    @property
+    def sentence(self) -> str:
+        return told(self._proven, self._nonneg)
+
+    @property
+    def loadings(self) -> pd.DataFrame:
+        return own(self._found)
+
+    def as_text(self, width: int = 80) -> str:
+        """Return plain text in lines of at most `width` characters."""
+        return self._rendered("text", width)
+
+    def as_html(self) -> str:
+        """Return an HTML fragment without external resources."""
+        return self._rendered("html")
+
+    def _rendered(self, kind: str, width: int = 80) -> str:
+        from spcastat.report.proofs import certificate
+        from spcastat.tables import render
+
+        return render(certificate(self, self._proven, self.sentence), kind, width)
+
+    def __repr__(self) -> str:
+        return self.as_text()
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return self.as_html()
+
+
+def _named(places: Any, columns: pd.Index) -> list[Any]:
+    """Return positions, or lists of them, as the labels of variables."""
+    if len(places) and isinstance(places[0], list):
+        return [list(columns[np.array(one, dtype=int)]) for one in places]
+    return list(columns[np.array(places, dtype=int)])

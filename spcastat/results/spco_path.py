@@ -1,0 +1,103 @@
+"""Sparse principal coordinates along a range of penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from spcastat import plots
+from spcastat.config import listed, plural, shown
+from spcastat.errors import OptionError
+from spcastat.report.summary import Summary
+from spcastat.results.documented import documented
+from spcastat.state.handed import own
+from spcastat.tables import Document, Row, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.results.spco import SpcoResult
+
+
+class SpcoPath(Summary):
+    """Fits of sparse coordinates from few zeros to many, made by ``spco(...).path()``.
+
+    ``path[0.5]`` is the fit that was asked for with that value; `frames` holds the table under "path".
+    """
+
+    def __init__(self, option: str, fits: dict[float, SpcoResult]):
+        self._option = option
+        self._fits = dict(fits)
+        table = pd.DataFrame([_row(value, option, fit) for value, fit in fits.items()])
+        super().__init__(_document(table, option), {"path": table})
+
+    @property
+    def fits(self) -> dict[float, SpcoResult]:
+        """The fits by the value of `zeros` or `penalty` that was asked for."""
+        return dict(self._fits)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a fit: what was asked for, "penalty", "cpzc", "cpev", "fit", "pca", and "converged".
+
+        "cpzc" is the share of zero coordinates, "cpev" the adjusted variance of the loadings, "fit" what the
+        sparse coordinates reproduce of the total variance, "pca" what as many dense components explain.
+        """
+        return own(self._frames["path"])
+
+    def __getitem__(self, value: float) -> SpcoResult:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in self._fits:
+            raise OptionError(
+                f"The path has no fit with {self._option}={shown(value)}; it has {listed(self._fits, 20)}."
+            )
+        return self._fits[value]
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._fits)
+
+    def __len__(self) -> int:
+        return len(self._fits)
+
+    @documented(plots.plot_coordinates_path, "table")
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        return plots.plot_coordinates_path(self.table, ax=ax)
+
+    def plot_data(self) -> pd.DataFrame:
+        """Return what `plot` draws."""
+        return plots.plot_coordinates_path_data(self.table)
+
+
+def _row(value: float, option: str, fit: SpcoResult) -> dict[str, Any]:
+    variance = fit.variance
+    return {
+        option if option == "zeros" else "asked": value,
+        "penalty": fit.penalty,
+        "cpzc": fit.cpzc,
+        "cpev": fit.cpev,
+        "fit": float(variance["cumulative fit"].iloc[-1]),
+        "pca": float(variance["cumulative PCA"].iloc[-1]),
+        "converged": fit.converged,
+    }
+
+
+def _document(table: pd.DataFrame, option: str) -> Document:
+    first = "zeros" if option == "zeros" else "asked"
+    rows = tuple(
+        Row(
+            f"{line[first]:.4g}",
+            (
+                f"{line['penalty']:.4g}",
+                *(f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca")),
+            ),
+        )
+        for line in table.to_dict("records")
+    )
+    note = (
+        "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: what the sparse "
+        "coordinates "
+        "reproduce, PCA: as many dense components; % of the total variance."
+    )
+    headings = ("penalty", "CPZC", "CPEV", "fit", "PCA")
+    return Document(f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, rows),), (note,))

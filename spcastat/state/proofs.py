@@ -1,0 +1,80 @@
+"""Proofs of how good a fit is: what is kept of them, and what they say in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from spcastat.search.objectives import NAMES
+from spcastat.state.fitstate import FitState
+from spcastat.state.proven import Proven
+
+#: Gaps that a sentence lists, at most.
+FEW = 8
+
+
+def with_proof(state: FitState, new: Proven) -> FitState:
+    """Return the state with one more proof; of a kind the smaller bound stays, the first of equal ones."""
+    alike = [one for one in state.proofs if _kind(one) == _kind(new)]
+    if any(one.bound <= new.bound for one in alike):
+        return state
+    kept = tuple(one for one in state.proofs if _kind(one) != _kind(new))
+    return replace(state, proofs=(*kept, new))
+
+
+def joint_gap(state: FitState, measure: str) -> float:
+    """Return the gap of the joint proof of a measure, in percent; NaN where there is none."""
+    gaps = [one.gap for one in state.proofs if _kind(one) == ("joint", measure, False)]
+    return gaps[0] if gaps else float("nan")
+
+
+def told(proven: Proven, nonneg: bool) -> str:
+    """Return what was proven, in a sentence."""
+    text = _joint(proven) if proven.scope == "joint" else _components(proven)
+    if nonneg:
+        text += " The bound is that without the sign constraint."
+    return text
+
+
+def _joint(proven: Proven) -> str:
+    (row,) = proven.rows
+    name = NAMES[proven.measure]
+    value, bound = _percent(row["value"]), _percent(row["upper_bound"], up=True)
+    whose = "orthogonal loadings" if proven.orthogonal else "loadings"
+    if row["optimal"]:
+        return (
+            f"Proven optimal: no {whose} with these cardinalities have a larger {name} than this fit, "
+            f"{value} %."
+        )
+    text = (
+        f"No {whose} with these cardinalities have a larger {name} than {bound} %; this fit has {value} %: "
+        f"the best is at most {_percent(row['gap'] / 100.0, up=True)} % above it."
+    )
+    if row["upper_bound"] >= row["pca_bound"]:
+        text += " The bound is that of dense PCA: nothing more was proven."
+    if row["best_known"] > row["value"] * (1.0 + 1e-9):
+        text += f" A fit with {_percent(row['best_known'])} % was met: adopt() takes it over."
+    return text
+
+
+def _components(proven: Proven) -> str:
+    names = [f"PC{i + 1}" for i in range(len(proven.rows))]
+    best = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
+    if len(best) == len(names):
+        return "Each component is proven to be the best for what those before it leave."
+    open_ = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
+    gaps = [f"{name} {row['gap']:.3g} %" for name, row in open_]
+    more = f" and {len(gaps) - FEW} more" if len(gaps) > FEW else ""
+    first = f"Proven to be the best for what those before leave: {', '.join(best)}. " if best else ""
+    return f"{first}By how much the best can exceed the others at most: {', '.join(gaps[:FEW])}{more}."
+
+
+def _percent(share: float, up: bool = False) -> str:
+    """Return a share in percent with three digits; a bound is rounded up."""
+    scaled = 1e5 * share
+    return f"{(np.ceil(scaled - 1e-7) if up else np.round(scaled)) / 1e3:.3f}"
+
+
+def _kind(proven: Proven) -> tuple[str, str, bool]:
+    return proven.scope, proven.measure, proven.orthogonal

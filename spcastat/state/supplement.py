@@ -1,0 +1,271 @@
+"""Rows and variables that took no part in a fit, and what goes with its components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from spcastat.config import listed, plural, real_number, shown
+from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
+from spcastat.labels import name_text
+from spcastat.state import frames
+from spcastat.state.fitstate import FitState
+
+#: More levels than this are names of rows rather than a factor.
+MOST_LEVELS = 100
+
+
+@dataclass(frozen=True)
+class Further:
+    """Variables beside a fit, numbers and factors apart.
+
+    Attributes
+    ----------
+    correlations : DataFrame, s x k
+        Of numeric variables with the scores.
+    levels : DataFrame, l x k
+        Means of the scores for each level of each factor, by (variable, level).
+    test_values : DataFrame, l x k
+        How many standard errors the mean of a level lies from that of all rows, if the level were drawn from
+        them without replacement.
+    ratios : DataFrame, f x k
+        Correlation ratios: the share of the variance of a score between the levels of a factor.
+    sizes : Series
+        Rows (the sum of their weights) of each numeric variable, level and factor.
+    """
+
+    correlations: pd.DataFrame
+    levels: pd.DataFrame
+    test_values: pd.DataFrame
+    ratios: pd.DataFrame
+    sizes: pd.Series
+
+
+def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) -> Further:
+    """Return how variables beside a fit go with its scores.
+
+    Parameters
+    ----------
+    variables : DataFrame or Series
+        Numbers, and factors (text, categories, booleans), matched by its labels if they hold those of all
+        rows of the fit, otherwise row by row. Missing values leave out the row for their variable.
+    scores : DataFrame, n x k
+    weights : ndarray of shape (n,) or None
+        Frequencies of the rows.
+
+    Raises
+    ------
+    ShapeError, ColumnTypeError, DataError
+        No frame or other rows; a column of another type, with too many levels, or without two values.
+    """
+    frame = _aligned(variables, scores.index)
+    T = scores.to_numpy(dtype=float)
+    w = np.ones(len(T)) if weights is None else np.asarray(weights, dtype=float)
+    correlations: dict[Any, np.ndarray] = {}
+    means: dict[tuple[Any, Any], np.ndarray] = {}
+    tests: dict[tuple[Any, Any], np.ndarray] = {}
+    ratios: dict[Any, np.ndarray] = {}
+    sizes: dict[Any, float] = {}
+    for name, column in frame.items():
+        known = column.notna().to_numpy() & (w > 0)
+        if known.sum() < 2:
+            raise DataError(
+                f"The supplementary variable {shown(name)} has {plural(int(known.sum()), 'value')}."
+            )
+        if _is_factor(column):
+            groups = column[known].astype("category").cat.remove_unused_categories()
+            levels = list(groups.cat.categories)
+            if len(levels) > MOST_LEVELS:
+                raise ColumnTypeError(
+                    f"The supplementary variable {shown(name)} has {len(levels)} levels; at most "
+                    f"{MOST_LEVELS} "
+                    "make a factor. Leave it out, or merge levels."
+                )
+            found = _levels(groups.cat.codes.to_numpy(), len(levels), T[known], w[known])
+            for level, mean, test, size in zip(levels, *found[:3], strict=True):
+                means[name, level], tests[name, level], sizes[name, level] = mean, test, float(size)
+            ratios[name], sizes[name] = found[3], float(w[known].sum())
+        else:
+            correlations[name] = _correlation(_numbers(name, column)[known], T[known], w[known])
+            sizes[name] = float(w[known].sum())
+    names = scores.columns
+    return Further(
+        _frame(correlations, names),
+        _frame(means, names, ("variable", "level")),
+        _frame(tests, names, ("variable", "level")),
+        _frame(ratios, names),
+        pd.Series(sizes, dtype=float),
+    )
+
+
+def describe(state: FitState, found: Further | None, level: float) -> pd.DataFrame:
+    """Return what goes with each component, the strongest first, with tests.
+
+    Parameters
+    ----------
+    found : Further or None
+        Supplementary variables, if there are any.
+    level : float in (0, 1]
+        Only rows with a p value up to it are kept.
+
+    Returns
+    -------
+    DataFrame
+        "component"; "kind" ("variable" of the fit, "supplementary" number, "factor", "level"); "term";
+        "loading" of a variable; "estimate" (correlation, correlation ratio of a factor, mean score of a
+        level);
+        "statistic" (t, F, or test value) and "p_value", both NaN where the number of rows is not known.
+
+    Notes
+    -----
+    The tests take the component for given. It was made of the variables of the fit, so that their p values
+    sort them and test nothing; those of supplementary variables, which took no part, can be taken at face
+    value.
+    """
+    level = real_number("level", level, 0.0, 1.0, open_low=True)
+    n = state.record.effective_n
+    rows: list[tuple[Any, ...]] = []
+    own = frames.correlations(state)
+    for j, component in enumerate(state.components):
+        part = []
+        for i, (term, r) in enumerate(zip(own.index, own.to_numpy()[:, j], strict=True)):
+            part.append((component, "variable", term, state.V[i, j], r, *_t_test(r, n)))
+        if found is not None:
+            for term, r in found.correlations[component].items():
+                part.append((component, "supplementary", term, np.nan, r, *_t_test(r, found.sizes[term])))
+            for term, ratio in found.ratios[component].items():
+                count = len(found.levels.loc[[term]])
+                part.append(
+                    (component, "factor", term, np.nan, ratio, *_f_test(ratio, found.sizes[term], count))
+                )
+            for (factor, value), mean in found.levels[component].items():
+                test = float(found.test_values[component].loc[(factor, value)])
+                label = f"{name_text(factor)} = {name_text(value)}"
+                p_value = float(2 * stats.norm.sf(abs(test)))
+                part.append((component, "level", label, np.nan, mean, test, p_value))
+        kinds = {"variable": 0, "supplementary": 1, "factor": 2, "level": 3}
+        part.sort(key=lambda row: (kinds[row[1]], -abs(row[4]) if row[1] != "level" else -abs(row[5])))
+        rows += part
+    columns = ["component", "kind", "term", "loading", "estimate", "statistic", "p_value"]
+    frame = pd.DataFrame(rows, columns=columns)
+    kept = ~(frame["p_value"] > level) & frame["estimate"].notna()
+    return frame[kept].reset_index(drop=True)
+
+
+# --- one variable -------------------------------------------------------------------------------
+
+
+def _correlation(x: np.ndarray, T: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the weighted correlations of x with each column of T; NaN where one does not vary."""
+    share = w / w.sum()
+    dx, dT = x - share @ x, T - share @ T
+    size = np.sqrt((share @ dx**2) * (share @ dT**2))
+    values = np.divide((share * dx) @ dT, size, out=np.full(T.shape[1], np.nan), where=size > 0)
+    return np.asarray(values.clip(-1.0, 1.0))
+
+
+def _levels(
+    codes: np.ndarray, count: int, T: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return means (l, k), test values (l, k), sizes (l,) and correlation ratios (k,).
+
+    A test value is (mean of the level - mean of all) / sqrt(s^2 / n_l * (n - n_l) / (n - 1)), s^2 being the
+    variance of the score with the divisor n (Lebart, Morineau and Piron 1995, section 1.2).
+    """
+    sizes = np.bincount(codes, weights=w, minlength=count)
+    means = (
+        np.stack([np.bincount(codes, weights=w * t, minlength=count) for t in T.T], axis=1) / sizes[:, None]
+    )
+    n = w.sum()
+    centre = w @ T / n
+    variance = w @ (T - centre) ** 2 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(variance / sizes[:, None] * ((n - sizes) / (n - 1))[:, None])
+        tests = np.where(error > 0, (means - centre) / error, np.nan)
+        ratios = sizes @ (means - centre) ** 2 / n / variance
+    return means, tests, sizes, np.where(variance > 0, ratios, np.nan)
+
+
+def _t_test(r: float, n: float | None) -> tuple[float, float]:
+    if n is None or n <= 2 or not np.isfinite(r):
+        return np.nan, np.nan
+    if abs(r) >= 1.0:
+        return float(np.copysign(np.inf, r)), 0.0
+    t = r * np.sqrt((n - 2) / (1 - r * r))
+    return float(t), float(2 * stats.t.sf(abs(t), n - 2))
+
+
+def _f_test(ratio: float, n: float, levels: int) -> tuple[float, float]:
+    if levels < 2 or n <= levels or not np.isfinite(ratio):
+        return np.nan, np.nan
+    if ratio >= 1.0:
+        return np.inf, 0.0
+    f = ratio / (levels - 1) / ((1 - ratio) / (n - levels))
+    return float(f), float(stats.f.sf(f, levels - 1, n - levels))
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
+    if isinstance(variables, pd.Series):
+        variables = variables.to_frame(name=variables.name if variables.name is not None else "variable")
+    if not isinstance(variables, pd.DataFrame):
+        raise ShapeError(
+            f"variables of type {type(variables).__name__} was given; give a DataFrame or a Series "
+            "with a value for "
+            "each row of the fit."
+        )
+    if not variables.columns.is_unique:
+        repeated = variables.columns[variables.columns.duplicated()]
+        raise DuplicateNamesError(f"variables has two columns called {listed(repeated, 3)}; rename one.")
+    if variables.index.equals(index):
+        return variables
+    if variables.index.is_unique and index.isin(variables.index).all():
+        return variables.reindex(index)
+    if len(variables) != len(index):
+        raise ShapeError(
+            f"variables has {plural(len(variables), 'row')}, the fit {len(index)}, and its labels do "
+            "not hold those "
+            "of all rows of the fit; give the rows of the fit."
+        )
+    return variables.set_axis(index)
+
+
+def _is_factor(column: pd.Series) -> bool:
+    kinds = pd.api.types
+    return bool(
+        isinstance(column.dtype, pd.CategoricalDtype)
+        or kinds.is_bool_dtype(column)
+        or kinds.is_string_dtype(column)
+        or kinds.is_object_dtype(column)
+    )
+
+
+def _numbers(name: Any, column: pd.Series) -> np.ndarray:
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
+        raise ColumnTypeError(
+            f"The supplementary variable {shown(name)} has the type {column.dtype}; it takes numbers, "
+            "or text and "
+            "categories for a factor."
+        )
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(values).any():
+        raise DataError(f"The supplementary variable {shown(name)} has infinite values.")
+    return np.asarray(values)
+
+
+def _frame(values: dict[Any, np.ndarray], names: pd.Index, levels: tuple[str, ...] = ()) -> pd.DataFrame:
+    if levels:
+        index: pd.Index = pd.MultiIndex.from_tuples(list(values), names=levels)
+        if not values:
+            index = pd.MultiIndex.from_arrays([[], []], names=levels)
+    else:
+        index = pd.Index(list(values), tupleize_cols=False)
+    return pd.DataFrame(
+        np.array(list(values.values())).reshape(len(values), len(names)), index=index, columns=names
+    )

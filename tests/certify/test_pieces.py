@@ -1,0 +1,149 @@
+"""The pieces of a joint proof: components of one variable, free ones, unions, adjusted variance."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from spcastat.certify.frame import elimination_bounds, least_squares_frame, pev_frame, without
+from spcastat.certify.ordered import certified, ordered_bounds
+from spcastat.certify.relaxed import relaxed
+from spcastat.certify.unions import reaches, union_table
+
+
+def covariance(seed: int, p: int, n: int | None = None) -> np.ndarray:
+    X = np.random.default_rng(seed).standard_normal((n or 2 * p, p))
+    S = X.T @ X
+    return S / np.trace(S)
+
+
+def pev(S: np.ndarray, V: np.ndarray) -> float:
+    Q = np.linalg.qr(V)[0]
+    return float(np.trace(Q.T @ S @ Q))
+
+
+def least_squares(S: np.ndarray, V: np.ndarray) -> float:
+    SV = S @ V
+    return float(np.trace(np.linalg.pinv(V.T @ SV) @ (SV.T @ SV)))
+
+
+@pytest.mark.parametrize(("build", "measure"), [(pev_frame, pev), (least_squares_frame, least_squares)])
+@pytest.mark.parametrize("single", [[1], [0, 3]])
+def test_elimination_is_exact(build, measure, single):
+    """With the rest dense it is attained: the leading eigenvectors of what the variables leave."""
+    S = covariance(1, 6)
+    k = len(single) + 2
+    frame = build(S, k)
+    left = without(frame, np.array(single))
+    values, vectors = np.linalg.eigh(left.M)
+    assert left.k == 2
+    assert left.dense == pytest.approx(left.offset + values[-2:].sum())
+    W = np.linalg.lstsq(left.F, vectors[:, -2:], rcond=None)[0]
+    V = np.zeros((6, k))
+    V[single, range(len(single))] = 1.0
+    V[left.variables, len(single) :] = W
+    assert measure(S, V) == pytest.approx(left.dense, rel=1e-8)
+    (bound,) = elimination_bounds(frame, np.array([single]))
+    assert bound == pytest.approx(left.dense, rel=1e-8)
+
+
+def test_least_squares_leaves_the_schur_complement():
+    S = covariance(2, 5)
+    left = without(least_squares_frame(S, 2), np.array([2]))
+    rest = [0, 1, 3, 4]
+    schur = S - np.outer(S[:, 2], S[2]) / S[2, 2]
+    np.testing.assert_allclose(left.F.T @ left.F, schur[np.ix_(rest, rest)], atol=1e-14)
+    assert left.offset == pytest.approx((S[:, 2] ** 2).sum() / S[2, 2])
+
+
+@pytest.mark.parametrize(("build", "measure"), [(pev_frame, pev), (least_squares_frame, least_squares)])
+def test_the_union_table_holds_every_fit_on_its_variables(build, measure):
+    S = covariance(3, 5)
+    table = union_table(build(S, 2))
+    rng = np.random.default_rng(0)
+    for size in (2, 3, 4):
+        for U in combinations(range(5), size):
+            V = np.zeros((5, 2))
+            V[list(U)] = rng.standard_normal((size, 2))
+            assert measure(S, V) <= table[sum(1 << i for i in U)]
+    reach = reaches(table, 2)
+    for bits in range(32):
+        more = [bits | (1 << i) | (1 << j) for i in range(5) for j in range(5)]
+        assert reach[2][bits] == table[[*more, bits]].max()
+
+
+def test_duplicates_span_what_one_of_them_spans():
+    X = np.random.default_rng(4).standard_normal((20, 5))
+    X[:, 1] = X[:, 0]
+    S = X.T @ X / np.trace(X.T @ X)
+    frame = least_squares_frame(S, 2)
+    D, sound = frame.bases(np.array([[0, 1], [0, 2]]))
+    assert sound.all()
+    assert [np.linalg.matrix_rank(one) for one in D] == [1, 2]
+    left = without(frame, np.array([0, 1]))  # the second adds nothing
+    assert left.dense >= least_squares(S, np.eye(5)[:, :2]) - 1e-12
+
+
+def test_a_component_of_p_less_k_plus_one_variables_is_free():
+    """Every space of k dimensions holds a vector with k - 1 zeros wherever they are wanted."""
+    S = covariance(5, 6)
+    assert relaxed(S, (4, 2, 2), "pev").cards == (2, 2)
+    assert relaxed(S, (3, 2, 2), "pev").cards == (2, 2, 3)
+    assert relaxed(S, (4, 2, 1), "least_squares").cards == (2,)
+    assert relaxed(S, (4, 2, 1), "adjusted").cards == (2, 4)
+
+
+def adjusted(S: np.ndarray, V: np.ndarray) -> float:
+    V = V / np.linalg.norm(V, axis=0)
+    values, vectors = np.linalg.eigh(S)
+    return float((np.diag(np.linalg.qr(np.sqrt(values.clip(0))[:, None] * vectors.T @ V)[1]) ** 2).sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_of_adjusted_variance_holds_in_any_order(seed):
+    rng = np.random.default_rng(seed)
+    S = covariance(seed, 5)
+    F = least_squares_frame(S, 3).F
+    supports = [[0, 1], [1, 2, 3], [3, 4]]
+    groups = [(F[:, T] @ F[:, T].T)[None] for T in supports]
+    best = 0.0
+    for _ in range(3000):
+        V = np.zeros((5, 3))
+        for j, T in enumerate(supports):
+            V[T, j] = rng.standard_normal(len(T))
+        best = max(best, adjusted(S, V[:, rng.permutation(3)]))
+    for steps in (0, 10, 300):
+        assert ordered_bounds(groups, [1, 1, 1], 0.0, steps)[0] >= best
+    Z = rng.standard_normal((1, 5, 5)) * 0.1
+    assert certified(groups, [1, 1, 1], Z @ Z.swapaxes(1, 2))[0] >= best
+
+
+def test_other_components_may_load_on_the_variable_of_a_single_one():
+    """Cardinalities 4 and 1 of four variables: forbidding the first the variable of the second was wrong.
+
+    That bound, tr S_II plus the largest eigenvalue of what regression on I leaves of the *other* variables,
+    is below the fit of the leading eigenvector followed by the best variable for some matrices. So many are
+    drawn that the wrong bound fails here, and the right one must hold for all.
+    """
+    below = 0
+    for seed in range(60):
+        S = covariance(seed, 4, 5)
+        F = least_squares_frame(S, 2).F
+        vectors = np.linalg.eigh(S)[1]
+        first = vectors[:, -1]
+        best = max(adjusted(S, np.column_stack([first, np.eye(4)[:, i]])) for i in range(4))
+        problem = relaxed(S, (4, 1), "adjusted")
+        right = problem.single_bounds(problem.singles()).max()
+        wrong = 0.0
+        for i in range(4):
+            others = [j for j in range(4) if j != i]
+            left = S - np.outer(S[:, i], S[i]) / S[i, i]
+            wrong = max(wrong, S[i, i] + np.linalg.eigvalsh(left[np.ix_(others, others)])[-1])
+        assert right >= best - 1e-12
+        taken = np.outer(F[:, 0], F[:, 0])
+        held = S[0, 0] + ordered_bounds([(F @ F.T - taken)[None]], [1], 0.0, 50)[0]
+        assert held >= adjusted(S, np.column_stack([first, np.eye(4)[:, 0]])) - 1e-12
+        below += wrong < best * (1 - 1e-6)
+    assert below > 0

@@ -1,0 +1,165 @@
+"""Certificates in the hands of users: print, adopt, summary, files, comparison."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import spcastat as sp
+from spcastat.errors import FileError, NoRowsError, OptionError
+from spcastat.results.certificate import Certificate
+from spcastat.state.proven import Proven
+from spcastat.storage.proofs import restored
+
+
+@pytest.fixture(scope="module")
+def R():
+    return sp.datasets.load_pitprops()
+
+
+@pytest.fixture(scope="module")
+def proven(R):
+    """A poor fit with its proof."""
+    fit = sp.spca_cov(R, 2, card=3, method="greedy")
+    return fit, fit.certify(joint=True)
+
+
+@pytest.fixture
+def fit(proven):
+    return copy.copy(proven[0])
+
+
+@pytest.fixture
+def proof(proven):
+    return proven[1]
+
+
+def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, proof):
+    text = str(proof)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "adopt() takes it over" in " ".join(text.split())
+    assert "PEV" in text
+    assert "best_known" not in text
+    assert {"measure", "cardinalities", "pca_bound", "nodes", "open", "best_known", "supports"} <= {*proof}
+    components = str(fit.certify())
+    assert max(map(len, components.splitlines())) <= 80
+    assert str(pickle.loads(pickle.dumps(proof))) == text
+
+
+def test_the_better_fit_of_a_joint_proof_is_adopted(fit, proof):
+    better = fit.adopt(proof)
+    assert better.measure("pev") == pytest.approx(proof["best_known"].iloc[0], rel=1e-12)
+    assert better.measure("pev") > fit.measure("pev")
+    assert better.card.tolist() == fit.card.tolist()
+    supports = [list(better.loadings.index[better.loadings[c] != 0]) for c in better.components]
+    assert sorted(map(sorted, supports)) == sorted(map(sorted, proof["supports"].iloc[0]))
+    assert "Proven optimal" in str(better)
+    assert better.adopt(proof) is better
+    assert better.certify(joint=True)["optimal"].iloc[0]
+
+
+def test_better_supports_of_single_components_are_adopted(R):
+    """bcd-l0 maximises PEV: its first component is not the best single one, which has 2.937479 on four."""
+    fit = sp.spca_cov(R, 2, card=4, method="bcd-l0")
+    proof = fit.certify()
+    better = fit.adopt(proof)
+    assert better.variance["adjusted variance"].iloc[0] == pytest.approx(2.937479, abs=5e-7)
+    assert better.measure("adjusted") > fit.measure("adjusted")
+    again = better.certify()
+    assert again["optimal"].iloc[0]
+
+
+def test_the_summary_and_files_keep_a_proof(fit, proof, tmp_path):
+    assert "Proof " in str(fit)
+    fit.certify()
+    fit.save(tmp_path / "fit.spca")
+    loaded = sp.load(tmp_path / "fit.spca")
+    assert str(loaded) == str(fit)
+    assert len(loaded._state.proofs) == 2
+    with pytest.raises(NoRowsError):
+        loaded.adopt(proof)
+
+
+def test_a_looser_proof_does_not_replace_a_tighter_one(fit, proof):
+    bound = fit._state.proofs[0].bound
+    fit.certify(joint=True, max_nodes=1)
+    assert [one.bound for one in fit._state.proofs] == [bound]
+
+
+def test_comparisons_have_a_row_of_gaps(R):
+    fit = sp.spca_cov(R, 2, card=3, method="greedy")
+    other = sp.spca_cov(R, 2, card=3)
+    assert "Gap to the proven" not in str(sp.compare({"a": fit, "b": other}))
+    proof = fit.certify(joint=True, objective="least_squares", max_nodes=5)
+    both = sp.compare({"a": fit, "b": other})
+    assert both.frames["measures"].loc["a", "gap_least_squares"] == proof["gap"].iloc[0]
+    assert np.isnan(both.frames["measures"].loc["b", "gap_least_squares"])
+    assert "Gap to the proven bound" in str(both)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"joint": 1}, "joint"),
+        ({"joint": True, "objective": "rre"}, "objective"),
+        ({"objective": "pev"}, "joint=True"),
+        ({"joint": True, "time_limit": 0}, "time_limit"),
+        ({"joint": True, "max_nodes": 0}, "max_nodes"),
+    ],
+)
+def test_bad_input_of_certify_is_told(fit, wrong, told):
+    with pytest.raises(OptionError, match=told):
+        fit.certify(**wrong)
+
+
+def test_adopt_refuses_what_is_no_certificate_of_the_fit(fit, proof, R):
+    with pytest.raises(OptionError, match="takes what certify"):
+        fit.adopt(proof.loadings)
+    with pytest.raises(OptionError, match="other variables"):
+        sp.spca_cov(R.iloc[:12, :12], 2, 3).adopt(proof)
+    with pytest.raises(OptionError, match="cardinalities"):
+        sp.spca_cov(R, 2, 2).adopt(proof)
+    nonneg = sp.spca_cov(R, 2, 3, method="bcd-l0", nonneg=True)
+    told = nonneg.certify(joint=True, max_nodes=5)
+    assert "without the sign constraint" in told.sentence
+    with pytest.raises(OptionError, match="nonnegative"):
+        nonneg.adopt(told)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"upper_bound": 0.1},
+        {"value": 0.9},
+        {"gap": 0.0},
+        {"optimal": True},
+        {"pca_bound": 2.0},
+        {"cardinalities": [3, 2]},
+        {"supports": [[0, 0, 1], [2, 3, 4]]},
+        {"supports": [[0, 1, 99], [2, 3, 4]]},
+        {"best_known": 1.0},
+        {"nodes": -1},
+        {"proof": "a\nb"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_forged_proof_is_refused(fit, proof, change):
+    state = fit._state
+    (kept,) = state.proofs
+    measures = {"pev": state.moments.measure("pev")}
+    held = {"total": state.moments.total, "pca": state.moments.pca, "adjusted": state.moments.adjusted}
+    good = {"scope": kept.scope, "measure": kept.measure, "rows": kept.rows, "orthogonal": False}
+    (same,) = restored([good], state.V, held, measures)
+    assert isinstance(same, Proven)
+    forged = {**good, "rows": [{**kept.rows[0], **change}]}
+    with pytest.raises(FileError):
+        restored([forged], state.V, held, measures)
+
+
+def test_certificates_are_frames(proof):
+    assert isinstance(proof, Certificate)
+    assert type(proof[["value", "gap"]]).__name__ == "DataFrame"
+    assert proof.loadings.shape == (13, 2)
