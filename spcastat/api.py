@@ -46,7 +46,7 @@ def spca(
     weights: Any = None,
     na: str = "raise",
     k_em: int | None = None,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
@@ -105,9 +105,10 @@ def spca(
         where one of its component's own variables is. See Notes.
     k_em : int, optional
         Rank of the model behind "em"; `k` by default.
-    n_init : int
-        Number of starts, for the published methods that use starting values; the best fit is kept. One start
-        is PCA's own, as published. "joint" has starts of its own, as many as its `effort` says.
+    n_init : int, optional
+        Number of starts, for the published methods that use starting values; the best fit is kept. By default
+        one, where the authors have it (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
+        "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
@@ -220,7 +221,7 @@ def spca_cov(
     effort: str | None = None,
     method: str | None = None,
     nonneg: bool = False,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
@@ -283,7 +284,7 @@ def spca_path(
     effort: str | None = None,
     method: str | None = None,
     order: str | None = None,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: int | None = None,
     nonneg: bool = False,
     tol: float | None = None,
@@ -366,6 +367,7 @@ def spca_path(
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=sorts(plan.solver))
         source = opened.source(plan.rows_for)
+        plan = plan.on(source.spec.columns)
         if opened.context is not None:
             described["context"] = opened.context
         fits = {}
@@ -411,7 +413,9 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source(plan.rows_for)
-    fit = run(source.op, plan.solver, asked.k, n_init=plan.n_init, rng=rng, sort=plan.sort, aim=plan.aim)
+    plan = plan.on(source.spec.columns)
+    own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
+    fit = run(source.op, plan.solver, asked.k, rng=rng, aim=plan.aim, **own)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
         sweeps = plural(result.n_iter, "sweep")

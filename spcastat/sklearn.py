@@ -47,8 +47,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         As for :func:`spcastat.spca`.
     nonneg : bool
         Nonnegative loadings, for the methods that have them.
-    n_init : int
-        Number of starts.
+    n_init : int, optional
+        Number of starts; the method's own number by default.
     random_state : None, int or RandomState
         Seed of random starts. None is a fixed seed: two fits agree to the last bit.
     tol : float, optional
@@ -106,7 +106,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scale: Any = False,
         center: Any = True,
         nonneg: bool = False,
-        n_init: int = 1,
+        n_init: int | None = None,
         random_state: Any = None,
         tol: float | None = None,
         max_iter: int | None = None,

@@ -20,6 +20,7 @@ TABLES: dict[str, str] = {
     "missing": "missing:missing",
     "missing-elsewhere": "missing:missing_elsewhere",
     "intervals": "intervals:intervals",
+    "given": "intervals:without_selection",
     "stability": "stable:stability",
     "tests": "tests:loading_tests",
 }

@@ -130,6 +130,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         options={
             **_ordered(options_of(plan.solver), fit.order),
             "n_init": plan.n_init,
+            "start": plan.start if isinstance(plan.start, str) else "given",
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
         },
         n=source.n,
