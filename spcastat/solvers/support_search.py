@@ -33,7 +33,7 @@ Keep = Callable[[], bool]
 
 
 def best_support(
-    S: np.ndarray | Operator, c: int, *, running: Keep | None = None
+    S: np.ndarray | Operator, c: int, *, running: Keep | None = None, pairs: bool = True
 ) -> tuple[float, np.ndarray]:
     """Search for the largest eigenvalue of S[J, J] over supports J of `c` variables.
 
@@ -45,6 +45,8 @@ def best_support(
         From 1 to p.
     running : callable or None
         Asked now and then; False ends the search with the best support so far.
+    pairs : bool
+        Whether exchanges of two variables at once are tried in the end.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def best_support(
             break
         pool.add(_polish(op, support, go_on, visited)[None])
     tried: set[tuple[int, ...]] = set()
-    for support in pool.best(DEEP):
+    for support in pool.best(DEEP if pairs else 0):
         if not go_on():
             break
         pool.add(_polish(op, support, go_on, tried, pairs=True)[None])
