@@ -33,7 +33,12 @@ Keep = Callable[[], bool]
 
 
 def best_support(
-    S: np.ndarray | Operator, c: int, *, running: Keep | None = None, seeds: int = SEEDS
+    S: np.ndarray | Operator,
+    c: int,
+    *,
+    running: Keep | None = None,
+    seeds: int = SEEDS,
+    pairs: bool = True,
 ) -> tuple[float, np.ndarray]:
     """Search for the largest eigenvalue of S[J, J] over supports J of `c` variables.
 
@@ -47,6 +52,8 @@ def best_support(
         Asked now and then; False ends the search with the best support so far.
     seeds : int
         Rows of S that starts are made of, at most.
+    pairs : bool
+        Whether exchanges of two variables at once are tried in the end.
 
     Returns
     -------
@@ -72,7 +79,7 @@ def best_support(
             break
         pool.add(_polish(op, support, go_on, visited)[None])
     tried: set[tuple[int, ...]] = set()
-    for support in pool.best(DEEP):
+    for support in pool.best(DEEP if pairs else 0):
         if not go_on():
             break
         pool.add(_polish(op, support, go_on, tried, pairs=True)[None])
