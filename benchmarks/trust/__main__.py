@@ -21,7 +21,10 @@ TABLES: dict[str, str] = {
     "choose-free": "choosing:table_free",
     "choose-k": "choosing:table_k",
     "choose-speed": "choosing:table_speed",
+    "missing": "missing:missing",
+    "missing-elsewhere": "missing:missing_elsewhere",
     "intervals": "intervals:intervals",
+    "given": "intervals:without_selection",
     "stability": "stable:stability",
     "tests": "tests:loading_tests",
 }
