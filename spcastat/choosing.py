@@ -100,13 +100,14 @@ def choose_k(
     Noise is what the data become when the signs of their centred (and scaled) cells are flipped at random:
     that keeps the sizes of rows and of columns and takes away their correlation (Hong, Sheng and Dobriban).
     Parallel analysis keeps the leading components whose eigenvalue is as large in a share `alpha` of the
-    draws at most, each compared with that of its rank. The sequential test removes j dense components, fits
-    one sparse component to what is left, and compares its variance with that after flips of what is left.
+    draws at most, each compared with that of its rank. The sequential test fits one sparse component
+    after another to what those before it leave, and compares its variance with that in flips of what is left,
+    brought to the variances that it had; p-values end early once they are settled.
 
-    A covariance matrix stands for normal rows that have exactly it. Of rows that are never all in memory, and
-    of more than 20 million cells, the covariance matrix and the central limit theorem take their place. A
-    weighted row is flipped as one. Noise that is correlated, such as that of neighbours in time or space, is
-    no noise here: both tests find components in it.
+    A covariance matrix stands for normal rows that have exactly it. Of rows that are never all in memory, of
+    more than 20 million cells, and of rows with gaps that stay (``na="em"``), the covariance matrix and the
+    central limit theorem take their place. A weighted row is flipped as one. Noise that is correlated, such
+    as that of neighbours in time or space, is no noise here: both tests find components in it.
 
     Examples
     --------
@@ -124,7 +125,8 @@ def choose_k(
             )
         seed = seed_of(rng)
         opened, covariance, described = _opened(data, covariance, described, choose_k)
-        return _standing(opened.source(""), covariance, kmax, card, alpha, n_resample, seed)
+        filled = described.get("na", "")
+        return _standing(opened.source(""), covariance, kmax, card, alpha, n_resample, seed, filled)
 
 
 def choose(
@@ -248,7 +250,8 @@ def choose(
         components = None
         source = opened.source(_rows_for(fitting, k or 1, opened.p))
         if k is None:
-            components = _standing(source, covariance, kmax, None, alpha, n_resample, seed)
+            filled = described.get("na", "")
+            components = _standing(source, covariance, kmax, None, alpha, n_resample, seed, filled)
             k = components.k
             if k == 0:
                 raise ComponentsError(
@@ -338,6 +341,11 @@ def _criterion(by: str | None, each: str, covariance: bool, described: Mapping[s
             "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "
             "n_obs=, or give the rows."
         )
+    if by == "cv" and described.get("na") in ("em", "pairwise"):
+        raise OptionError(
+            f"na={described['na']!r} was given with by='cv', which would score cells that were never "
+            "measured, and fill held-out ones from themselves; use by='ebic', or na='drop'."
+        )
     if covariance and by in ("ebic", "bic") and described.get("n_obs") is None:
         raise OptionError(
             f"by={by!r} compares fit and number of rows, and n_obs is not given; give n_obs=, the number of "
@@ -352,7 +360,14 @@ def _criterion(by: str | None, each: str, covariance: bool, described: Mapping[s
 
 
 def _standing(
-    source: Source, covariance: bool, kmax: Any, card: Any, alpha: float, n_resample: int, seed: int
+    source: Source,
+    covariance: bool,
+    kmax: Any,
+    card: Any,
+    alpha: float,
+    n_resample: int,
+    seed: int,
+    filled: str,
 ) -> ComponentChoice:
     """Test the components of opened data."""
     p = source.op.p
@@ -361,7 +376,7 @@ def _standing(
     most = min(p - 1, max(source.op.rank_limit, 1))
     kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
     card = min(p, max(2, round(1.5 * np.log(p)))) if card is None else whole_number("card", card, 1, p)
-    noise = _noise(source, covariance, seed)
+    noise = _noise(source, covariance, seed, filled)
     if not source.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")
     found = standing(noise, kmax, card, alpha, n_resample, seed)
@@ -369,7 +384,7 @@ def _standing(
     return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit)
 
 
-def _noise(source: Source, covariance: bool, seed: int) -> Noise:
+def _noise(source: Source, covariance: bool, seed: int, filled: str) -> Noise:
     """Return the data as the tests need them."""
     op, n = source.op, source.n
     if covariance:
@@ -380,7 +395,8 @@ def _noise(source: Source, covariance: bool, seed: int) -> Noise:
             )
         S = op.block(np.arange(op.p)) * op.unit**2
         return of_covariance(S, n, np.random.default_rng([seed, 1]))
-    if source.matrix is not None and source.matrix.shape[0] * op.p <= MOST_CELLS:
+    complete = filled not in ("em", "pairwise")
+    if complete and source.matrix is not None and source.matrix.shape[0] * op.p <= MOST_CELLS:
         assert source.standard is not None
         X = source.matrix.toarray() if is_sparse(source.matrix) else np.asarray(source.matrix, dtype=float)
         Z = (X - source.standard.mean) / source.standard.scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ class FoldedTerms:
         if isinstance(weights, pd.Series) and table.labelled:
             weights = weights.reindex(table.index)
         weights = None if weights is None else np.asarray(weights, dtype=float)
-        self.reading = {**vars(reading), "na": "raise", "weights": None}
-        whole = read_data(frame, **{**vars(reading), "weights": weights})
+        self.reading = replace(reading, na="raise", weights=None)
+        whole = read_data(frame, replace(reading, weights=weights))
         kept = whole.index.to_numpy()
         self.frame = frame.iloc[kept].reset_index(drop=True)
         self.weights = None if weights is None else weights[kept]
@@ -49,7 +50,7 @@ class FoldedTerms:
         """
         w = None if self.weights is None else self.weights[which]
         try:
-            learnt = read_data(self.frame[which], **{**self.reading, "weights": w})
+            learnt = read_data(self.frame[which], replace(self.reading, weights=w))
             if not learnt.columns.equals(self.columns):
                 raise NewDataError("its columns are not those of all rows")
             others = replay(learnt.spec, self.frame[~which])[0]

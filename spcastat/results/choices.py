@@ -123,8 +123,8 @@ class ComponentChoice(Summary):
         more = self.sequential - k
         if more > 0:
             yield (
-                f"The sequential sparse test finds {self.sequential}: beyond the first {k} it detects a weak "
-                "signal that strong components shadow, or what sparsity left of them."
+                f"The sequential sparse test finds {self.sequential}: beyond the first {k} it detects weak "
+                "signals that strong components shadow, or what sparsity left of these."
             )
         elif more < 0:
             yield (
