@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.engine.aim import FEWEST, Optimum
-from spcastat.engine.run import starting_loadings
+from spcastat.engine.starts import starting_loadings
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES

@@ -11,7 +11,7 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.engine import Request, aim, make_plan, run, screening
 from spcastat.engine.aim import settle
-from spcastat.engine.run import starting_loadings
+from spcastat.engine.starts import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.operators import DenseRows, Gram, SparseRows
 from spcastat.search import screening_tests
