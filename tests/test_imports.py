@@ -26,7 +26,7 @@ ROWS = [
     ["config", "labels", "progress"],
     ["kernels"],
     ["intake", "operators"],
-    ["streams"],
+    ["streams", "missing"],
     ["solvers", "measures"],
     ["search"],
     ["registry"],
@@ -38,6 +38,7 @@ ROWS = [
     ["report"],
     ["results"],
     ["api", "catalogue", "coordinates", "datasets"],
+    ["choosing"],
     ["cli", "sklearn"],
     ["__main__", "__init__"],
 ]
