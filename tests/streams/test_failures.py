@@ -30,7 +30,7 @@ def second(**changes):
 def raises(family, message, data, **options):
     """Assert that a fit is refused with this family and message (whatever its spaces)."""
     with pytest.raises(family) as caught:
-        sp.spca(data, **{"k": 1, "card": 2, **options}, method="bcd-l0")
+        sp.spca(data, **{"k": 1, "card": 2, "method": "bcd-l0", **options})
     assert type(caught.value) is family
     assert re.search(message, str(caught.value)), str(caught.value)
 
