@@ -54,7 +54,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     tol : float, optional
     max_iter : int, optional
     options : dict, optional
-        Further options of the method, such as ``{"objective": "adjusted", "search": "joint"}``.
+        Further options of the method, such as ``{"objective": "pev", "effort": "thorough"}``.
 
     Attributes
     ----------

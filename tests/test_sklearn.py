@@ -101,7 +101,11 @@ def test_pipeline_and_grid_search(rows):
 
 def test_random_state(rows):
     def fitted(state):
-        return SparsePCA(n_components=3, card=4, n_init=5, random_state=state).fit(rows).components_
+        return (
+            SparsePCA(n_components=3, card=4, method="bcd-l0", n_init=5, random_state=state)
+            .fit(rows)
+            .components_
+        )
 
     np.testing.assert_array_equal(fitted(3), fitted(np.int64(3)))
     np.testing.assert_array_equal(fitted(None), fitted(None))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,8 @@ from benchmarks.report import Table
 from spcastat.operators import Gram
 from spcastat.search.default import CRITERIA, joint
 from spcastat.search.effort import EFFORTS
+
+Key = tuple[Cell, int, str, str, int]
 
 #: A cell is reached when no more than this share of the best known is missing.
 REACHED = 1e-3
@@ -66,10 +70,15 @@ def measured(
     seeds: Iterable[int],
     objectives: Iterable[str] = CRITERIA,
     efforts: Iterable[str] = tuple(EFFORTS),
+    done: Path | None = None,
 ) -> tuple[list[Run], list[str]]:
-    """Search in all cells, keep what beats the best known; return the runs and what was skipped."""
-    raw, skipped = [], []
-    seeds, objectives, efforts = list(seeds), list(objectives), list(efforts)
+    """Search in all cells, keep what beats the best known; return the runs and what was skipped.
+
+    With a file `done` every run is written there at once, and runs that it holds are not made again.
+    """
+    ran = Ran(done)
+    keys, skipped = [], []
+    wanted = list(product(seeds, objectives, efforts))
     for name, file in FILES.items():
         S = correlation(name, folder)
         if S is None:
@@ -78,20 +87,45 @@ def measured(
         op = Gram(S)
         fresh: dict[str, float] = {}
         for cell in cells(name, op.p):
-            for objective in objectives:
-                key = cell.key(objective)
-                for effort in efforts:
-                    for seed in seeds:
-                        begun = time.process_time()
-                        rng = np.random.default_rng(seed)
-                        found = joint(op, cell.k, cell.card, objective, effort, rng)
-                        seconds = time.process_time() - begun
-                        raw.append((cell, op.p, objective, effort, seed, found.value, seconds))
-                        fresh[key] = max(found.value, fresh.get(key, 0.0))
+            for seed, objective, effort in wanted:
+                key = (cell, op.p, objective, effort, seed)
+                keys.append(key)
+                value, _ = ran.get(key) or ran.make(key, op)
+                of = cell.key(objective)
+                fresh[of] = max(value, fresh.get(of, 0.0))
         known.improve(fresh)
     best = known.load()
-    runs = [Run(c, p, o, e, s, v, best[c.key(o)], t) for c, p, o, e, s, v, t in raw]
+    runs = []
+    for key in keys:
+        value, seconds = ran.found[key]
+        runs.append(Run(*key, value, best[key[0].key(key[2])], seconds))
     return runs, skipped
+
+
+class Ran:
+    """Runs that were made: of cell, order, objective, effort and seed the value and CPU seconds."""
+
+    def __init__(self, file: Path | None):
+        self.file = file
+        self.found: dict[Key, tuple[float, float]] = {}
+        if file is not None and file.exists():
+            for line in file.read_text().splitlines():
+                data, card, p, objective, effort, seed, value, seconds = json.loads(line)
+                self.found[Cell(data, tuple(card)), p, objective, effort, seed] = value, seconds
+
+    def get(self, key: Key) -> tuple[float, float] | None:
+        return self.found.get(key)
+
+    def make(self, key: Key, op: Gram) -> tuple[float, float]:
+        cell, p, objective, effort, seed = key
+        begun = time.process_time()
+        found = joint(op, cell.k, cell.card, objective, effort, np.random.default_rng(seed))
+        self.found[key] = found.value, time.process_time() - begun
+        if self.file is not None:
+            with self.file.open("a") as out:
+                row = [cell.data, cell.card, p, objective, effort, seed, *self.found[key]]
+                out.write(json.dumps(row) + "\n")
+        return self.found[key]
 
 
 def summary(runs: list[Run]) -> Table:

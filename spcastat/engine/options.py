@@ -13,7 +13,7 @@ from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
 from spcastat.search.effort import EFFORTS
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES, PROMISES
 
 #: Starts of one fit, at most.
 MOST_STARTS = 1_000_000
@@ -141,10 +141,9 @@ CHECKS: dict[str, Check] = {
     "sweeps": _count("sweeps"),
     "start": lambda value, k, p: one_of("start", value, ("ones", "svd")),
     "n_init": lambda value, k, p: whole_number("n_init", value, 1, MOST_STARTS),
-    "objective": lambda value, k, p: one_of("objective", value, NAMES),
+    "objective": lambda value, k, p: one_of("objective", value, OBJECTIVES),
     "effort": lambda value, k, p: one_of("effort", value, EFFORTS),
-    "search": lambda value, k, p: one_of("search", value, ("single", "joint")),
-    "patience": _count("patience"),
+    "promise": lambda value, k, p: one_of("promise", value, PROMISES),
     "screen": _screen,
     "max_iter": _count("max_iter"),
     "tol": lambda value, k, p: real_number("tol", value, 0.0, 1.0),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.engine.aim import Aim, candidates_to_begin, chosen, searched, settle, thinned
+from spcastat.engine.aim import Aim, candidates_to_begin, chosen, settle
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.measures import adjusted_variances
@@ -33,7 +33,7 @@ class Fit:
     pca : ndarray of shape (k,)
         The k leading eigenvalues of the covariance matrix, in the operator's unit.
     optima : tuple of (float, int)
-        Distinct values of the objective that starts or a joint search met, as shares of the total variance,
+        Distinct values of the objective that starts or a search met, as shares of the total variance,
         the best first, and how often; empty for methods without that choice.
     screening : Screening or None
         What was done where the search ran on some of the variables.
@@ -75,7 +75,7 @@ def run(
     starts : ndarray of shape (m, k, p), optional
         Further starting loadings, for a joint solver that uses starts.
     aim : Aim, optional
-        What chooses between starts, and whether a joint search goes on from the best.
+        What chooses between starts.
 
     Raises
     ------
@@ -97,8 +97,7 @@ def run(
         from spcastat.solvers.bcd import BCD
 
         assert isinstance(solver, BCD)
-        assert aim is not None
-        found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts, aim=aim)
+        found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts)
         V = np.zeros((op.p, k))
         V[found.candidates], order = settle(found.sub, found.solution.V, sort)
         details = _with_hits(solver, found.solution.details, V, order)
@@ -116,18 +115,11 @@ def run(
     optima = list(solution.optima)
     if aim is not None and isinstance(solver, JointSolver):
         solution, optima = chosen(op, solution, aim, sort)
-    if aim is not None and aim.search == "joint":
-        if isinstance(solver, JointSolver):
-            solution, optima = searched(op, solution, aim, rng)
-        else:
-            goal = solver.goal(values)  # type: ignore[attr-defined]  # "controlled", the one that has this search
-            solution, optima = thinned(op, solution, aim, goal, rng)
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
     solution = replace(solution, V=V, details=details, candidates=None)
-    own_order = solver.own_order or (aim is not None and aim.own_order)
-    if own_order and order.tolist() != list(range(k)):
+    if solver.own_order and order.tolist() != list(range(k)):
         value = float(adjusted_variances(V, op).sum())
         solution = replace(solution, objective=value, objectives=np.array([value]))
     return Fit(outward(solution, solver, op.unit), order, values, tuple(optima))

@@ -17,13 +17,8 @@ SERVED = {
     "n_init": ("int", "Number of starts; the best fit is kept. One start is the method's own, as published."),
     "objective": (
         '{"pev", "adjusted", "least_squares"}',
-        "The measure by which the best of several starts, and a joint search, is chosen.",
+        "The measure by which the best of several starts is chosen.",
     ),
-    "search": (
-        '{"single", "joint"}',
-        "Whether a joint search over the supports of all components goes on from the best start.",
-    ),
-    "patience": ("int", "Rounds without an improvement that end a joint search."),
     "screen": (
         "bool or int",
         "Whether the search runs on the variables of largest variance and is then verified against all; a "
@@ -49,7 +44,7 @@ _KINDS = {
     "float": "number",
     "str": "name",
 }
-_DEFAULTS: dict[str, Any] = {"n_init": 1, "objective": "pev", "search": "single"}
+_DEFAULTS: dict[str, Any] = {"n_init": 1, "objective": "pev"}
 
 
 @dataclasses.dataclass(frozen=True)

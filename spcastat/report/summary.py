@@ -123,8 +123,9 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
     yield "Data", describe_data(record)
     goal = record.options.get("variance")
     if goal is not None:
-        joint = record.options.get("search") == "joint"
-        when = "all components together" if joint else "after every component"
+        # "search" is what files of the first layouts have for a promise on all components together
+        total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
+        when = "by all components together" if total else "after every component"
         yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
     share = ""
     if record.objective_share is not None:
@@ -201,10 +202,11 @@ def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.S
 
 def _remedy(record: Record) -> str:
     """Return the call that helps where scores overlap much."""
-    own = record.evidence is not None or record.options.get("search") == "joint"
-    if own and record.options.get("objective") == "adjusted":
+    if record.evidence is None:
+        return 'method="joint", the default, counts only what each component adds'
+    if record.options.get("objective") == "adjusted":
         return 'a smaller k leaves one of them out, and method="alspca" bounds such correlations'
-    return 'method="joint" with objective="adjusted" counts only what each component adds'
+    return 'objective="adjusted" counts only what each component adds'
 
 
 def _missed(record: Record, card: pd.Series) -> Iterator[str]:

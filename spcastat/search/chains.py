@@ -22,8 +22,10 @@ from spcastat.search.sweeps import swept
 ELITE, NEAR = 3, 0.02
 #: Up to so many variables rounds are cheap, and there may be so many times more of them.
 SMALL, LONGER = 50, 2
-#: Fits whose criteria differ by less than this share are one.
-SAME = 1e-6
+#: Fits whose criteria differ by less than this share are one, and nearly as good as one another.
+SAME, CLOSE = 1e-6, 3e-4
+#: Where good optima lie far apart, a chain behind another begins anew after so many rounds in vain.
+PATIENT = 2
 
 
 def search(
@@ -65,32 +67,64 @@ def _search(
     advance: Advance,
 ) -> tuple[Fits, Evidence]:
     evidence = Evidence()
-    chains = [
-        pool(criterion, vectors, effort.starts, rng, first=chain == 0) for chain in range(effort.chains)
-    ]
+    starts = effort.starts * (2 if criterion.rugged else 1)
+    chains = [pool(criterion, vectors, starts, rng, first=chain == 0) for chain in range(effort.chains)]
     if start is not None:
         chains[0] = joined([start, chains[0]])
-    elites = _grown(criterion, chains, [None] * len(chains), effort, evidence)
+    elites = _grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
+    reached = np.array([elite.value[0] for elite in elites])
     vain = 0
+    stuck = np.zeros(len(chains), dtype=int)
     for _ in range(effort.rounds * (LONGER if criterion.m <= SMALL else 1)):
-        best = max(float(elite.value[0]) for elite in elites)
-        held = [elite.value[0] >= best * (1.0 - SAME) for elite in elites]
+        best = reached.max()
         enough = effort.vain if evidence.unseen() <= effort.unseen else 2 * effort.vain
-        if vain >= enough and sum(held) >= effort.agree:
+        if vain >= enough and _agree(reached, effort.agree, criterion.exact and vain >= 2 * effort.vain):
             break
         advance(1)
-        bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in elites]
-        tried = kicked(criterion, joined(bases), effort.rows, rng)
-        parts = [tried.some(slice(a, a + effort.kicks)) for a in range(0, len(tried), effort.kicks)]
-        elites = _grown(criterion, parts, elites, effort, evidence)
-        risen = max(float(elite.value[0]) for elite in elites) > best * (1.0 + SAME)
-        vain = 0 if risen else vain + 1
+        lost = _anew(reached, stuck, effort.agree) if criterion.rugged else np.zeros(len(chains), dtype=bool)
+        stuck[lost] = 0
+        parts = _next(criterion, vectors, elites, lost, effort, starts, rng)
+        known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
+        elites = _grown(criterion, parts, known, effort, evidence, rng)
+        now = np.array([elite.value[0] for elite in elites])
+        stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
+        reached = np.maximum(reached, now)
+        vain = 0 if reached.max() > best * (1.0 + SAME) else vain + 1
     ends = joined([elite.some(slice(0, 1)) for elite in elites])
     if effort.deep:
         ends = deepened(criterion, ends, effort.width, effort.valued)
-    evidence.chains = [float(value) for value in ends.value]
+    met = reached >= reached.max() * (1.0 - SAME)
+    evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
     best_fit = ends.some(np.argsort(-ends.value, kind="stable")[:1])
     return reordered(criterion, refined(criterion, best_fit, LONG)), evidence
+
+
+def _agree(reached: np.ndarray, chains: int, roughly: bool) -> bool:
+    """Return whether so many chains have met in the best fit, or roughly: in fits that are nearly as good."""
+    return bool((reached >= reached.max() * (1.0 - (CLOSE if roughly else SAME))).sum() >= chains)
+
+
+def _anew(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
+    """Return which chains begin anew: those that fell behind, and those that are not needed for agreement."""
+    behind = reached < reached.max() * (1.0 - SAME)
+    return np.where(behind, stuck >= PATIENT, np.cumsum(~behind) > agree)
+
+
+def _next(
+    criterion: Criterion,
+    vectors: np.ndarray,
+    elites: Sequence[Fits],
+    lost: np.ndarray,
+    effort: Effort,
+    starts: int,
+    rng: np.random.Generator,
+) -> list[Fits]:
+    """Return what every chain goes on from: kicks of its best fits, and new starts where it has lost."""
+    going = [elite for elite, again in zip(elites, lost, strict=True) if not again]
+    bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
+    tried = kicked(criterion, joined(bases), effort.rows, rng)
+    parts = iter([tried.some(slice(a, a + effort.kicks)) for a in range(0, len(tried), effort.kicks)])
+    return [pool(criterion, vectors, starts, rng, first=False) if again else next(parts) for again in lost]
 
 
 def _grown(
@@ -99,14 +133,22 @@ def _grown(
     elites: Sequence[Fits | None],
     effort: Effort,
     evidence: Evidence,
+    rng: np.random.Generator,
 ) -> list[Fits]:
-    """Sweep and climb from the fits of every chain, and return the best of each with those it had."""
+    """Sweep and climb from the fits of every chain, and return the best of each with those it had.
+
+    Of new starts where good optima lie far apart, as many that look no better than others are climbed from.
+    """
     sizes = [len(part) for part in parts]
     everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *sizes])
-    chosen = [
-        start + distinct(everything.value[start:stop], effort.climbs) for start, stop in pairwise(ends)
-    ]
+    chosen = []
+    for elite, (start, stop) in zip(elites, pairwise(ends), strict=True):
+        some = distinct(everything.value[start:stop], effort.climbs)
+        if elite is None and criterion.rugged:
+            rest = np.setdiff1d(np.arange(stop - start), some)
+            some = np.concatenate([some, rng.permutation(rest)[: 2 * effort.climbs]])
+        chosen.append(start + some)
     tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
     ends = np.cumsum([0, *(len(some) for some in chosen)])
     found = []

@@ -132,6 +132,26 @@ def joint(
     return _wide(op, k, card, objective, settings, rng)
 
 
+def joint_on(
+    op: Operator,
+    variables: np.ndarray,
+    k: int,
+    card: tuple[int, ...],
+    objective: str,
+    settings: Effort,
+    rng: np.random.Generator,
+) -> Found:
+    """Search among some of the variables, all others still counting where the objective looks at them."""
+    criterion = _on(op, variables, card, objective)
+    if k == 1:
+        fit, evidence = best_predictor(criterion)
+        return _found(op, criterion, fit, evidence, objective, True, variables)
+    fit, evidence = search(criterion, op.leading(k)[1][variables], settings, rng)
+    if settings.deep:
+        fit = settled(criterion, fit)
+    return _found(op, criterion, fit, evidence, objective, settings.deep or None, variables)
+
+
 def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion of a covariance matrix of total variance one."""
     if objective == "adjusted":
@@ -195,6 +215,9 @@ def _found(
 ) -> Found:
     fit = stationary(criterion, fit)
     V = criterion.dense(fit)[0]
+    if variables is not None and criterion.m < op.p:
+        V, inside = np.zeros((op.p, criterion.k)), V
+        V[variables] = inside
     value = float(MEASURES[objective](V, op)[-1])
     evidence.settle(float(fit.value[0]))
     optima = evidence.table()

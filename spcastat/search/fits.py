@@ -206,6 +206,8 @@ class Criterion(ABC):
     exact: bool
     #: Whether components are best built variable by variable, as regressions are.
     grows: bool = False
+    #: Whether good optima lie far apart, so that starts are worth a climb that look no better than others.
+    rugged: bool = False
 
     def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
         self.M = M

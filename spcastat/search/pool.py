@@ -78,10 +78,31 @@ def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) 
     """Return random rotations of the leading directions, half of them brought to simple structure."""
     found = []
     for draw in range(count):
-        turn = np.linalg.qr(rng.standard_normal((vectors.shape[1], vectors.shape[1])))[0][:, :k]
-        mixed = vectors @ turn
+        mixed = vectors @ _rotation(vectors.shape[1], rng)[:, :k]
         found.append(varimax(mixed) if draw % 2 else mixed)
     return found
+
+
+def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return bases of what the k leading directions span, or nearly: of these PEV depends on the span alone.
+
+    In turn rotations of the k directions, oblique bases of them and of one more, and `mixtures` of all.
+    """
+    more = min(k + 1, vectors.shape[1])
+    found = []
+    for draw in range(count):
+        if draw % 4 == 0:
+            found.append(vectors[:, :k] @ _rotation(k, rng))
+        elif draw % 4 == 3:
+            found += mixtures(vectors, k, 1, rng)
+        else:
+            of = k if draw % 4 == 1 else more
+            found.append(vectors[:, :of] @ rng.standard_normal((of, k)))
+    return found
+
+
+def _rotation(order: int, rng: np.random.Generator) -> np.ndarray:
+    return np.linalg.qr(rng.standard_normal((order, order)))[0]
 
 
 def pool(
@@ -102,8 +123,8 @@ def pool(
     """
     k = criterion.k
     fixed = [vectors[:, :k], varimax(vectors[:, :k])] if first else []
-    mixed = max(1, size // (2 if criterion.exact else 4))
+    mixed = max(1, 3 * size // 4 if criterion.rugged else size // (2 if criterion.exact else 4))
     drawn = size - len(fixed) - mixed
-    directions = fixed + mixtures(vectors, k, mixed, rng)
+    directions = fixed + (bases if criterion.exact else mixtures)(vectors, k, mixed, rng)
     starts = greedy(criterion, max(1, drawn), rng, plain=first)
     return joined([starts, from_directions(criterion, directions)])

@@ -22,6 +22,7 @@ class Projected(Criterion):
     def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
         super().__init__(M, T, cards)
         self.grows = not isinstance(M, Identity)
+        self.rugged = not self.grows
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
         root = _root(G)

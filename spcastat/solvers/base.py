@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.solvers.searched import Searched
+from spcastat.solvers.searched import Searched, Sparser
 
 #: status -> what to tell the user, from best to worst.
 ADVICE = {
     "exact": "solved without iteration",
     "converged": "converged",
-    "searched": "joint search ended: no further round improved the fit",
+    "searched": "search ended",
     "max_iter": "stopped at max_iter before it converged; raise max_iter or tol",
 }
 
@@ -44,7 +44,7 @@ class Solution:
         What `objective` holds where it is not ``Solver.criterion``.
     optima : tuple of (float, int)
         Distinct optima that a search met, as shares of the total variance, the best first, and how often.
-    search : Searched or None
+    search : Searched, Sparser or None
         How a search over supports went.
     """
 
@@ -57,7 +57,7 @@ class Solution:
     candidates: np.ndarray | None = None
     criterion: str | None = None
     optima: tuple[tuple[float, int], ...] = ()
-    search: Searched | None = None
+    search: Searched | Sparser | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,8 @@ class Solver(ABC):
     units: ClassVar[tuple[tuple[str, int], ...]] = (("objective", 2),)
     #: Whether that quantity is a variance, so that its share of the total variance says something.
     in_variance_units: ClassVar[bool] = True
+    #: Whether it can do with a few products: rows that are passed over for each of them will do.
+    out_of_core: ClassVar[bool] = False
 
     @property
     def screenable(self) -> bool:

@@ -29,6 +29,8 @@ QUIET_SWEEPS = 3
 MEETING = 5
 #: Loadings closer than this are the same.
 SAME = 1e-6
+#: After so many sweeps on the same supports the criterion is lowered there by so many quasi-Newton steps.
+STEADY, STEPS = 5, 50
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,9 @@ class BCD(JointSolver):
         Converged when each of three sweeps running changes the criterion by at most this share of the
         total variance. (One quiet sweep may be a turning point where the criterion is not monotone.)
     max_iter : int
-        Sweeps over all components, at most. Under "l0" a fit that has converged is then taken to the optimum
-        on its supports.
+        Sweeps over all components, at most, which `n_iter` counts. Under "l0" sweeps that leave the supports
+        as they are alternate with quasi-Newton steps on them, where sweeps alone would creep; a fit that has
+        converged is taken to the optimum on its supports.
     """
 
     norm: Literal["l0", "l1"] = "l0"
@@ -98,12 +101,17 @@ class BCD(JointSolver):
         sweeps = np.zeros(n_starts, dtype=int)
         quiet = np.zeros(n_starts, dtype=int)
         leader = np.arange(n_starts)
+        steady = np.zeros(n_starts, dtype=int)
         may_rise = self.norm == "l1" and self.t is None
         lowest, passed = np.full(n_starts, np.inf), np.empty_like(V)
         for sweep in range(1, self.max_iter + 1):
+            if self.norm == "l0":
+                self._lower(state, steady, quiet[running])
+            before = state.V != 0
             for i in range(k):
                 state.update(i, updates[i], floor)
             advance(1)
+            steady = np.where((before == (state.V != 0)).all(axis=(1, 2)), steady + 1, 0)
             new = state.criterion()
             if may_rise:
                 left = state.residual()
@@ -120,7 +128,7 @@ class BCD(JointSolver):
                     leader[running[this]] = running[other]
                     still[this] = False
             state.keep(still)
-            running = running[still]
+            running, steady = running[still], steady[still]
             if running.size == 0:
                 break
         if may_rise:
@@ -136,6 +144,17 @@ class BCD(JointSolver):
         best = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
         status = "converged" if quiet[best] >= QUIET_SWEEPS else "max_iter"
         return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value, candidates=found)
+
+    def _lower(self, state: _State, steady: np.ndarray, quiet: np.ndarray) -> None:
+        """Lower the criterion of starts whose supports have been the same, by loadings and scores on them.
+
+        The sweeps, which would creep there, decide on the supports and on when there is convergence.
+        """
+        for start in np.flatnonzero((steady >= STEADY) & (quiet == 0)):
+            better = fitted(state.op, state.V[start].T, self.nonneg, STEPS, self.tol)
+            if better is not None:
+                state.replace(int(start), better.T)
+            steady[start] = 0
 
     def _finished(self, op: Operator, V: np.ndarray, value: float) -> tuple[np.ndarray, float]:
         """Return settled loadings V, shape (k, p), at the optimum on their supports, and the criterion."""
@@ -177,6 +196,13 @@ class _State:
         fitted = np.einsum("bkp,bkp->b", self.G, self.V)
         crossed = (self.A @ self.G.transpose(0, 2, 1)) * (self.V @ self.V.transpose(0, 2, 1))
         return self.op.total - 2.0 * fitted + crossed.sum(axis=(1, 2))
+
+    def replace(self, start: int, V: np.ndarray) -> None:
+        """Give a start other loadings V, shape (k, p), and the scores that are best with them."""
+        inverse = np.linalg.inv(V @ V.T)
+        self.V[start], self.A[start] = V, inverse @ V
+        self.SV[start] = self.op.dot(V.T).T
+        self.G[start] = inverse @ self.SV[start]
 
     def residual(self) -> np.ndarray:
         """Return the least |X - U V'|_F^2 / (n - 1) over all U (what projection on V leaves)."""

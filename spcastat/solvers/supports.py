@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.kernels.descent import Function, minimise
 from spcastat.kernels.thresholds import unit
-from spcastat.operators import GRAM_ORDER, Gram, Operator
+from spcastat.operators import GRAM_ORDER, Gram, Operator, Rows
 
 #: Quasi-Newton steps, at most.
 STEPS = 500
@@ -25,7 +25,9 @@ SETTLED = 1e-10
 DEPENDENT = 1e-10
 
 
-def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | None:
+def fitted(
+    op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = STEPS, flat: float = 0.0
+) -> np.ndarray | None:
     """Return the loadings of largest explained variance (PEV) on the supports of `V`.
 
     Parameters
@@ -36,6 +38,10 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
         support; several climb together from `V`.
     nonneg : bool
         Whether no loading may become negative.
+    steps : int
+        Quasi-Newton steps, at most.
+    flat : float
+        End when a step raises the explained variance by no more than this share; 0 goes on to rounding.
 
     Returns
     -------
@@ -45,13 +51,14 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
     """
     used = np.flatnonzero(V.any(axis=1))
     view: Operator = op.take(used)
-    if used.size <= GRAM_ORDER:
+    few_rows = isinstance(op, Rows) and 2 * op.n < used.size
+    if used.size <= GRAM_ORDER and not few_rows:
         S = view.block(np.arange(used.size))
         view = Gram(0.5 * (S + S.T))
     W = V[used]
-    better = _eigenvector(view, W) if W.shape[1] == 1 else _climbed(view, W)
+    better = _eigenvector(view, W) if W.shape[1] == 1 else _climbed(view, W, steps, flat)
     if nonneg and (better < 0).any():
-        better = _climbed(view, W)
+        better = _climbed(view, W, steps, flat)
     supports_stay = bool(((better != 0) == (W != 0)).all())
     if better is W or not supports_stay or (nonneg and (better < 0).any()):
         return None
@@ -74,7 +81,7 @@ def _eigenvector(view: Operator, W: np.ndarray) -> np.ndarray:
     return v if float(v[:, 0] @ W[:, 0]) >= 0 else -v
 
 
-def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
+def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarray:
     values = np.linalg.eigvalsh(W.T @ W)
     if values[0] <= DEPENDENT * values[-1]:
         return W
@@ -89,13 +96,13 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
         return -value / total, -(gradient / lengths)[where] / total
 
     x = W[where]
-    (begun, first), small = negative(x), x.size <= NEWTON_ORDER
+    (begun, first), small = negative(x), x.size <= NEWTON_ORDER and flat == 0.0
     if np.abs(first).max() <= ROUNDED:  # where all is flat, steps would follow rounding
         return W
     near = _newton(negative, x) if small else x  # from nearby these are enough, and leave alone what is flat
     value, slope = negative(near)
     if not small or np.abs(slope).max() > SETTLED or value > begun:
-        near = minimise(negative, x, STEPS, flat=0.0)
+        near = minimise(negative, x, steps, flat)
         near = _newton(negative, near) if small else near
     point[where] = near
     return unit(point)

@@ -15,7 +15,7 @@ import numpy as np
 
 from spcastat.errors import FileError
 from spcastat.operators import Standardisation
-from spcastat.solvers import ADVICE, Searched
+from spcastat.solvers import ADVICE, Searched, Sparser
 from spcastat.state.record import CENTRING, SCALING, Record
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
@@ -112,6 +112,8 @@ def _tables(record: Record) -> Iterator[str]:
 
 def _evident(evidence: Any, p: int) -> bool:
     """Return whether this is what a search can say of itself."""
+    if _named(evidence) and {one.name for one in fields(Sparser)} <= set(evidence):
+        return _sparser(evidence)
     if not _named(evidence) or not {one.name for one in fields(Searched)} <= set(evidence):
         return False
     counts = [evidence[name] for name in ("starts", "hits", "chains", "agreeing")]
@@ -126,6 +128,18 @@ def _evident(evidence: Any, p: int) -> bool:
         and all(type(evidence[name]) in (bool, type(None)) for name in ("settled", "sufficient"))
         and type(evidence["proven"]) is bool
         and (variables is None or (_whole(variables, 1) and variables <= p))
+    )
+
+
+def _sparser(evidence: Any) -> bool:
+    """Return whether this is what a search for the fewest nonzeros can say of itself."""
+    proposals = evidence["proposals"]
+    return (
+        _named(proposals)
+        and all(_whole(count, 1) for count in proposals.values())
+        and isinstance(evidence["winner"], str)
+        and _whole(evidence["nonzeros"], 1)
+        and all(type(evidence[name]) is bool for name in ("searched", "dense", "proven"))
     )
 
 

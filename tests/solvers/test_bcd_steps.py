@@ -1,0 +1,61 @@
+"""Steps on settled supports between the sweeps of block coordinate descent: quicker, and the same descent."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import spcastat as sp
+from spcastat.errors import ConvergenceWarning
+from spcastat.solvers import bcd
+
+CARDS = [(8, 5, 6, 2, 3, 2), (7, 4, 4, 1, 1, 1), (6,) * 4]
+
+
+@pytest.fixture(scope="module")
+def R():
+    return sp.datasets.load_pitprops()
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_sweeps_alone_come_to_the_same_fit(R, card, monkeypatch):
+    fit = sp.spca_cov(R, len(card), card=card, method="bcd-l0")
+    monkeypatch.setattr(bcd, "STEADY", 10**9)
+    alone = sp.spca_cov(R, len(card), card=card, method="bcd-l0")
+    assert fit.n_iter < alone.n_iter
+    assert ((fit.loadings != 0) == (alone.loadings != 0)).all(axis=None)
+    assert fit.measure("pev") == pytest.approx(alone.measure("pev"), rel=1e-9)  # both at the optimum there
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_the_fit_is_a_fixed_point_of_the_published_updates(R, card):
+    # equations (5) and (6): u_i = what the others leave of X, times v_i; v_i = its products, thresholded
+    S = R.to_numpy()
+    V = sp.spca_cov(R, len(card), card=card, method="bcd-l0").loadings.to_numpy()
+    A = V @ np.linalg.inv(V.T @ V)  # U = X A is best with V
+    for i, c in enumerate(card):
+        others = np.delete(np.arange(len(card)), i)
+        w = S @ A[:, i] - V[:, others] @ (A[:, others].T @ S @ A[:, i])
+        largest = np.sort(np.argsort(-np.abs(w), kind="stable")[:c])
+        np.testing.assert_array_equal(largest, np.flatnonzero(V[:, i]))
+        v = np.where(V[:, i] != 0, w, 0.0)
+        np.testing.assert_allclose(v / np.linalg.norm(v), V[:, i], atol=1e-6)  # tol=1e-7, by its root
+
+
+def test_the_criterion_never_rises(R):
+    values = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for sweeps in range(1, 16):
+            fit = sp.spca_cov(R, 6, card=CARDS[0], method="bcd-l0", max_iter=sweeps)
+            assert fit.n_iter <= sweeps
+            values.append(fit.objective_value)
+    assert (np.diff(values) <= 1e-12 * values[0]).all()
+
+
+def test_nonnegative_loadings_stay_so(R):
+    fit = sp.spca_cov(R, 3, card=5, method="bcd-l0", nonneg=True)
+    assert (fit.loadings.to_numpy() >= 0).all()
+    assert (fit.card <= 5).all()
