@@ -45,7 +45,8 @@ def spca(
     scale: Any = False,
     weights: Any = None,
     na: str = "raise",
-    n_init: int = 1,
+    k_em: int | None = None,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
@@ -96,11 +97,18 @@ def spca(
         Subtract the column means; divide by the standard deviations (ddof = 1). Or values of one's own.
     weights : array-like of shape (n,), optional
         Nonnegative frequency weights: a row of weight 2 counts as two rows.
-    na : {"raise", "drop"}
-        Whether missing values are an error or cost their rows.
-    n_init : int
-        Number of starts, for the published methods that use starting values; the best fit is kept. One start
-        is PCA's own, as published. "joint" has starts of its own, as many as its `effort` says.
+    na : {"raise", "drop", "em", "pairwise"}
+        Missing values are an error, cost their rows, or stay. With "em" the covariances are those of the
+        measured values and of what the others are expected to be given them, with their variance, by EM for
+        probabilistic PCA of rank `k_em`; scores are conditional means, and `fit.imputed` has the filled rows.
+        With "pairwise" each covariance is that of the rows that have both variables, and a score is missing
+        where one of its component's own variables is. See Notes.
+    k_em : int, optional
+        Rank of the model behind "em"; `k` by default.
+    n_init : int, optional
+        Number of starts, for the published methods that use starting values; the best fit is kept. By default
+        one, where the authors have it (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
+        "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
@@ -147,6 +155,18 @@ def spca(
     bringing in those of which it cannot exclude that they would enter. The summary says what was proven.
     ``screen=False`` searches among all variables, a number begins with so many.
 
+    Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), x the centred rows with conditional means
+    in their gaps and C the conditional covariance of what was not measured; weights count rows. The model is
+    fitted to columns in the units of the analysis: as they are, over the standard deviations of their
+    measured values with ``scale=True`` (the components are then those of the correlation matrix that EM
+    gives), or over numbers given as `scale`. Values must be missing at random: for reasons that measured
+    values tell. With ``na="pairwise"`` they must be missing completely at random; variances are those of each
+    column, and a matrix of correlations that no sample could have is replaced by the nearest one that a
+    sample could have, which the summary tells. A term of a formula is missing where a column in it is, so
+    that a factor without its level has no 0/1 columns in that row. Columns and rows without any value and
+    columns that do not vary are refused, as are sparse data, chunks, more than 5000 variables, and methods
+    that need the rows themselves: filled rows vary too little for these.
+
     The plain call takes longer than one descent: it looks for the best fit from many starts, and the summary
     says how many, how often the best was met, and whether any exchange of single variables improves it.
 
@@ -174,8 +194,8 @@ def spca(
             promise,
             options,
         )
-        reading = ReadOptions(formula, context, weights, na, categorical)
-        opened = open_rows(data, reading, center, scale)
+        reading = ReadOptions(formula, context, weights, na, categorical, k_em)
+        opened = open_rows(data, reading, center, scale, asked.k)
         if formula is None and looks_like_covariance(data):
             warn(
                 "data is square and symmetric with equal row and column labels: if it is a covariance or "
@@ -201,7 +221,7 @@ def spca_cov(
     effort: str | None = None,
     method: str | None = None,
     nonneg: bool = False,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
@@ -264,7 +284,7 @@ def spca_path(
     effort: str | None = None,
     method: str | None = None,
     order: str | None = None,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: int | None = None,
     nonneg: bool = False,
     tol: float | None = None,
@@ -294,7 +314,8 @@ def spca_path(
         As for :func:`spca`.
     **options
         Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `weights`, `na`,
-        `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`) that describe the data.
+        `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`) that describe the
+        data.
 
     Returns
     -------
@@ -338,7 +359,7 @@ def spca_path(
         _refuse_controls(options)
         names = COVARIANCE if covariance else ROWS
         described = {name: options.pop(name) for name in list(options) if name in names}
-        opened = open_covariance(data, **described) if covariance else _opened(data, **described)
+        opened = open_covariance(data, **described) if covariance else _opened(data, asked.k, **described)
         require_components(asked.k, opened.p)
         keys, wanted = path_cards(cards, asked.k, opened.p)
         asked = replace(asked, card=wanted[-1], further=options)
@@ -346,6 +367,7 @@ def spca_path(
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=sorts(plan.solver))
         source = opened.source(plan.rows_for)
+        plan = plan.on(source.spec.columns)
         if opened.context is not None:
             described["context"] = opened.context
         fits = {}
@@ -382,8 +404,8 @@ def _refuse_controls(options: Mapping[str, Any]) -> None:
             )
 
 
-def _opened(data: Any, center: Any = True, scale: Any = False, **reading: Any) -> Opened:
-    return open_rows(data, ReadOptions(**reading), center, scale)
+def _opened(data: Any, k: int, center: Any = True, scale: Any = False, **reading: Any) -> Opened:
+    return open_rows(data, ReadOptions(**reading), center, scale, k)
 
 
 def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
@@ -391,7 +413,9 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source(plan.rows_for)
-    fit = run(source.op, plan.solver, asked.k, n_init=plan.n_init, rng=rng, sort=plan.sort, aim=plan.aim)
+    plan = plan.on(source.spec.columns)
+    own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
+    fit = run(source.op, plan.solver, asked.k, rng=rng, aim=plan.aim, **own)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
         sweeps = plural(result.n_iter, "sweep")

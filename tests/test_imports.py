@@ -26,7 +26,7 @@ ROWS = [
     ["config", "labels", "progress"],
     ["kernels"],
     ["intake", "operators"],
-    ["streams"],
+    ["streams", "missing"],
     ["solvers", "measures"],
     ["search"],
     ["registry"],

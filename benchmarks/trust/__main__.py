@@ -17,7 +17,10 @@ from benchmarks.report import Table, add_data, command_line, stamp, write_sectio
 
 #: Name of a table -> "module:function" that makes it of a `Call`.
 TABLES: dict[str, str] = {
+    "missing": "missing:missing",
+    "missing-elsewhere": "missing:missing_elsewhere",
     "intervals": "intervals:intervals",
+    "given": "intervals:without_selection",
     "stability": "stable:stability",
     "tests": "tests:loading_tests",
 }

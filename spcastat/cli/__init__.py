@@ -32,7 +32,7 @@ _HINTS: dict[type[SpcaError], str] = {
     # the package advises on its own options; here the options of the command that do the same
     ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --sep and "
     "--decimal say how numbers are written, --dummy makes columns of text in a --formula.)",
-    MissingValuesError: " (Here: --na drop.)",
+    MissingValuesError: " (Here: --na drop or --na em.)",
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.reading import DATA, load_table, reading_arguments
 from spcastat.cli.writing import STDIN, refuse_overlap
+from spcastat.config import MISSING
 from spcastat.errors import FormulaError, OptionError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ EXAMPLES = """\
 examples:
   spcastat fit pitprops --k 6 --card 7,4,4,1,1,1
   spcastat fit trees.csv --k 3 --variance 0.9 --scale --report trees.html
-  spcastat fit trees.csv --k 2 --card 5 --drop id,species --na drop
+  spcastat fit trees.csv --k 2 --card 5 --drop id,species --na em
   spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
   spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
@@ -32,6 +33,7 @@ _ROWS_ONLY = {
     "scale": "--scale",
     "center": "--no-center",
     "na": "--na",
+    "k_em": "--k-em",
     "formula": "--formula",
     "categorical": "--dummy",
 }
@@ -73,8 +75,12 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--scale", action="store_true", help="scale the columns to unit variance")
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
     add(
-        "--na", choices=("raise", "drop"), help="rows with missing values: refuse them (default) or drop them"
+        "--na",
+        choices=MISSING,
+        help="missing values: refuse them (default), drop their rows, estimate by EM, or take each "
+        "covariance from the rows that have both",
     )
+    add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
     add("--dummy", action="store_true", help="text in a formula becomes columns of 0 and 1")
     add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
@@ -147,7 +153,7 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
     """Return the data, whether they are a covariance matrix, and the options that were given."""
     data = load_table(args)
     # argparse leaves None, or for a switch its default, where nothing was given
-    optional = ["method", "na", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
+    optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
     optional += ["objective", "effort", "promise"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
 from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS, MOST_STARTS
+from spcastat.engine.starts import Start, matched
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
 from spcastat.search.names import PROMISES
@@ -36,7 +38,7 @@ class Request:
     variance: Any = None
     method: Any = None
     nonneg: Any = False
-    n_init: Any = 1
+    n_init: Any = None
     rng: Any = None
     order: Any = None
     tol: Any = None
@@ -63,7 +65,7 @@ class Request:
         given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
         if not isinstance(self.nonneg, (bool, np.bool_)) or self.nonneg:
             given["nonneg"] = self.nonneg
-        if whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
+        if self.n_init is not None and whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
             given["n_init"] = self.n_init
         return given
 
@@ -101,6 +103,8 @@ class Plan:
         Whether components are ordered by variance afterwards.
     aim : Aim or None
         What chooses between starts, for a method with that choice.
+    start : str, ndarray of shape (p, k), or DataFrame
+        Where an iteration begins.
     """
 
     method: Method
@@ -108,11 +112,16 @@ class Plan:
     n_init: int
     sort: bool
     aim: Aim | None = None
+    start: Start = "pca"
 
     @property
     def rows_for(self) -> str:
         """The name of the method where that needs the rows themselves, not only their second moments."""
         return self.method.name if self.solver.needs == "rows" else ""
+
+    def on(self, columns: pd.Index) -> Plan:
+        """Return the plan for variables of these names: a start given as a frame has them as its rows."""
+        return replace(self, start=matched(self.start, columns))
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
@@ -198,9 +207,12 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     _check_promise(options, checked)
     if "variance" in options and "promise" in chosen.options:
         checked.setdefault("promise", PROMISES[0])
-    n_init = checked.pop("n_init", 1)
+    n_init, start = checked.pop("n_init", 0), checked.pop("start", None)
     aim = _aim(chosen, checked)
     solver = chosen.build(checked)
+    n_init = n_init or (solver.n_init if asked.n_init is None else 1)
+    start = solver.first_start if start is None else start
+    _check_starts(solver, asked.k, n_init, start)
     if asked.order is None:
         sort = scalar and sorts(solver)
     else:
@@ -210,7 +222,21 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
                 f"order='variance' was given with method={chosen.name!r}, whose promise holds for the "
                 "components in the order in which they were found; leave order out."
             )
-    return Plan(chosen, solver, n_init, sort, aim)
+    return Plan(chosen, solver, n_init, sort, aim, start)
+
+
+def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
+    """Refuse starts that lead nowhere, and several where their fits cannot be compared."""
+    if isinstance(solver, JointSolver) and k > 1 and isinstance(start, str) and start == "ones":
+        raise OptionError(
+            "start='ones' was given with a method that fits all components together, which would all begin "
+            "alike; use 'pca' or 'column', or give loadings."
+        )
+    if n_init > 1 and not solver.comparable:
+        raise OptionError(
+            f"n_init={n_init} was given with penalty=, under which fits from several starts have different "
+            "numbers of nonzeros, and the largest variance means nothing; use card=, or leave n_init out."
+        )
 
 
 def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""One fit: solver, deflation, and the way into a solver's units and back."""
+"""One fit: starts, solver, deflation, and the way into a solver's units and back."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from spcastat.config import plural
 from spcastat.engine.aim import Aim, candidates_to_begin, chosen, settle
-from spcastat.engine.starts import starting_loadings
+from spcastat.engine.starts import Start, first_loadings, of_component, starting_loadings
 from spcastat.errors import ComponentsError
+from spcastat.kernels.ties import first_max
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.progress import Advance, stage
@@ -56,6 +57,7 @@ def run(
     sort: bool,
     starts: np.ndarray | None = None,
     aim: Aim | None = None,
+    start: Start | None = None,
 ) -> Fit:
     """Fit k components.
 
@@ -76,6 +78,8 @@ def run(
         Further starting loadings, for a joint solver that uses starts.
     aim : Aim, optional
         What chooses between starts.
+    start : str or ndarray of shape (p, k), optional
+        The first start, of a solver that uses them; the solver's own by default.
 
     Raises
     ------
@@ -85,6 +89,7 @@ def run(
         Where the data can only be screened, and the method or the call does not allow it.
     """
     solver = inward(solver, op.unit)
+    start = solver.first_start if start is None else start
     size = candidates_to_begin(op, solver, aim)
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
@@ -97,21 +102,22 @@ def run(
         from spcastat.solvers.bcd import BCD
 
         assert isinstance(solver, BCD)
-        found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts)
+        first = first_loadings(op, vectors, start)
+        found = screened(op, solver, first, size, n_init=n_init, rng=rng, starts=starts)
         V = np.zeros((op.p, k))
         V[found.candidates], order = settle(found.sub, found.solution.V, sort)
         details = _with_hits(solver, found.solution.details, V, order)
         whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
         return Fit(whole, order, values, tuple(found.optima), found.screening)
     if isinstance(solver, JointSolver):
-        tried = starting_loadings(op, vectors, n_init, rng)
+        tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
         if starts is not None and solver.uses_starts:
             tried = np.concatenate([tried, starts])
-        solution = solver.solve(op, k, tried, rng)
+        solution = solver.solve(op, k, tried, rng) if solver.at_once else _best(op, solver, k, tried, rng)
     else:
         assert isinstance(solver, ComponentSolver)
         with stage("one component after another", k, "components") as advance:
-            solution = _one_by_one(op, solver, values, n_init, rng, advance)
+            solution = _one_by_one(op, solver, values, n_init, rng, advance, start)
     optima = list(solution.optima)
     if aim is not None and isinstance(solver, JointSolver):
         solution, optima = chosen(op, solution, aim, sort)
@@ -145,6 +151,7 @@ def _one_by_one(
     n_init: int,
     rng: np.random.Generator,
     advance: Advance,
+    begin: Start,
 ) -> Solution:
     k = len(pca)
     V = np.zeros((op.p, k))
@@ -152,9 +159,9 @@ def _one_by_one(
     explained = 0.0
     parts: list[Component] = []
     for i in range(k):
-        given = solver.uses_starts and not solver.own_starts
-        start = view.leading(1)[1][:, 0] if given else np.zeros(op.p)
-        part = solver.component(view, Progress(i, explained, pca, n_init, rng, V[:, :i]), start)
+        progress = Progress(i, explained, pca, rng, V[:, :i])
+        tried = of_component(view, begin, i, n_init, rng) if solver.uses_starts else [np.zeros(op.p)]
+        part = _better_part(view, [solver.component(view, progress, one) for one in tried])
         parts.append(part)
         V[:, i] = part.v
         variance = float(part.v @ view.dot(part.v))
@@ -176,6 +183,25 @@ def _one_by_one(
     own = [part.objective for part in parts if part.objective is not None]
     value = float(sum(own)) if len(own) == k else float(adjusted_variances(V, op).sum())
     return Solution(V, worst, sum(part.n_iter for part in parts), value, np.array([value]), details)
+
+
+def _better_part(view: Operator, parts: list[Component]) -> Component:
+    """Return the component of the largest value of the solver's criterion, by default the variance."""
+    if len(parts) == 1:
+        return parts[0]
+    values = [float(one.v @ view.dot(one.v)) if one.objective is None else one.objective for one in parts]
+    return parts[first_max(np.array(values))]
+
+
+def _best(
+    op: Operator, solver: JointSolver, k: int, starts: np.ndarray, rng: np.random.Generator
+) -> Solution:
+    """Return the fit of the largest adjusted variance, for a solver that begins at one start."""
+    found = [solver.solve(op, k, start[None], rng) for start in starts]
+    if len(found) == 1:
+        return found[0]
+    best = first_max(np.array([adjusted_variances(one.V, op).sum() for one in found]))
+    return replace(found[best], objectives=np.array([one.objective for one in found]))
 
 
 def _too_many(k: int, rank: int) -> str:

@@ -65,7 +65,7 @@ class Method:
         return (
             tuple(own)
             + self.further
-            + (("n_init",) if self.solver.uses_starts and getattr(self.solver, "own_starts", True) else ())
+            + (("start", "n_init") if self.solver.uses_starts else ())
         )
 
     @cached_property

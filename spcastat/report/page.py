@@ -274,8 +274,8 @@ def _score_plots(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
             5.0,
             4.8,
             "Biplot of the first two components",
-            "Points are rows, arrows the variables with a nonzero loading on either component; the ten "
-            "longest are named.",
+            "Points are rows, arrows the variables with a nonzero loading on either component; those on one "
+            "alone are listed at the ends of the axes.",
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)

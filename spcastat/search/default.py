@@ -30,6 +30,8 @@ from spcastat.solvers.support_search import best_support
 HELD = 1000
 #: Up to so many, fits of many nonzeros are polished by swaps for PEV.
 POLISHED = 3000
+#: A cardinality times the number of variables up to which one component exchanges two variables at once.
+PAIRS = 6000
 #: The criteria by name.
 CRITERIA = ("adjusted", "pev", "least_squares")
 
@@ -191,7 +193,7 @@ def _directions(op: Operator, k: int) -> np.ndarray:
 
 def _single(op: Operator, card: int, objective: str) -> Found:
     """Return the component of largest variance: the search over one support."""
-    _, support = best_support(op, card)
+    _, support = best_support(op, card, pairs=card * op.p <= PAIRS)
     V = np.zeros((op.p, 1))
     if card <= HELD:  # from products alone, eigenvectors would have half of the digits
         S = op.block(support)

@@ -72,10 +72,8 @@ class Progress:
         Their adjusted variance (exact under Schur complement deflation).
     pca : ndarray of shape (k,)
         The leading eigenvalues of the whole covariance matrix.
-    n_init : int
-        How many starts a solver with `own_starts` shall try.
     rng : numpy Generator or None
-        For such starts.
+        For solvers that draw at random.
     before : ndarray of shape (p, done) or None
         The loadings of the components before, for methods that keep to them.
     """
@@ -83,7 +81,6 @@ class Progress:
     done: int
     explained: float
     pca: np.ndarray
-    n_init: int = 1
     rng: np.random.Generator | None = None
     before: np.ndarray | None = None
 
@@ -124,8 +121,10 @@ class Solver(ABC):
 
     #: What is asked of the operator: "gram" (products with the covariance matrix) or "rows".
     needs: ClassVar[Literal["gram", "rows"]] = "gram"
-    #: Whether the result depends on starting values, so that ``n_init`` makes sense.
+    #: Whether the result depends on starting values, so that ``start`` and ``n_init`` make sense.
     uses_starts: ClassVar[bool] = False
+    #: Where the iteration begins, unless the call says otherwise: as its authors have it. A name in STARTS.
+    first_start: ClassVar[str] = "pca"
     #: In words, the quantity that ``Solution.objective`` holds.
     criterion: ClassVar[str]
     #: The unit of that quantity, and of options and details that have one, as a power of that of the data: 1
@@ -145,6 +144,16 @@ class Solver(ABC):
         return False
 
     @property
+    def n_init(self) -> int:
+        """How many starts are tried, unless the call says otherwise."""
+        return 1
+
+    @property
+    def comparable(self) -> bool:
+        """Whether fits from several starts can be compared: at a given penalty variance says nothing."""
+        return True
+
+    @property
     def own_order(self) -> bool:
         """Whether the order of the components, on which adjusted variance depends, was sought as well."""
         return False
@@ -152,6 +161,9 @@ class Solver(ABC):
 
 class JointSolver(Solver):
     """A solver of all components together."""
+
+    #: Whether `solve` takes several starts; if not, it is called with one after another.
+    at_once: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
@@ -173,12 +185,10 @@ class ComponentSolver(Solver):
 
     #: How a component is removed before the next is sought: the method's own way, and an option.
     deflation: str
-    #: Whether the solver chooses its starts itself, as many as ``Progress.n_init`` says.
-    own_starts: ClassVar[bool] = False
 
     @abstractmethod
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         """Fit the next component to the deflated `view`.
 
-        `start`, shape (p,), is the leading eigenvector there for a solver that uses starts, else zero.
+        `start`, shape (p,), has unit length for a solver that uses starts, else it is zero.
         """
