@@ -72,10 +72,16 @@ def saved_fits() -> list[Saved]:
     odd = pd.DataFrame(rng.normal(size=(12, 5)), index=labels, columns=columns)
     mean = pd.Series(np.arange(13.0), index=pitprops.columns)
     made = {
-        "rows": (sp.spca(named, 6, [7, 4, 4, 1, 1, 1]), named),
-        "covariance": (sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean), pitprops),
-        "formula": (sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True), mixed),
-        "labels": (sp.spca(odd, 2, 3, n_init=3), odd),
+        "rows": (sp.spca(named, 6, [7, 4, 4, 1, 1, 1], method="bcd-l0"), named),
+        "covariance": (
+            sp.spca_cov(sp.datasets.load_pitprops(), 3, 5, n_obs=180, mean=mean, method="bcd-l0"),
+            pitprops,
+        ),
+        "formula": (
+            sp.spca(mixed, 2, 4, formula=FORMULA, categorical="dummy", scale=True, method="bcd-l0"),
+            mixed,
+        ),
+        "labels": (sp.spca(odd, 2, 3, n_init=3, method="bcd-l0"), odd),
         "plain": (sp.spca(odd.to_numpy(), 2, 3, method="rsvd-l1", center=False), odd.to_numpy()),
     }
     sure = sp.spca(named, 2, 4)

@@ -35,6 +35,9 @@ def spca(
     card: Any = None,
     *,
     variance: float | None = None,
+    promise: str | None = None,
+    objective: str | None = None,
+    effort: str | None = None,
     formula: str | None = None,
     method: str | None = None,
     nonneg: bool = False,
@@ -42,12 +45,13 @@ def spca(
     scale: Any = False,
     weights: Any = None,
     na: str = "raise",
-    n_init: int = 1,
+    k_em: int | None = None,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
-    progress: Any = False,
+    progress: Any = None,
     context: Mapping[str, Any] | None = None,
     categorical: str = "refuse",
     **options: Any,
@@ -70,34 +74,54 @@ def spca(
     variance : float in (0, 1], optional
         Instead of `card`: the share of dense PCA's explained variance to keep with as few nonzeros as the
         method finds. With neither, 0.9.
+    promise : {"every", "total"}, optional
+        Whether `variance` is kept after every component (the default), or by all of them together.
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised, for the methods that have it: the variance of the scores, each component counting
+        what it adds to those before it (the default of "joint", whose best fit loses least in the two
+        others); the share of the variables that their projection on the loadings reconstructs; or the share
+        that regressions on the scores predict.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches; "auto" by default.
     formula : str, optional
         One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. A formula runs as code: do not take one
         from strangers. Its terms take each row for itself, or keep what they have learnt, as ``scale(a)``
         does; others, such as ranks, are refused. Weights count in what they learn.
     method : str, optional
-        A name in :func:`methods`; "bcd-l0" with `card`, "controlled" with `variance`.
+        A name in :func:`methods`; "joint" by default, with `card` and with `variance`: a search over the
+        supports of all components together. It has no nonnegative form: `card` with `nonneg` means "bcd-l0".
+        The other methods are what their papers say.
     nonneg : bool
         Nonnegative loadings, for the methods that have them.
     center, scale : bool or array-like of shape (p,)
         Subtract the column means; divide by the standard deviations (ddof = 1). Or values of one's own.
     weights : array-like of shape (n,), optional
         Nonnegative frequency weights: a row of weight 2 counts as two rows.
-    na : {"raise", "drop"}
-        Whether missing values are an error or cost their rows.
-    n_init : int
-        Number of starts, for the methods that use starting values; the best fit is kept. One start is PCA's
-        own, as published.
+    na : {"raise", "drop", "em", "pairwise"}
+        Missing values are an error, cost their rows, or stay. With "em" the covariances are those of the
+        measured values and of what the others are expected to be given them, with their variance, by EM for
+        probabilistic PCA of rank `k_em`; scores are conditional means, and `fit.imputed` has the filled rows.
+        With "pairwise" each covariance is that of the rows that have both variables, and a score is missing
+        where one of its component's own variables is. See Notes.
+    k_em : int, optional
+        Rank of the model behind "em"; `k` by default.
+    n_init : int, optional
+        Number of starts, for the published methods that use starting values; the best fit is kept. By default
+        one, where the authors have it (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
+        "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
-        Order of the components. None sorts by variance only where a joint method has one cardinality for all,
-        and did not seek their order as well, as for adjusted variance.
+        Order of the components. None sorts by variance only where a method that fits all components together
+        has one cardinality for all, and did not seek their order as well, as "joint" does for adjusted
+        variance.
     tol : float, optional
-        Relative to the total variance.
+        Relative to the total variance, for the published methods that iterate, as is `max_iter`.
     max_iter : int, optional
-    progress : bool or callable
+    progress : None, bool or callable
         True shows how far passes over the data and long searches are: a bar where tqdm is installed, lines to
-        stderr otherwise. A function is called with a :class:`spcastat.progress.Step`; an error that it raises
+        stderr otherwise. None does so where work takes longer than three seconds and stderr is a terminal or
+        a notebook. A function is called with a :class:`spcastat.progress.Step`; an error that it raises
         ends the fit. Results are the same with and without.
     context : mapping, optional
         Names besides the columns that the formula may use; by default those where `spca` is called.
@@ -121,13 +145,30 @@ def spca(
     chunks have the same columns, `weights` go by position over all rows, and a formula has only terms that
     take each row for itself. Every pass is compared with the first, and a chunk that has changed is an error
     (the partitions of dask are compared by their numbers of rows and sums of columns). Methods that take
-    nothing but data are refused, and with more than 3000 variables all but "bcd-l0" with `card`.
+    nothing but data are refused, and with more than 3000 variables all but "joint" and "bcd-l0" with `card`.
 
+    With more than 1000 variables "joint" searches among those that promise most, and tests exchanges with all
+    others; the summary says how many were searched, and whether any of the others would improve the fit.
     With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` (1000
     nonzeros at most, and without `nonneg`) is screened: it searches among the variables of largest variance,
     exchanges single variables until none improves the fit, and verifies the result against all variables,
     bringing in those of which it cannot exclude that they would enter. The summary says what was proven.
     ``screen=False`` searches among all variables, a number begins with so many.
+
+    Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), x the centred rows with conditional means
+    in their gaps and C the conditional covariance of what was not measured; weights count rows. The model is
+    fitted to columns in the units of the analysis: as they are, over the standard deviations of their
+    measured values with ``scale=True`` (the components are then those of the correlation matrix that EM
+    gives), or over numbers given as `scale`. Values must be missing at random: for reasons that measured
+    values tell. With ``na="pairwise"`` they must be missing completely at random; variances are those of each
+    column, and a matrix of correlations that no sample could have is replaced by the nearest one that a
+    sample could have, which the summary tells. A term of a formula is missing where a column in it is, so
+    that a factor without its level has no 0/1 columns in that row. Columns and rows without any value and
+    columns that do not vary are refused, as are sparse data, chunks, more than 5000 variables, and methods
+    that need the rows themselves: filled rows vary too little for these.
+
+    The plain call takes longer than one descent: it looks for the best fit from many starts, and the summary
+    says how many, how often the best was met, and whether any exchange of single variables improves it.
 
     Examples
     --------
@@ -138,10 +179,23 @@ def spca(
     """
     with listening(progress):
         asked = Request(
-            k, card, variance, method, nonneg, n_init, rng, order, tol, max_iter, further=options
+            k,
+            card,
+            variance,
+            method,
+            nonneg,
+            n_init,
+            rng,
+            order,
+            tol,
+            max_iter,
+            objective,
+            effort,
+            promise,
+            options,
         )
-        reading = ReadOptions(formula, context, weights, na, categorical)
-        opened = open_rows(data, reading, center, scale)
+        reading = ReadOptions(formula, context, weights, na, categorical, k_em)
+        opened = open_rows(data, reading, center, scale, asked.k)
         if formula is None and looks_like_covariance(data):
             warn(
                 "data is square and symmetric with equal row and column labels: if it is a covariance or "
@@ -162,14 +216,17 @@ def spca_cov(
     mean: Any = None,
     scale: Any = None,
     variance: float | None = None,
+    promise: str | None = None,
+    objective: str | None = None,
+    effort: str | None = None,
     method: str | None = None,
     nonneg: bool = False,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: Any = None,
     order: str | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
-    progress: Any = False,
+    progress: Any = None,
     **options: Any,
 ) -> SpcaResult:
     """Fit sparse principal components to a covariance or correlation matrix.
@@ -179,13 +236,15 @@ def spca_cov(
     S : DataFrame or array of shape (p, p)
         Symmetric and positive semidefinite.
     k : int
-    card, variance, method, nonneg, n_init, rng, order, tol, max_iter, progress, **options
+    card, variance, promise, objective, effort, method, nonneg, n_init, rng, order, tol, max_iter, progress
         As for :func:`spca`.
     n_obs : int, optional
         Number of rows behind the matrix, for the header.
     mean, scale : array-like of shape (p,), optional
         Means, and the standard deviations that turned rows into a correlation matrix: with them
         ``transform(rows)`` works. `scale` is one by default.
+    **options
+        Further options of the method; see :func:`methods`.
 
     Returns
     -------
@@ -194,7 +253,20 @@ def spca_cov(
     """
     with listening(progress):
         asked = Request(
-            k, card, variance, method, nonneg, n_init, rng, order, tol, max_iter, further=options
+            k,
+            card,
+            variance,
+            method,
+            nonneg,
+            n_init,
+            rng,
+            order,
+            tol,
+            max_iter,
+            objective,
+            effort,
+            promise,
+            options,
         )
         opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
         described = {"n_obs": n_obs, "mean": mean, "scale": scale}
@@ -208,14 +280,16 @@ def spca_path(
     cards: Any = None,
     *,
     covariance: bool | None = None,
+    objective: str | None = None,
+    effort: str | None = None,
     method: str | None = None,
     order: str | None = None,
-    n_init: int = 1,
+    n_init: int | None = None,
     rng: int | None = None,
     nonneg: bool = False,
     tol: float | None = None,
     max_iter: int | None = None,
-    progress: Any = False,
+    progress: Any = None,
     **options: Any,
 ) -> SpcaPath:
     """Fit sparse principal components for each of many cardinalities, and see what a nonzero buys.
@@ -233,14 +307,15 @@ def spca_path(
         Whether `data` is a covariance matrix. By default it is taken for one if it is a symmetric frame
         with equal row and column labels.
     method : str, optional
-        A method that takes a cardinality; "bcd-l0" by default.
+        A method that takes a cardinality; "joint" by default.
     rng : int, optional
         Seed of random starts; every fit starts from it.
-    order, n_init, nonneg, tol, max_iter, progress
+    objective, effort, order, n_init, nonneg, tol, max_iter, progress
         As for :func:`spca`.
     **options
         Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `weights`, `na`,
-        `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`) that describe the data.
+        `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`) that describe the
+        data.
 
     Returns
     -------
@@ -249,10 +324,11 @@ def spca_path(
 
     Notes
     -----
-    Each fit is also started from the one before it, for methods that use starts, so that it is never worse
-    than the same fit alone, which is what its `call` and `refit` give (but for exchanges in screened fits,
-    which follow the best start only). The first component of "greedy" is
-    had for all cardinalities at once.
+    A fit of "joint" is the one that the call with this cardinality alone gives, to the last bit. For
+    published methods that use starts each fit is also started from the one before it, so that it is never
+    worse than the same fit alone, which is what its `call` and `refit` give (but for exchanges in screened
+    fits, which follow the best start only). The first component of "greedy" is found for all cardinalities
+    at once.
 
     Examples
     --------
@@ -266,7 +342,16 @@ def spca_path(
 
     with listening(progress):
         asked = Request(
-            k, method=method, nonneg=nonneg, n_init=n_init, rng=rng, order=order, tol=tol, max_iter=max_iter
+            k,
+            method=method,
+            nonneg=nonneg,
+            n_init=n_init,
+            rng=rng,
+            order=order,
+            tol=tol,
+            max_iter=max_iter,
+            objective=objective,
+            effort=effort,
         )
         if covariance is None:
             covariance = options.get("formula") is None and looks_like_covariance(data)
@@ -274,14 +359,15 @@ def spca_path(
         _refuse_controls(options)
         names = COVARIANCE if covariance else ROWS
         described = {name: options.pop(name) for name in list(options) if name in names}
-        opened = open_covariance(data, **described) if covariance else _opened(data, **described)
+        opened = open_covariance(data, **described) if covariance else _opened(data, asked.k, **described)
         require_components(asked.k, opened.p)
         keys, wanted = path_cards(cards, asked.k, opened.p)
         asked = replace(asked, card=wanted[-1], further=options)
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
-            plan = replace(plan, sort=sorts(plan.solver, plan.aim))
+            plan = replace(plan, sort=sorts(plan.solver))
         source = opened.source(plan.rows_for)
+        plan = plan.on(source.spec.columns)
         if opened.context is not None:
             described["context"] = opened.context
         fits = {}
@@ -318,8 +404,8 @@ def _refuse_controls(options: Mapping[str, Any]) -> None:
             )
 
 
-def _opened(data: Any, center: Any = True, scale: Any = False, **reading: Any) -> Opened:
-    return open_rows(data, ReadOptions(**reading), center, scale)
+def _opened(data: Any, k: int, center: Any = True, scale: Any = False, **reading: Any) -> Opened:
+    return open_rows(data, ReadOptions(**reading), center, scale, k)
 
 
 def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
@@ -327,7 +413,9 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source(plan.rows_for)
-    fit = run(source.op, plan.solver, asked.k, n_init=plan.n_init, rng=rng, sort=plan.sort, aim=plan.aim)
+    plan = plan.on(source.spec.columns)
+    own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
+    fit = run(source.op, plan.solver, asked.k, rng=rng, aim=plan.aim, **own)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
         sweeps = plural(result.n_iter, "sweep")

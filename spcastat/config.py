@@ -41,6 +41,11 @@ class _Brief(reprlib.Repr):
         # Python writes no number of more than some thousand digits.
         return repr(x) if x.bit_length() <= 200 else f"{'-' * (x < 0)}<more than 10**60>"
 
+#: What may be done with missing values: in rows that are refused or dropped, or that stay with their gaps.
+MISSING = ("raise", "drop", "em", "pairwise")
+GAPS = ("em", "pairwise")
+
+
 
 def shown(value: object) -> str:
     """Return a value of any type for a message: on one line, short, and whatever its ``repr`` does."""

@@ -20,6 +20,8 @@ __all__ = ["Advance", "Listener", "Step", "listening", "stage"]
 
 #: Plain lines come this many seconds apart, at most.
 INTERVAL = 2.0
+#: Seconds after which work that nobody asked to see is shown.
+PATIENCE = 3.0
 #: Seconds after which the bar of a stage within another appears, so that short ones do not flicker.
 DELAY = 0.5
 
@@ -64,25 +66,30 @@ def listening(progress: Any) -> Iterator[None]:
 
     Parameters
     ----------
-    progress : bool or callable
+    progress : None, bool or callable
         True shows a bar (tqdm where that is installed, plain lines to stderr otherwise); a callable is
-        called with a :class:`Step`, and may raise to end the work. False changes nothing.
+        called with a :class:`Step`, and may raise to end the work. None shows what takes longer than PATIENCE
+        seconds, where stderr is a terminal or a notebook; within a block that listens already, None and
+        False change nothing.
 
     Raises
     ------
     OptionError
         For anything else.
     """
-    if progress is False or progress is None:
+    if progress is False or (progress is None and (_listener.get() is not None or not _watched())):
         yield
         return
-    if progress is not True and not callable(progress):
+    if progress is not None and progress is not True and not callable(progress):
         raise OptionError(
-            f"progress of type {type(progress).__name__} was given; it must be True, False, or a function "
-            "that takes a step "
-            "(with stage, done, total and unit)."
+            f"progress of type {type(progress).__name__} was given; it must be True, False, None, or a "
+            "function that takes a step (with stage, done, total and unit)."
         )
-    display = _display() if progress is True else None
+    display: _Bars | _Lines | _Late | None = None
+    if progress is None:
+        display = _Late(_display())
+    elif progress is True:
+        display = _display()
     heard = _listener.set(display or progress)
     depth = _depth.set(0)
     try:
@@ -136,6 +143,40 @@ def _display() -> _Bars | _Lines:
     except ImportError:
         return _Lines()
     return _Bars(tqdm)
+
+
+def _watched() -> bool:
+    """Return whether somebody sees what is written to stderr: in a terminal or a notebook."""
+    try:
+        return sys.stderr.isatty() or "ipykernel" in sys.modules
+    except (AttributeError, ValueError):  # no stderr, or a closed one
+        return False
+
+
+class _Late:
+    """A display that begins after PATIENCE seconds, with the stages that are then under way."""
+
+    def __init__(self, display: _Bars | _Lines):
+        self._display = display
+        self._begun = time.monotonic()
+        self._under_way: dict[int, Step] = {}
+        self._shown = False
+
+    def __call__(self, step: Step) -> None:
+        if not self._shown:
+            self._under_way = {depth: one for depth, one in self._under_way.items() if depth < step.depth}
+            if time.monotonic() - self._begun < PATIENCE or step.ended:
+                if not step.ended:
+                    self._under_way[step.depth] = step
+                return
+            self._shown = True
+            for one in self._under_way.values():
+                self._display(one)
+        self._display(step)
+
+    def close(self) -> None:
+        """Close what an error left open."""
+        self._display.close()
 
 
 class _Bars:

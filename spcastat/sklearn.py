@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
-from spcastat.config import is_whole, listed, one_line, shown, whole_number
+from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
 from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
 from spcastat.intake.checks import frame_values
 from spcastat.kernels.sparsity import is_sparse
@@ -47,14 +47,20 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         As for :func:`spcastat.spca`.
     nonneg : bool
         Nonnegative loadings, for the methods that have them.
-    n_init : int
-        Number of starts.
+    n_init : int, optional
+        Number of starts; the method's own number by default.
     random_state : None, int or RandomState
         Seed of random starts. None is a fixed seed: two fits agree to the last bit.
     tol : float, optional
     max_iter : int, optional
+    na : {"raise", "em", "pairwise"}
+        What to do with missing values, NaN, in `fit` and `transform`: an error; the scores and covariances
+        that the values measured let expect; or covariances of the rows that have both variables, and no score
+        (NaN) where a value of its own variables is missing. See :func:`spcastat.spca`.
+    k_em : int, optional
+        Rank of the model behind "em"; `n_components` by default.
     options : dict, optional
-        Further options of the method, such as ``{"objective": "adjusted", "search": "joint"}``.
+        Further options of the method, such as ``{"objective": "pev", "effort": "thorough"}``.
 
     Attributes
     ----------
@@ -100,10 +106,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scale: Any = False,
         center: Any = True,
         nonneg: bool = False,
-        n_init: int = 1,
+        n_init: int | None = None,
         random_state: Any = None,
         tol: float | None = None,
         max_iter: int | None = None,
+        na: str = "raise",
+        k_em: int | None = None,
         options: dict[str, Any] | None = None,
     ):
         self.n_components = n_components
@@ -117,6 +125,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
+        self.na = na
+        self.k_em = k_em
         self.options = options
 
     def fit(self, X: Any, y: Any = None) -> SparsePCA:
@@ -132,6 +142,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         SparsePCA
             Itself.
         """
+        one_of("na", self.na, ("raise", *GAPS))
         X = self._validated(X, ensure_min_samples=2)
         k = whole_number("n_components", self.n_components, 1, error=ComponentsError)
         if k > X.shape[1]:
@@ -152,6 +163,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             rng=self._seed(),
             tol=self.tol,
             max_iter=self.max_iter,
+            na=self.na,
+            k_em=self.k_em,
             **self._further(),
         )
         standard = self.result_._state.standard
@@ -172,7 +185,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         """
-        return self.result_.transform(self._checked(X)).to_numpy()
+        rows = self._checked(X)
+        return self.result_.transform(rows, na=self.na).to_numpy()
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the rows, shape (n_samples, n_features), in the span of the loadings that have these scores.
@@ -190,7 +204,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def score(self, X: Any, y: Any = None) -> float:
         """Return the PEV of rows: the share of their squared distance from the mean that the components keep.
 
-        For the rows of the fit this is ``result_.measure("pev")``. It is what a grid search compares by
+        Gaps of the rows count as what ``na="em"`` expects there; with "pairwise" such rows are left out.
+        For complete rows of the fit this is ``result_.measure("pev")``. It is what a grid search compares by
         default; for new rows too it tends to grow with the number of nonzeros.
 
         Parameters
@@ -199,8 +214,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         y : ignored
         """
         rows = self._checked(X)
-        scores = self.result_.transform(rows).to_numpy()
-        lost = float(self.result_.diagnostics(rows)["Q"].sum())
+        scores = self.result_.transform(rows, na=self.na).to_numpy()
+        distances = self.result_.diagnostics(rows, na=self.na)["Q"].to_numpy()
+        known = np.isfinite(distances)  # na="pairwise" has none for rows with gaps
+        scores, lost = scores[known], float(distances[known].sum())
         V = self.components_.T
         kept = float(np.sum(scores @ np.linalg.pinv(V.T @ V) * scores))
         return kept / (kept + lost) if kept + lost > 0 else float("nan")
@@ -211,7 +228,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.na not in GAPS
+        tags.input_tags.allow_nan = self.na in GAPS
         return tags
 
     def __getstate__(self) -> Any:
@@ -230,7 +248,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if isinstance(X, np.ma.MaskedArray):  # of which scikit-learn would take the values behind the mask
             X = np.ma.filled(X.astype(float), np.nan)
         try:
-            return validate_data(self, X, accept_sparse=("csr", "csc"), dtype=np.float64, **how)
+            gaps = self.na in GAPS
+            how |= {"accept_sparse": False if gaps else ("csr", "csc")}
+            how |= {"ensure_all_finite": "allow-nan" if gaps else True}
+            return validate_data(self, X, dtype=np.float64, **how)
         except Exception as error:
             reason = one_line(" ".join(str(error).split()), 1000) or type(error).__name__
             raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.errors import ConvergenceWarning, DataWarning
+from spcastat.errors import ConvergenceWarning, DataWarning, OptionError, UnknownOptionError
 
 
 def rows(n: int = 40) -> pd.DataFrame:
@@ -21,14 +21,52 @@ def rows(n: int = 40) -> pd.DataFrame:
 
 def test_the_method_follows_from_what_is_given():
     X = rows()
-    assert sp.spca(X, 2, 3).method == "bcd-l0"
-    assert sp.spca(X, 2, card=3).method == "bcd-l0"
-    assert sp.spca(X, 2, variance=0.5).method == "controlled"
+    assert sp.spca(X, 2, 3).method == "joint"
+    assert sp.spca(X, 2, card=3).method == "joint"
+    assert sp.spca(X, 2, variance=0.5).method == "joint"
     assert sp.spca(X, 2, t=1.2).method == "bcd-l1"
+    assert sp.spca(X, 2, 3, nonneg=True).method == "bcd-l0"  # the search has no nonnegative form
     default = sp.spca(X, 2)
-    assert default.method == "controlled"
+    assert default.method == "joint"
+    assert (default.options["variance"], default.options["promise"]) == (0.9, "every")
     np.testing.assert_array_equal(default.loadings, sp.spca(X, 2, variance=0.9).loadings)
-    assert sp.spca_cov(X.cov(), 2).method == "controlled"
+    assert sp.spca_cov(X.cov(), 2).method == "joint"
+
+
+def test_what_the_default_does_not_have_is_refused_with_the_methods_that_have_it():
+    X = rows()
+    for option in ({"n_init": 5}, {"max_iter": 10}, {"tol": 1e-3}):
+        with pytest.raises(
+            UnknownOptionError, match=r"methods that have it: 'bcd-l0', .*effort= says how long"
+        ):
+            sp.spca(X, 2, 3, **option)
+    with pytest.raises(UnknownOptionError, match=r"'joint', the default, has no option 'penalty'.*'rsvd-l1'"):
+        sp.spca(X, 2, penalty=0.1)
+    with pytest.raises(UnknownOptionError, match=r"'joint', the default, has no option 'total'.*'alspca'"):
+        sp.spca(X, 2, total=5)
+    with pytest.raises(UnknownOptionError, match=r"'joint', the default, has no option 'nonneg'.*'bcd-l0'"):
+        sp.spca(X, 2, variance=0.9, nonneg=True)
+    for name in ("search", "patience"):
+        with pytest.raises(UnknownOptionError, match=f"'{name}' is not an option of any method"):
+            sp.spca(X, 2, 3, **{name: "joint"})
+    with pytest.raises(
+        UnknownOptionError, match="'greedy' has no option 'effort'; methods that have it: 'joint'"
+    ):
+        sp.spca(X, 2, 3, method="greedy", effort="quick")
+    with pytest.raises(
+        UnknownOptionError, match="has no option 'objective'; methods that have it: 'joint', 'bcd"
+    ):
+        sp.spca(X, 2, 3, method="greedy", objective="pev")
+    with pytest.raises(
+        OptionError, match="effort='slow' is not known; allowed are 'quick', 'auto', 'thorough'"
+    ):
+        sp.spca(X, 2, 3, effort="slow")
+    with pytest.raises(OptionError, match="promise='every' was given with card="):
+        sp.spca(X, 2, 3, promise="every")
+    with pytest.raises(OptionError, match="promise='some' is not known; allowed are 'every', 'total'"):
+        sp.spca(X, 2, variance=0.9, promise="some")
+    with pytest.raises(OptionError, match="objective='pev' was given with variance="):
+        sp.spca(X, 2, variance=0.9, objective="pev")
 
 
 def test_methods_are_listed():
@@ -46,8 +84,8 @@ def test_methods_are_listed():
 def test_max_iter_warns_at_the_callers_line():
     X = np.random.default_rng(1).standard_normal((30, 8)) @ np.random.default_rng(2).standard_normal((8, 8))
     for call in (
-        lambda: sp.spca(X, 3, 3, max_iter=1),
-        lambda: sp.spca_cov(np.cov(X, rowvar=False), 3, 3, max_iter=1),
+        lambda: sp.spca(X, 3, 3, method="bcd-l0", max_iter=1),
+        lambda: sp.spca_cov(np.cov(X, rowvar=False), 3, 3, method="bcd-l0", max_iter=1),
         lambda: sp.spca(X, 3, t=1.5, max_iter=2),
     ):
         with pytest.warns(ConvergenceWarning, match="max_iter") as record:
@@ -183,14 +221,16 @@ def test_frames_are_not_changed():
     assert X.attrs == attrs
     S = rows().cov()
     held = S.copy()
-    sp.spca_cov(S, 2, 3, n_init=3).refit(card=1)
+    sp.spca_cov(S, 2, 3, method="bcd-l0", n_init=3).refit(card=1)
     pd.testing.assert_frame_equal(S, held, check_exact=True)
 
 
 def test_a_generator_gives_what_its_seed_gives():
     X = rows()
-    by_seed = sp.spca(X, 2, 3, n_init=5, rng=11)
-    by_generator = sp.spca(X, 2, 3, n_init=5, rng=np.random.default_rng(11))
+    options = {"k": 2, "card": 3, "method": "bcd-l0", "n_init": 5}
+    by_seed = sp.spca(X, rng=11, **options)
+    by_generator = sp.spca(X, rng=np.random.default_rng(11), **options)
     np.testing.assert_array_equal(by_seed.loadings, by_generator.loadings)
     np.random.seed(1)  # noqa: NPY002 - the global state must not matter
-    np.testing.assert_array_equal(sp.spca(X, 2, 3, n_init=5).loadings, sp.spca(X, 2, 3, n_init=5).loadings)
+    np.testing.assert_array_equal(sp.spca(X, **options).loadings, sp.spca(X, **options).loadings)
+    np.testing.assert_array_equal(sp.spca(X, 2, 3).loadings, sp.spca(X, 2, 3).loadings)

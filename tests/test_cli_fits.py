@@ -131,7 +131,7 @@ def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
     )
     data.iloc[0, 0] = float("nan")
     data.to_csv(tmp_path / "holes.csv")
-    assert "(Here: --na drop.)" in refused(capsys, "transform", saved, tmp_path / "holes.csv")
+    assert "(Here: --na drop or --na em.)" in refused(capsys, "transform", saved, tmp_path / "holes.csv")
     assert len(ran(capsys, "transform", saved, tmp_path / "holes.csv", "--na", "drop").splitlines()) == 60
     assert "the fit comes first" in refused(capsys, "transform", hastie, saved)
     assert "There is no file" in refused(capsys, "transform", tmp_path / "no.spca", hastie)

@@ -202,7 +202,7 @@ def test_the_command_line_refuses_it(attack, here, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "fit.spca"
-    sp.spca(data(), k=1, card=1, formula="~ a + np.log(b)").save(path)
+    sp.spca(data(), k=1, card=1, formula="~ a + np.log(b)", method="bcd-l0").save(path)
     return path
 
 
@@ -261,7 +261,7 @@ def stateful(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("stateful") / "fit.spca"
     formula = "~ poly(a, 2) + bs(b, df=4) + cr(a, df=3) + scale(b) + C(g) + 2:a"
     frame = data().assign(g=[*"xyz"] * 10)
-    sp.spca(frame, k=1, card=1, formula=formula, categorical="dummy").save(path)
+    sp.spca(frame, k=1, card=1, formula=formula, categorical="dummy", method="bcd-l0").save(path)
     return path
 
 
@@ -307,7 +307,7 @@ def test_the_state_of_a_saved_formula_is_what_such_a_state_is_made_of(number, st
 def test_a_state_under_the_name_that_earlier_files_gave_it(tmp_path):
     """Names in backticks stood there as words: ``scale(my_x)``."""
     frame = data().rename(columns={"b": "my x"})
-    fit = sp.spca(frame, k=1, card=1, formula="~ a + scale(`my x`)")
+    fit = sp.spca(frame, k=1, card=1, formula="~ a + scale(`my x`)", method="bcd-l0")
     fit.save(tmp_path / "new.spca")
 
     def change(spec):

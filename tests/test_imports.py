@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import graphlib
 import importlib
 import json
 import subprocess
@@ -25,7 +26,7 @@ ROWS = [
     ["config", "labels", "progress"],
     ["kernels"],
     ["intake", "operators"],
-    ["streams"],
+    ["streams", "missing"],
     ["solvers", "measures"],
     ["search"],
     ["registry"],
@@ -37,6 +38,7 @@ ROWS = [
     ["report"],
     ["results"],
     ["api", "catalogue", "coordinates", "datasets"],
+    ["choosing"],
     ["cli", "sklearn"],
     ["__main__", "__init__"],
 ]
@@ -86,6 +88,37 @@ def test_imports_point_down(path):
     for other in imported_units(path.read_text(encoding="utf-8"), package) - {unit}:
         assert other in HEIGHT, f"{path.name} imports spcastat.{other}, which has no row"
         assert HEIGHT[other] < HEIGHT[unit], f"{unit} must not import {other}: only rows above it in {ROWS}"
+
+
+def imported_modules(source: str) -> set[str]:
+    """Every module or name that `source` imports with an absolute path, but for those of type hints."""
+    found: set[str] = set()
+
+    def walk(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            return
+        if isinstance(node, ast.ImportFrom):
+            found.update({f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)})
+        for child in ast.iter_child_nodes(node):
+            walk(child)
+
+    walk(ast.parse(source))
+    return found
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    # Nor inside functions. A package's __init__ collects names, and is no step of a circle.
+    names = {
+        "spcastat." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+        for path in MODULES
+        if path.name != "__init__.py"
+    }
+    graph = {
+        name: imported_modules(path.read_text(encoding="utf-8")) & set(names) for name, path in names.items()
+    }
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, with the circle
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
 
 
 def test_every_folder_with_code_is_a_package():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 
@@ -15,9 +16,9 @@ from spcastat.progress import Step, listening, stage
 
 R = sp.datasets.load_pitprops()
 FITS = {
-    "sweeps": {"card": 4, "n_init": 3},
-    "joint": {"card": (7, 4, 4), "search": "joint", "patience": 3},
-    "fewest": {"variance": 0.8, "search": "joint", "patience": 2},
+    "sweeps": {"card": 4, "method": "bcd-l0", "n_init": 3},
+    "joint": {"card": (7, 4, 4)},
+    "fewest": {"variance": 0.8},
     "components": {"card": 4, "method": "greedy"},
 }
 
@@ -101,7 +102,7 @@ def test_an_error_of_the_callback_leaves_nothing_behind(heard):
 
 @pytest.mark.parametrize("given", [1, "yes", [print]])
 def test_what_progress_may_be(given):
-    with pytest.raises(OptionError, match=r"progress of type .* was given; it must be True, False, or"):
+    with pytest.raises(OptionError, match=r"progress of type .* was given; it must be True, False, None, or"):
         sp.spca_cov(R, 2, card=3, progress=given)
 
 
@@ -127,20 +128,19 @@ def test_the_stages_of_fits(heard):
         if name == "sweeps":
             assert told[name]["block coordinate descent"].done >= fit.n_iter
     assert told["sweeps"]["block coordinate descent"].unit == "sweeps"
-    assert told["joint"]["joint search"].done >= 3  # as many vain rounds as patience, at least
+    assert told["joint"]["joint search"].unit == "rounds"
     assert told["fewest"]["fewest nonzeros"].depth == 0
-    assert told["fewest"]["joint search"].depth == 1
     assert told["components"]["one component after another"].done == 3
 
 
 def test_a_path_tells_its_fits(heard):
-    path = sp.spca_path(R, 2, [2, 4, 6], progress=heard)
+    path = sp.spca_path(R, 2, [2, 4, 6], method="bcd-l0", progress=heard)
     assert_well_told(heard)
     assert [step.done for step in heard if step.stage == "path"] == [0, 1, 2, 3, 3]
     assert {step.total for step in heard if step.stage == "path"} == {3}
     assert {step.depth for step in heard if step.stage == "block coordinate descent"} == {1}
     assert "progress" not in path[4].call
-    assert path.table.equals(sp.spca_path(R, 2, [2, 4, 6]).table)
+    assert path.table.equals(sp.spca_path(R, 2, [2, 4, 6], method="bcd-l0").table)
     heard.clear()
     sp.spca_path(R, 1, [2, 4], method="greedy", progress=heard)
     assert [step.done for step in heard] == [0, 1, 2, 2]
@@ -157,8 +157,8 @@ def test_a_certificate_tells_its_nodes(heard):
 
 def test_refit_is_watched_as_the_fit_was(heard):
     X = sp.datasets.make_hastie(50)
-    fit = sp.spca(X, 2, card=4, progress=heard)
-    assert fit.call == sp.spca(X, 2, card=4).call
+    fit = sp.spca(X, 2, card=4, method="bcd-l0", progress=heard)
+    assert fit.call == sp.spca(X, 2, card=4, method="bcd-l0").call
     heard.clear()
     fit.refit(card=3)
     assert heard
@@ -172,7 +172,7 @@ def test_warnings_point_at_the_same_line(heard):
     for given in (False, heard):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            sp.spca_cov(R, 3, card=4, max_iter=1, progress=given)
+            sp.spca_cov(R, 3, card=4, method="bcd-l0", max_iter=1, progress=given)
         lines += [(one.category, str(one.message), one.filename, one.lineno) for one in caught]
     assert lines[0] == lines[1]
     assert lines[0][0] is ConvergenceWarning
@@ -185,8 +185,8 @@ def test_a_callback_can_end_a_fit():
             raise TimeoutError("two sweeps are enough")
 
     with pytest.raises(TimeoutError, match="two sweeps"):
-        sp.spca_cov(R, 3, card=4, progress=stop)
-    assert sp.spca_cov(R, 3, card=4).converged
+        sp.spca_cov(R, 3, card=4, method="bcd-l0", progress=stop)
+    assert sp.spca_cov(R, 3, card=4, method="bcd-l0").converged
 
 
 # --- what is shown ------------------------------------------------------------------------------
@@ -261,3 +261,38 @@ def test_the_command_shows_progress_on_standard_error(no_tqdm, capsys):
     assert shown.out == plain.out
     assert plain.err == ""
     assert shown.err == "path: 3 of 3 fits, done\n"
+
+
+# --- what nobody asked for ------------------------------------------------------------------------
+
+
+def worked():
+    """Work for a stage within another, nine steps of it."""
+    with listening(None), stage("path", 3, "fits") as advance:
+        with stage("joint search", unit="rounds") as inner:
+            for _ in range(9):
+                inner(1)
+        advance(1)
+
+
+@pytest.mark.parametrize(
+    ("terminal", "step", "shown"), [(True, 1.0, True), (True, 0.1, False), (False, 1.0, False)]
+)
+def test_long_work_is_shown_where_somebody_sees_it(no_tqdm, monkeypatch, capsys, terminal, step, shown):
+    clock = itertools.count(0.0, step)  # every look at it takes so many seconds
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    worked()
+    lines = capsys.readouterr().err.splitlines()
+    assert bool(lines) == shown
+    if shown:
+        assert any(line.startswith("  joint search: ") for line in lines)  # within the stage that was open
+        assert lines[-1] == "path: 1 of 3 fits, done"
+
+
+def test_none_leaves_the_one_that_listens_alone(heard, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with listening(heard):
+        worked()
+    assert heard[0].stage == "path"
+    assert capsys.readouterr().err == ""

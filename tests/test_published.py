@@ -126,8 +126,8 @@ def test_bcd_on_rows_with_the_correlation_of_pitprops(method, card, pev, rre):
 )
 def test_many_starts_stay_below_the_best_known_joint_solution(R, card, best):
     # The best PEV known from very many starts, to three decimals; the fit of the PCA start alone is below.
-    one = sp.spca_cov(R, 6, card)
-    many = sp.spca_cov(R, 6, card, n_init=4, rng=1)
+    one = sp.spca_cov(R, 6, card, method="bcd-l0")
+    many = sp.spca_cov(R, 6, card, n_init=4, rng=1, method="bcd-l0")
     assert many.objective_value <= one.objective_value + 1e-7 * 13
     assert 100 * many.measure("pev") <= best + 0.0005
 
@@ -136,7 +136,7 @@ def test_many_starts_stay_below_the_best_known_joint_solution(R, card, best):
 
 
 def test_controlled_on_pitprops(R):
-    fit = sp.spca_cov(R, 6, variance=0.9)
+    fit = sp.spca_cov(R, 6, variance=0.9, method="controlled")
     assert fit.method == "controlled"
     assert fit.card.tolist() == [7, 4, 5, 2, 5, 2]  # He, Monteiro and Park (2010), Table 4: exact
     kept = sp.measures.relative_adjusted(fit.loadings, S=R, cumulative=True)
@@ -145,7 +145,7 @@ def test_controlled_on_pitprops(R):
 
 
 def test_controlled_by_exact_eigenvalues_needs_fewer(R):
-    fit = sp.spca_cov(R, 6, variance=0.9, exact=True)
+    fit = sp.spca_cov(R, 6, variance=0.9, exact=True, method="controlled")
     assert fit.card.sum() <= 22
     kept = sp.measures.relative_adjusted(fit.loadings, S=R, cumulative=True)
     assert kept.min() >= 0.9 - 1e-9
@@ -154,7 +154,7 @@ def test_controlled_by_exact_eigenvalues_needs_fewer(R):
 def test_controlled_finds_the_printed_components(R):
     # The first four components of Table 4. (In the fifth the table has whorls where the exact leading
     # vectors give diaknot: its first loadings are off by 6e-4, and the deflations carry that on.)
-    fit = sp.spca_cov(R, 6, variance=0.9, c=1)
+    fit = sp.spca_cov(R, 6, variance=0.9, c=1, method="controlled")
     V, table = fit.loadings.to_numpy()[:, :4], printed(HE_TABLE_4, R).to_numpy()[:, :4]
     np.testing.assert_array_equal(V != 0, table != 0)
     np.testing.assert_allclose(np.abs((V * table).sum(axis=0)), 1.0, atol=0.005)  # cosines: the same vectors

@@ -33,10 +33,22 @@ def rows():
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [SparsePCA(), SparsePCA(card=1, scale=True), SparsePCA(n_components=1, method="pca")]
+    [SparsePCA(), SparsePCA(card=1, scale=True), SparsePCA(n_components=1, method="pca"),
+     SparsePCA(na="em", card=1), SparsePCA(na="pairwise")]
 )
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_gaps_are_taken(rows):
+    holes = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.1)
+    model = SparsePCA(n_components=2, card=4, na="em", k_em=3).fit(holes)
+    fit = sp.spca(holes, 2, 4, na="em", k_em=3)
+    np.testing.assert_array_equal(model.transform(holes), fit.scores)
+    assert 0 < model.score(holes) < 1
+    assert np.isnan(SparsePCA(card=4, na="pairwise").fit_transform(holes)).any()
+    with pytest.raises(ValueError, match="NaN"):
+        SparsePCA().fit(holes)
 
 
 def test_it_is_the_same_fit(rows):
@@ -101,7 +113,11 @@ def test_pipeline_and_grid_search(rows):
 
 def test_random_state(rows):
     def fitted(state):
-        return SparsePCA(n_components=3, card=4, n_init=5, random_state=state).fit(rows).components_
+        return (
+            SparsePCA(n_components=3, card=4, method="bcd-l0", n_init=5, random_state=state)
+            .fit(rows)
+            .components_
+        )
 
     np.testing.assert_array_equal(fitted(3), fitted(np.int64(3)))
     np.testing.assert_array_equal(fitted(None), fitted(None))

@@ -52,14 +52,14 @@ def work(number: int) -> float:
     import matplotlib.figure
 
     df = frame()
-    fit = sp.spca(df, k=2, card=3, formula=FORMULA, categorical="dummy", rng=number)
+    fit = sp.spca(df, k=2, card=3, formula=FORMULA, categorical="dummy", rng=number, method="bcd-l0")
     fit.transform(df.iloc[:7])
     str(fit), fit.diagnostics(df)
     for bad in (df.assign(g="unseen"), df.assign(d=1e9), df.assign(c=np.nan)):
         with pytest.raises(sp.errors.SpcaError):
             fit.transform(bad)
     with pytest.raises(sp.errors.FormulaError):
-        sp.spca(df, k=1, card=1, formula="~ C(g, levels=['x', 'y'])", categorical="dummy")
+        sp.spca(df, k=1, card=1, formula="~ C(g, levels=['x', 'y'])", categorical="dummy", method="bcd-l0")
     figure = matplotlib.figure.Figure()
     fit.plot_loadings(ax=figure.add_subplot(2, 2, 1))
     fit.biplot(ax=figure.add_subplot(2, 2, 2))

@@ -69,66 +69,88 @@ def one(name: str, fit: Callable[[Path], Any]) -> None:
 
 def pitprops(**more: Any) -> sp.SpcaResult:
     """The fit of the README."""
-    return sp.spca_cov(sp.datasets.load_pitprops(), 3, [7, 4, 4], n_obs=180, **more)
+    return sp.spca_cov(sp.datasets.load_pitprops(), 3, [7, 4, 4], n_obs=180, **{"method": "bcd-l0", **more})
 
 
 # --- every kind of data ----------------------------------------------------------------------------
 
-one("frame", lambda folder: sp.spca(data.frame(), 2, 4))
-one("array, scaled", lambda folder: sp.spca(data.frame().to_numpy(), 3, [5, 3, 1], scale=True))
+one("frame", lambda folder: sp.spca(data.frame(), 2, 4, method="bcd-l0"))
+one(
+    "array, scaled",
+    lambda folder: sp.spca(data.frame().to_numpy(), 3, [5, 3, 1], scale=True, method="bcd-l0"),
+)
 one("own centre and scale", lambda folder: _own_centre())
-one("sparse by row", lambda folder: sp.spca(data.sparse(), 2, 5))
-one("sparse by column, scaled", lambda folder: sp.spca(data.sparse().tocsc(), 2, 5, scale=True))
+one("sparse by row", lambda folder: sp.spca(data.sparse(), 2, 5, method="bcd-l0"))
+one(
+    "sparse by column, scaled",
+    lambda folder: sp.spca(data.sparse().tocsc(), 2, 5, scale=True, method="bcd-l0"),
+)
 one("sparse, wide", lambda folder: sp.spca(data.sparse(40, 450), 2, 6, method="greedy"))
-one("wide", lambda folder: sp.spca(sp.datasets.make_highdim(30, 450), 2, 10))
-one("screened", lambda folder: sp.spca(sp.datasets.make_highdim(30, 450), 2, 10, screen=60))
+one("wide", lambda folder: sp.spca(sp.datasets.make_highdim(30, 450), 2, 10, method="bcd-l0"))
+one("screened", lambda folder: sp.spca(sp.datasets.make_highdim(30, 450), 2, 10, screen=60, method="bcd-l0"))
 one("polars and pyarrow", lambda folder: _other_frames())
-one("formula", lambda folder: sp.spca(data.frame(), 2, 2, formula="~ a + log(b + 20) + c:d - e"))
+one(
+    "formula",
+    lambda folder: sp.spca(data.frame(), 2, 2, formula="~ a + log(b + 20) + c:d - e", method="bcd-l0"),
+)
 one(
     "formula, all but one, interactions",
-    lambda folder: sp.spca(data.frame(), 2, 3, formula="~ . - h + a:b"),
+    lambda folder: sp.spca(data.frame(), 2, 3, formula="~ . - h + a:b", method="bcd-l0"),
 )
 one(
     "formula, factor, missing values dropped",
     lambda folder: sp.spca(
-        data.mixed(), 2, 3, formula="~ a + b + site + log(size)", categorical="dummy", na="drop"
+        data.mixed(),
+        2,
+        3,
+        formula="~ a + b + site + log(size)",
+        categorical="dummy",
+        na="drop",
+        method="bcd-l0",
     ),
 )
 one(
     "formula with a name from outside",
-    lambda folder: sp.spca(data.frame(), 1, 2, formula="~ a + shift(b) + c", context={"shift": np.cbrt}),
+    lambda folder: sp.spca(
+        data.frame(), 1, 2, formula="~ a + shift(b) + c", context={"shift": np.cbrt}, method="bcd-l0"
+    ),
 )
-one("weights", lambda folder: sp.spca(data.frame(), 2, 4, weights=data.weights(), scale=True))
+one(
+    "weights", lambda folder: sp.spca(data.frame(), 2, 4, weights=data.weights(), scale=True, method="bcd-l0")
+)
 one(
     "missing values dropped, weights",
-    lambda folder: sp.spca(data.mixed()[[*"abcd"]], 2, 2, na="drop", weights=data.weights()),
+    lambda folder: sp.spca(data.mixed()[[*"abcd"]], 2, 2, na="drop", weights=data.weights(), method="bcd-l0"),
 )
 one(
     "chunks",
     lambda folder: {
-        "list": sp.spca(data.chunks(), 2, 4),
-        "function": sp.spca(lambda: iter(data.chunks()), 2, 4, scale=True),
+        "list": sp.spca(data.chunks(), 2, 4, method="bcd-l0"),
+        "function": sp.spca(lambda: iter(data.chunks()), 2, 4, scale=True, method="bcd-l0"),
     },
 )
-one("memory map", lambda folder: sp.spca(data.memmap(folder), 2, 4))
-one("Parquet", lambda folder: sp.spca(data.parquet(folder), 2, 4))
+one("memory map", lambda folder: sp.spca(data.memmap(folder), 2, 4, method="bcd-l0"))
+one("Parquet", lambda folder: sp.spca(data.parquet(folder), 2, 4, method="bcd-l0"))
 one(
     "Parquet, formula, weights",
     lambda folder: sp.spca(
-        data.parquet(folder), 2, 2, formula="~ a + log(b + 20) + c", weights=data.weights()
+        data.parquet(folder), 2, 2, formula="~ a + log(b + 20) + c", weights=data.weights(), method="bcd-l0"
     ),
 )
-one("Parquet folder", lambda folder: sp.spca(data.parquet_folder(folder), 2, variance=0.8))
+one(
+    "Parquet folder",
+    lambda folder: sp.spca(data.parquet_folder(folder), 2, variance=0.8, method="controlled"),
+)
 one("covariance", lambda folder: pitprops())
 one(
     "covariance as an array",
-    lambda folder: sp.spca_cov(data.frame().cov().to_numpy(), 2, 3, n_init=4, rng=7),
+    lambda folder: sp.spca_cov(data.frame().cov().to_numpy(), 2, 3, n_init=4, rng=7, method="bcd-l0"),
 )
 
 
 def _own_centre() -> Any:
     df = data.frame()
-    return sp.spca(df, 2, 4, center=df.median(), scale=df.abs().mean())
+    return sp.spca(df, 2, 4, center=df.median(), scale=df.abs().mean(), method="bcd-l0")
 
 
 def _other_frames() -> Any:
@@ -136,7 +158,7 @@ def _other_frames() -> Any:
     import pyarrow
 
     columns = data.frame().to_dict("list")
-    return [sp.spca(make(columns), 2, 4) for make in (polars.DataFrame, pyarrow.table)]
+    return [sp.spca(make(columns), 2, 4, method="bcd-l0") for make in (polars.DataFrame, pyarrow.table)]
 
 
 # --- every method ----------------------------------------------------------------------------------
@@ -154,22 +176,22 @@ for family, of_it in FAMILIES.items():
 
 # --- how sparse, and how good ----------------------------------------------------------------------
 
-one("share of the variance", lambda folder: sp.spca(data.frame(), 3, variance=0.9, c=2))
-one("joint search, PEV", lambda folder: pitprops(search="joint", objective="pev"))
+one("share of the variance", lambda folder: sp.spca(data.frame(), 3, variance=0.9, c=2, method="controlled"))
+one("joint search, PEV", lambda folder: pitprops(method="joint", objective="pev"))
 one(
     "joint search, adjusted variance",
-    lambda folder: pitprops(search="joint", objective="adjusted", n_init=2),
+    lambda folder: pitprops(method="joint", objective="adjusted", rng=2),
 )
 one(
     "joint search, share of the variance",
-    lambda folder: sp.spca(data.frame(), 2, variance=0.85, method="controlled", search="joint"),
+    lambda folder: sp.spca(data.frame(), 2, variance=0.85, promise="total"),
 )
 one("certificates", lambda folder: pitprops().certify())
 
 
 @call("path")
 def _path(folder: Path) -> Any:
-    path = sp.spca_path(data.frame(), 2, [2, 3, 5])
+    path = sp.spca_path(data.frame(), 2, [2, 3, 5], method="bcd-l0")
     return {"table": path.table, "text": path.as_text(), "fits": dict(path.fits)}
 
 
@@ -194,7 +216,7 @@ def _compare(folder: Path) -> Any:
 
 @call("repeated with changes")
 def _refit(folder: Path) -> Any:
-    fit = sp.spca(data.frame(), 2, 4, scale=True)
+    fit = sp.spca(data.frame(), 2, 4, scale=True, method="bcd-l0")
     return {"fewer": fit.refit(card=2), "other": fit.refit(method="greedy", card=(3, 1))}
 
 
@@ -204,7 +226,14 @@ def _refit(folder: Path) -> Any:
 @call("new data")
 def _new_data(folder: Path) -> Any:
     fit = sp.spca(
-        data.mixed(), 2, 3, formula="~ a + site + log(size)", categorical="dummy", na="drop", scale=True
+        data.mixed(),
+        2,
+        3,
+        formula="~ a + site + log(size)",
+        categorical="dummy",
+        na="drop",
+        scale=True,
+        method="bcd-l0",
     )
     scores = fit.transform(data.mixed().iloc[10:16])
     return {"scores": scores, "back": fit.inverse_transform(scores)}
@@ -212,14 +241,14 @@ def _new_data(folder: Path) -> Any:
 
 @call("scores in a second pass")
 def _scores(folder: Path) -> Any:
-    fit = sp.spca(data.chunks(), 2, 4)
+    fit = sp.spca(data.chunks(), 2, 4, method="bcd-l0")
     fit.transform_to(folder / "scores.parquet")
     return pd.read_parquet(folder / "scores.parquet")
 
 
 @call("diagnostics")
 def _diagnostics(folder: Path) -> Any:
-    fit = sp.spca(data.frame(), 2, 4)
+    fit = sp.spca(data.frame(), 2, 4, method="bcd-l0")
     names = ("correlations", "communalities", "component_shares", "residuals", "t2", "q_statistic")
     found = {name: getattr(fit, name) for name in names}
     return {**found, "new": fit.diagnostics(data.frame(5, 3)), "limits": fit.limits(0.99)}
@@ -227,7 +256,7 @@ def _diagnostics(folder: Path) -> Any:
 
 @call("summary")
 def _summary(folder: Path) -> Any:
-    fit, printed = sp.spca(data.frame(), 2, 4), io.StringIO()
+    fit, printed = sp.spca(data.frame(), 2, 4, method="bcd-l0"), io.StringIO()
     summary = fit.summary(digits=4)
     with contextlib.redirect_stdout(printed):
         fit.print_loadings(cutoff=0.2, sort=True, contributions=True)
@@ -240,7 +269,7 @@ def _summary(folder: Path) -> Any:
 
 @call("save and load")
 def _save(folder: Path) -> Any:
-    fit = sp.spca(data.mixed(), 2, 2, formula="~ a + log(size) + c", scale=True)
+    fit = sp.spca(data.mixed(), 2, 2, formula="~ a + log(size) + c", scale=True, method="bcd-l0")
     fit.save(folder / "fit.spca", scores=True)
     loaded = sp.load(folder / "fit.spca")
     return {"fit": loaded, "scores of new rows": loaded.transform(data.mixed().iloc[:4])}
@@ -248,7 +277,7 @@ def _save(folder: Path) -> Any:
 
 @call("tidy, glance and augment")
 def _tidy(folder: Path) -> Any:
-    fit = sp.spca(data.frame(), 2, 4)
+    fit = sp.spca(data.frame(), 2, 4, method="bcd-l0")
     return {
         "tidy": fit.tidy(zeros=True),
         "glance": fit.glance(),
@@ -259,7 +288,7 @@ def _tidy(folder: Path) -> Any:
 
 @call("data of plots")
 def _plots(folder: Path) -> Any:
-    fit = sp.spca(data.frame(), 2, 4)
+    fit = sp.spca(data.frame(), 2, 4, method="bcd-l0")
     names = ("biplot", "screeplot", "plot_loadings", "plot_scores", "plot_diagnostics")
     return {name: getattr(fit, f"{name}_data")() for name in names}
 

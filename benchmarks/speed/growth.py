@@ -61,6 +61,8 @@ def timed(n: int, p: int) -> dict[str, float]:
     """Time the fit and the smaller of the two products, and count the sweeps."""
     X = planted(n, p, CARD)[0]
     times = in_turns(
-        5, product=lambda: X.T @ X if n > p else X @ X.T, ours=lambda: sp.spca(X, COMPONENTS, CARD)
+        5,
+        product=lambda: X.T @ X if n > p else X @ X.T,
+        ours=lambda: sp.spca(X, COMPONENTS, CARD, method="bcd-l0"),
     )
-    return {**times, "sweeps": sp.spca(X, COMPONENTS, CARD).n_iter}
+    return {**times, "sweeps": sp.spca(X, COMPONENTS, CARD, method="bcd-l0").n_iter}

@@ -101,7 +101,7 @@ def compared(name: str, n: int, p: int) -> dict[str, Any]:
     kept = V[:, np.any(V != 0, axis=0)]
     kept = kept / np.linalg.norm(kept, axis=0)
     cards = [int(card) for card in np.count_nonzero(kept, axis=0)]
-    ours, fit = _timed(lambda: sp.spca(X, len(cards), cards, order="given"))
+    ours, fit = _timed(lambda: sp.spca(X, len(cards), cards, order="given", method="bcd-l0"))
     W = fit.loadings.to_numpy()
     return {
         "cards": cards,

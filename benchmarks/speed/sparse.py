@@ -66,15 +66,19 @@ def _kos(path: str | None) -> scipy.sparse.csr_array:
 def kos_times(path: str | None) -> dict[str, Any]:
     """Time the fit and a truncated SVD of the centred operator."""
     X = _kos(path)
-    times = in_turns(5, reference=lambda: svds(centred(X), 6), ours=lambda: sp.spca(X, 6, 50))
+    times = in_turns(
+        5, reference=lambda: svds(centred(X), 6), ours=lambda: sp.spca(X, 6, 50, method="bcd-l0")
+    )
     return {**times, "nonzeros": int(X.nnz)}
 
 
 def kos_memory(path: str | None) -> dict[str, float]:
     """Return what one fit holds beyond its data."""
-    sp.spca(counts(600, 4000, 20_000), 2, 5)  # on the same route, so that everything is imported
+    sp.spca(
+        counts(600, 4000, 20_000), 2, 5, method="bcd-l0"
+    )  # on the same route, so that everything is imported
     X = _kos(path)
-    return {"data": megabytes(X), "beyond": beyond(lambda: sp.spca(X, 6, 50))}
+    return {"data": megabytes(X), "beyond": beyond(lambda: sp.spca(X, 6, 50, method="bcd-l0"))}
 
 
 def documents(call: Call) -> Table:
@@ -105,7 +109,7 @@ def documents_times(n: int, p: int, nonzeros: float) -> dict[str, Any]:
     kept: list[Any] = []
 
     def ours() -> None:
-        kept[:] = [sp.spca(X, 5, 20)]
+        kept[:] = [sp.spca(X, 5, 20, method="bcd-l0")]
 
     times = in_turns(2, reference=lambda: svds(centred(X), 5), plain=lambda: svds(X, 5), ours=ours)
     fit = kept[0]
@@ -115,7 +119,11 @@ def documents_times(n: int, p: int, nonzeros: float) -> dict[str, Any]:
 
 def documents_memory(n: int, p: int, nonzeros: float) -> dict[str, float]:
     """Return what one fit holds beyond its data."""
-    sp.spca(counts(200, 300, 2000), 2, 3)  # so that everything is imported
+    sp.spca(counts(200, 300, 2000), 2, 3, method="bcd-l0")  # so that everything is imported
     X = counts(n, p, nonzeros)
     before = resident()
-    return {"data": megabytes(X), "before": before, "beyond": beyond(lambda: sp.spca(X, 5, 20))}
+    return {
+        "data": megabytes(X),
+        "before": before,
+        "beyond": beyond(lambda: sp.spca(X, 5, 20, method="bcd-l0")),
+    }

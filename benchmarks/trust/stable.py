@@ -13,7 +13,6 @@ from benchmarks.trust.models import STABILITY, Model, generator, share
 from spcastat.operators import Gram
 from spcastat.resample import align
 
-METHOD = "joint"
 #: A weak spike, and noise of independent t rows, beside the models of STABILITY.
 FURTHER = {"weak spike": Model(100, 100, (8,), (2,))}
 NOISE_CARD = 10
@@ -34,7 +33,7 @@ def stability(call: Call) -> Table:
                                    ("false", "stable false", "bound", "found", "stable true"))])
         print(*row, sep="  ", flush=True)  # a table takes many minutes
     table.notes.append(
-        f"method={METHOD!r} at the true cardinalities, {NOISE_CARD} for noise alone. False: loadings that "
+        f"The default method at the true cardinalities, {NOISE_CARD} for noise alone. False: loadings that "
         "are zero in truth, a number per fit; found, stable and true: shares of the true ones. Asked for: "
         "stable and false at most .3 on noise and never above the bound; .90 found on the spikes."
     )
@@ -43,7 +42,7 @@ def stability(call: Call) -> Table:
 
 def _one_set(model: Model, name: str, number: int) -> dict[str, float]:
     card = list(model.cards) or NOISE_CARD
-    fit = sp.spca(model.draw(generator(name, number)), max(model.k, 1), card=card, method=METHOD)
+    fit = sp.spca(model.draw(generator(name, number)), max(model.k, 1), card=card)
     result = fit.stability(rng=number)
     V, stable = fit.loadings.to_numpy(), result.stable.to_numpy()
     true = np.zeros(V.shape, dtype=bool)

@@ -11,7 +11,6 @@ from benchmarks.trust.models import STRONG, WEAK, Model, generator, share
 from spcastat.operators import Gram
 from spcastat.resample import align
 
-METHOD = "joint"
 #: Noise alone, in which ten variables are selected, heavy-tailed noise, and planted components.
 MODELS = {"noise, card 10": Model(100, 50), "noise t5, card 10": Model(100, 50, noise="t5"), **WEAK,
           "n100 p20": STRONG["n100 p20"]}
@@ -43,7 +42,7 @@ def loading_tests(call: Call) -> Table:
 
 def _one_set(model: Model, name: str, number: int) -> dict[str, float]:
     card = list(model.cards) or 10
-    fit = sp.spca(model.draw(generator(name, number)), max(model.k, 1), card=card, method=METHOD)
+    fit = sp.spca(model.draw(generator(name, number)), max(model.k, 1), card=card)
     result = fit.test_loadings(199, rng=number)
     V, p, q = fit.loadings.to_numpy(), result.p_values.to_numpy(), result.q_values.to_numpy()
     true = np.zeros(V.shape, dtype=bool)

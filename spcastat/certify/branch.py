@@ -11,19 +11,27 @@ import numpy as np
 from spcastat.certify.bounds import (
     EPS,
     eigenvalue_bound,
+    enlarged,
     gershgorin_bound,
     shift_to_definite,
     split_bound,
     trace_bound,
 )
+from spcastat.certify.clock import PASS, STEP, Clock
 from spcastat.certify.node import SHARES, SPLIT_ORDER, Node, examine
+from spcastat.kernels.eig import top_lanczos
+from spcastat.operators.base import lanczos_start
 from spcastat.progress import Advance, stage
-from spcastat.solvers.support_search import best_support, improve_support
+from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 
 #: "Optimal" means proven to this relative tolerance.
 OPTIMAL = 1e-9
 #: What the search tries to prove, a little less.
 TARGET = 8e-10
+#: Lanczos iterations find the leading eigenvalue to full precision; so much is added to it all the same.
+LANCZOS = 1e-9
+#: Up to this order the search for a support is never left out; it has so many starts at least.
+SMALL, FEW = 1000, 10
 #: Nodes of the first attempt, and by how much the later ones are larger.
 FIRST_NODES, GROWTH = 64, 4
 
@@ -85,6 +93,7 @@ def prove(
     time_limit: float = 60.0,
     max_nodes: int | None = None,
     callback: Callback | None = None,
+    known: float = np.inf,
 ) -> Proof:
     """Find the best support of at most `c` variables and prove how good it is.
 
@@ -97,12 +106,13 @@ def prove(
     support : ndarray of int or None
         A support to begin with, of at most c variables.
     time_limit : float
-        Seconds, at least zero. A single step is not interrupted: at orders of thousands one may take
-        seconds.
+        Seconds, at least zero. Steps that would take longer are left out.
     max_nodes : int or None
         Nodes of the branch and bound, at most.
     callback : callable or None
         Called with the number of nodes before each.
+    known : float
+        A bound that is proven already, such as that of a matrix that this one was deflated from.
 
     Returns
     -------
@@ -111,10 +121,11 @@ def prove(
     """
     begun = time.perf_counter()
     proof = Proof()
+    proof.lower(known, "leading eigenvalue")
     most = np.inf if max_nodes is None else max_nodes
     with stage("branch and bound", unit="nodes") as advance:
         try:
-            _Search(S, c, proof, begun + time_limit, most, callback, advance).run(support)
+            _Search(S, c, proof, Clock(begun + time_limit), most, callback, advance).run(support)
         except _Stopped as stop:
             proof.stopped = str(stop)
         except KeyboardInterrupt:
@@ -131,7 +142,7 @@ class _Search:
         S: np.ndarray,
         c: int,
         proof: Proof,
-        deadline: float,
+        clock: Clock,
         max_nodes: float,
         callback: Callback | None,
         advance: Advance,
@@ -139,7 +150,7 @@ class _Search:
         self.S = S
         self.c = min(c, len(S))
         self.proof = proof
-        self.deadline = deadline
+        self.clock = clock
         self.max_nodes = max_nodes
         self.callback = callback
         self.advance = advance
@@ -162,22 +173,46 @@ class _Search:
         if support is not None and support.size:
             self._take(support)
         if c == p:
-            self._root("full cardinality", eigenvalue_bound(S))
+            self._leading()
+            proof.argument = "full cardinality"
             self._take(np.arange(p))
             return
-        self._root("Gershgorin", gershgorin_bound(S, c))
-        shift = shift_to_definite(S)
+        definite = self.clock.affords(2.0 * p**3)
+        shift = shift_to_definite(S) if definite else 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
         self._root("sum of the largest variances", trace_bound(variances / self.scale + shift, c))
-        self._root("leading eigenvalue", eigenvalue_bound(S))
-        self._take(best_support(S, c, running=lambda: time.perf_counter() < self.deadline)[1])
+        self._check()
+        if self.clock.affords(10.0 * PASS * p**2, 4):
+            self._root("Gershgorin", gershgorin_bound(S, c))
+            self._check()
+        self._leading()
+        self._check()
+        seeds = SEEDS if p <= SMALL else int(min(SEEDS, STEP / 2 * self.clock.rate / (4.0 * p**2)))
+        if p <= SMALL or (seeds >= FEW and self.clock.affords(4.0 * p**2 * seeds * SWEEPS, 2 * SWEEPS)):
+            self._take(best_support(S, c, running=lambda: not self.clock.over, seeds=seeds)[1])
         if proof.closed:
             return
         self._check()
-        if p <= SPLIT_ORDER:
+        if p <= SPLIT_ORDER and self.clock.affords(16.0 * p**3, 4):
             self._root("split matrix", split_bound(S, c, SHARES[::3]))
         self._check()
+        if not definite:
+            raise _Stopped("time limit")
         self.S, self.shift = S + shift * np.eye(p), shift
         self._deepen()
+
+    def _leading(self) -> None:
+        """Bound by the leading eigenvalue, which iterations find where LAPACK takes long."""
+        p = len(self.S)
+        if self.clock.affords(4.0 * p**3):
+            self._root("leading eigenvalue", eigenvalue_bound(self.S))
+            return
+
+        def product(v: np.ndarray) -> np.ndarray:
+            self._check()
+            return np.asarray(self.S @ v)
+
+        value = float(top_lanczos(product, p, 1, lanczos_start(p, 0))[0][0])
+        self._root("leading eigenvalue", enlarged(value * (1.0 + LANCZOS), p))
 
     def _root(self, argument: str, bound: float) -> None:
         self.proof.lower(bound * self.scale, argument)
@@ -188,7 +223,7 @@ class _Search:
         self.proof.raise_to(value * self.scale, support)
 
     def _check(self) -> None:
-        if time.perf_counter() >= self.deadline:
+        if self.clock.over:
             raise _Stopped("time limit")
 
     def _deepen(self) -> None:
@@ -238,5 +273,8 @@ class _Search:
         if self.proof.nodes >= self.max_nodes:
             raise _Stopped("node limit")
         self._check()
+        p = len(self.S)
+        if not self.clock.affords(12.0 * p**3 if p <= SPLIT_ORDER else 2.0 * p**3, 12):
+            raise _Stopped("time limit")
         self.proof.nodes += 1
         self.advance(1)

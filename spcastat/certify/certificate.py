@@ -8,16 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.certify.bounds import enlarged, trace_bound
-from spcastat.certify.branch import OPTIMAL, Callback, prove
+from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, prove
+from spcastat.certify.clock import PASS, Clock
+from spcastat.kernels.eig import top_lanczos
 from spcastat.operators import Gram, Operator, Removed, deflate
+from spcastat.operators.base import lanczos_start
 from spcastat.progress import stage
 
 #: Up to this many variables S is formed and searched; above it only cheap bounds are given.
 DENSE_VARIABLES = 5000
 #: What is left of a variance after deflation is rounding below this share of the largest variance.
 NOTHING_LEFT = 1e-13
-#: Lanczos iterations find the leading eigenvalue to full precision; so much is added to it all the same.
-LANCZOS = 1e-9
+#: Columns of S that are formed at once.
+SLAB = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +83,8 @@ def certify(
         Unit-length loadings in the order shown. Each column is compared with the best for the matrix that
         remains after the columns before it, whatever method found them.
     time_limit : float
-        Seconds for all components together: each may use an equal share of what is left.
+        Seconds for all components together: each may use an equal share of what is left. Steps that would
+        take longer are left out, and so are those that Ctrl-C would wait for.
     max_nodes : int or None
         Nodes of the branch and bound for each component, at most.
     callback : callable or None
@@ -94,24 +98,32 @@ def certify(
     -----
     The problem bounded is the one without further constraints: for nonnegative loadings the bound is valid
     and may be out of reach. Ctrl-C ends the search; all bounds proven by then are returned, and components
-    not yet reached have cheap ones. Above `DENSE_VARIABLES` variables there are only cheap bounds: the sum
-    of the largest variances, and the leading eigenvalue.
+    not yet reached have cheap ones. Above `DENSE_VARIABLES` variables, and where the time is too short to
+    form a covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
+    eigenvalue, which is worked out once.
     """
-    end = time.perf_counter() + time_limit
+    clock = Clock(time.perf_counter() + time_limit)
     k = V.shape[1]
-    dense = op.p <= DENSE_VARIABLES
-    view: Operator = Gram(_symmetric(op.block(np.arange(op.p))), op.rank_limit) if dense else op
+    view, dense, stopped = op, False, ""
+    try:
+        S = _formed(op, clock) if op.p <= DENSE_VARIABLES else None
+    except KeyboardInterrupt:
+        S, stopped = None, "interrupted"
+    if S is not None:
+        view, dense = Gram(S, op.rank_limit), True
     floor = NOTHING_LEFT * float(op.diagonal().max())
     certificates: list[Certificate] = []
-    stopped = ""
+    known = np.inf  # what remains after a component has no larger eigenvalues than before
     with stage("certificates", k, "components") as advance:
         for i in range(k):
             v = V[:, i]
-            if dense and not stopped:
-                share = max(end - time.perf_counter(), 0.0) / (k - i)
-                certificate, stopped = _search(view, v, floor, share, max_nodes, callback)
+            # a matrix of p^2 numbers is formed, made symmetric and scaled for each component
+            if dense and not stopped and clock.affords(6.0 * PASS * op.p**2, 6):
+                own = clock.until(time.perf_counter() + clock.left / (k - i))
+                certificate, stopped = _search(view, v, floor, own, max_nodes, callback, known)
+                known = min(known, certificate.upper_bound if "leading" in certificate.proof else np.inf)
             else:
-                certificate = _cheap(view, v, floor, stopped)
+                certificate, known, stopped = _cheap(view, v, floor, stopped, clock, known)
             certificates.append(certificate)
             if i < k - 1:
                 view = deflate(view, Removed(v, v, V[:, :i]), "schur")
@@ -123,17 +135,24 @@ def _search(
     view: Operator,
     v: np.ndarray,
     floor: float,
-    time_limit: float,
+    clock: Clock,
     max_nodes: int | None,
     callback: Callback | None,
+    known: float,
 ) -> tuple[Certificate, str]:
     """Certify one component by search; also return "interrupted" if the user ended it."""
     begun = time.perf_counter()
     support = np.flatnonzero(v)
     S = _symmetric(view.block(np.arange(view.p)))
-    left = time_limit - (time.perf_counter() - begun)
+    card = max(support.size, 1)
     proof = prove(
-        S, max(support.size, 1), support=support, time_limit=left, max_nodes=max_nodes, callback=callback
+        S,
+        card,
+        support=support,
+        time_limit=clock.left,
+        max_nodes=max_nodes,
+        callback=callback,
+        known=known,
     )
     argument = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
     certificate = _certificate(
@@ -142,18 +161,57 @@ def _search(
     return certificate, proof.stopped if proof.stopped == "interrupted" else ""
 
 
-def _cheap(view: Operator, v: np.ndarray, floor: float, stopped: str) -> Certificate:
-    """Certify one component by its variances and, unless the user is waiting, the leading eigenvalue."""
+def _cheap(
+    view: Operator, v: np.ndarray, floor: float, stopped: str, clock: Clock, known: float
+) -> tuple[Certificate, float, str]:
+    """Certify one component by its variances and, while there is time, the leading eigenvalue.
+
+    Also return a bound on the leading eigenvalue, and "interrupted" if the user ended it.
+    """
     begun = time.perf_counter()
     card = max(int(np.count_nonzero(v)), 1)
+    note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
+    if not stopped and not np.isfinite(known) and not clock.over:
+        try:
+            known = _leading(view, clock)
+        except KeyboardInterrupt:
+            stopped = "interrupted"
     bound, argument = trace_bound(view.diagonal() + floor, card), "sum of the largest variances"
-    if not stopped:
-        leading = enlarged(float(view.leading(1)[0][0]) * (1.0 + LANCZOS), view.p)
-        if leading < bound:
-            bound, argument = leading, "leading eigenvalue"
+    if known < bound:
+        bound, argument = known, "leading eigenvalue"
     value = float(v @ view.dot(v))
-    note = stopped or "too many variables for a search"
-    return _certificate(value, v, bound, floor, f"{argument} ({note})", 0, begun, value, np.flatnonzero(v))
+    told = f"{argument} ({stopped or note})"
+    certificate = _certificate(value, v, bound, floor, told, 0, begun, value, np.flatnonzero(v))
+    return certificate, known, stopped
+
+
+def _leading(view: Operator, clock: Clock) -> float:
+    """Return a bound on the leading eigenvalue by iterations; infinity where the time does not allow them."""
+
+    def product(v: np.ndarray) -> np.ndarray:
+        if clock.over:
+            raise TimeoutError
+        return view.dot(v)
+
+    try:
+        value = float(top_lanczos(product, view.p, 1, lanczos_start(view.p, 0))[0][0])
+    except TimeoutError:
+        return np.inf
+    return enlarged(value * (1.0 + LANCZOS), view.p)
+
+
+def _formed(op: Operator, clock: Clock) -> np.ndarray | None:
+    """Return the covariance matrix, a slab of columns at a time; None where it takes half of the time."""
+    if op.p <= SLAB:
+        return _symmetric(op.block(np.arange(op.p)))
+    half = clock.until(time.perf_counter() + 0.5 * clock.left)
+    S = np.empty((op.p, op.p))
+    for begin in range(0, op.p, SLAB):
+        if half.over:
+            return None
+        stop = min(begin + SLAB, op.p)
+        S[:, begin:stop] = op.columns(np.arange(begin, stop))
+    return _symmetric(S)
 
 
 def _certificate(

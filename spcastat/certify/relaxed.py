@@ -35,12 +35,39 @@ class Root:
         Bounds by sets of variables, see :func:`spcastat.certify.unions.reaches`.
     taken : int
         The variables, as bits, that are in every such set.
+    own : float
+        For adjusted variance what the components of one variable add at most.
+    alone : tuple of ndarrays, or None
+        For adjusted variance what each support of each component adds at most, shape (n_j,).
     """
 
     frame: Frame
     singles: np.ndarray
     reach: np.ndarray | None
     taken: int = 0
+    own: float = 0.0
+    alone: tuple[np.ndarray, ...] | None = None
+
+    def ceilings(self, chosen: np.ndarray, level: int) -> np.ndarray | None:
+        """Return the sum of what supports add at most, for each further support of a component.
+
+        Parameters
+        ----------
+        chosen : ndarray of int, shape (B, m)
+        level : int
+            The component whose supports are the columns.
+
+        Returns
+        -------
+        ndarray of shape (B, n_level), or None where components have no such bound
+        """
+        if self.alone is None:
+            return None
+        fixed = np.full(len(chosen), self.own)
+        for t in range(level):
+            fixed += self.alone[t][chosen[:, t]]
+        rest = sum(float(values.max()) for values in self.alone[level + 1 :])
+        return np.asarray(fixed[:, None] + self.alone[level] + rest)
 
 
 class Relaxed(ABC):
@@ -287,7 +314,18 @@ class Ordered(Relaxed):
 
     def root(self, singles: np.ndarray) -> Root:
         frame = without(self.frame, singles) if self.m else self.frame
-        return Root(frame, singles, self.table, int((1 << singles).sum()))
+        F = self.factor
+        taken = F[:, singles] @ F[:, singles].T
+        alone = None
+        if self.m + len(self.cards) == self.k:
+            held: dict[int, np.ndarray] = {}
+            for c, places in zip(self.cards, self.supports, strict=True):
+                if c not in held:
+                    A = F[:, places].transpose(1, 0, 2)
+                    held[c] = np.linalg.eigvalsh(A @ A.swapaxes(1, 2) - taken)[:, -1] + ROUNDING
+            alone = tuple(held[c] for c in self.cards)
+        own = float(np.trace(taken))
+        return Root(frame, singles, self.table, int((1 << singles).sum()), own, alone)
 
     def bounds(
         self,

@@ -200,20 +200,24 @@ class Tuples:
         cards, count = problem.cards, len(problem.supports[level])
         same = level > 0 and cards[level] == cards[level - 1]
         bounds = np.repeat(batch.bound[:, None], count, axis=1)
+        groups: dict[int, list[int]] = {}
+        for b, root in enumerate(roots):
+            groups.setdefault(id(root), []).append(b)
         if roots[0].reach is not None:
             left = sum(cards[level + 1 :])
             union = np.array([root.taken for root in roots], dtype=int)
             for t in range(level):
                 union |= problem.masks[t][batch.chosen[:, t]]
             both = union[:, None] | problem.masks[level]
-            groups: dict[int, list[int]] = {}
-            for b, root in enumerate(roots):
-                groups.setdefault(id(root), []).append(b)
             for members in groups.values():
                 reach = roots[members[0]].reach
                 assert reach is not None
                 table = reach[min(left, len(reach) - 1)]
                 bounds[members] = np.minimum(bounds[members], table[both[members]])
+        for members in groups.values():
+            ceilings = roots[members[0]].ceilings(batch.chosen[members], level)
+            if ceilings is not None:
+                bounds[members] = np.minimum(bounds[members], ceilings)
         if same:
             bounds[np.arange(count) < batch.chosen[:, level - 1][:, None]] = -np.inf
         kept = bounds > self.threshold

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spcastat import __version__
-from spcastat.cli import comparing, fitting, transforming
+from spcastat.cli import choosing, comparing, fitting, transforming
 from spcastat.cli.printing import discard_output, require_output, show, tell
 from spcastat.config import warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
@@ -32,7 +32,7 @@ _HINTS: dict[type[SpcaError], str] = {
     # the package advises on its own options; here the options of the command that do the same
     ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --sep and "
     "--decimal say how numbers are written, --dummy makes columns of text in a --formula.)",
-    MissingValuesError: " (Here: --na drop.)",
+    MissingValuesError: " (Here: --na drop or --na em.)",
 }
 
 
@@ -85,6 +85,12 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
 
 COMMANDS = {
     "fit": Command("fit a sparse PCA and print it", fitting.arguments, fitting.run, fitting.EXAMPLES),
+    "choose": Command(
+        "choose how many components and how sparse, and fit them",
+        choosing.arguments,
+        choosing.run,
+        choosing.EXAMPLES,
+    ),
     "path": Command(
         "fit many cardinalities and print what each keeps",
         comparing.path_arguments,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.reading import DATA, load_table, reading_arguments
 from spcastat.cli.writing import STDIN, refuse_overlap
+from spcastat.config import MISSING
 from spcastat.errors import FormulaError, OptionError
 
 if TYPE_CHECKING:
@@ -19,11 +20,12 @@ EXAMPLES = """\
 examples:
   spcastat fit pitprops --k 6 --card 7,4,4,1,1,1
   spcastat fit trees.csv --k 3 --variance 0.9 --scale --report trees.html
-  spcastat fit trees.csv --k 2 --card 5 --drop id,species --na drop
+  spcastat fit trees.csv --k 2 --card 5 --drop id,species --na em
   spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
   spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
-  spcastat fit trees.csv --k 3 --card 5 --method joint --effort thorough
+  spcastat fit trees.csv --k 3 --card 5 --effort thorough
+  spcastat fit trees.csv --k 3 --card 5 --method bcd-l0
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
@@ -31,6 +33,7 @@ _ROWS_ONLY = {
     "scale": "--scale",
     "center": "--no-center",
     "na": "--na",
+    "k_em": "--k-em",
     "formula": "--formula",
     "categorical": "--dummy",
 }
@@ -72,18 +75,22 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--scale", action="store_true", help="scale the columns to unit variance")
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
     add(
-        "--na", choices=("raise", "drop"), help="rows with missing values: refuse them (default) or drop them"
+        "--na",
+        choices=MISSING,
+        help="missing values: refuse them (default), drop their rows, estimate by EM, or take each "
+        "covariance from the rows that have both",
     )
+    add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
     add("--dummy", action="store_true", help="text in a formula becomes columns of 0 and 1")
-    add("--n-init", type=int, metavar="N", help="number of starts")
+    add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
     add("--tol", type=float, help="when a fit has converged")
     add("--max-iter", type=int, metavar="N", help="when it is stopped")
     add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
     add("--effort", metavar="NAME", help="how long method joint searches: quick, auto or thorough")
     add("--option", type=_option, action="append", metavar="NAME=VALUE", help="an option of the method")
-    add("--progress", action="store_true", help="show on standard error how far the work is")
+    add("--progress", action="store_true", help="show on standard error how far the work is, from the start")
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
     reading_arguments(parser)
@@ -99,7 +106,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
     )
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
-    add("--method", help="see: spcastat methods")
+    add("--promise", metavar="WHEN", help="when --variance is kept: after every component, or in total")
+    add("--method", help="joint by default; see: spcastat methods")
     resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots")
     add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform and compare")
@@ -145,7 +153,8 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
     """Return the data, whether they are a covariance matrix, and the options that were given."""
     data = load_table(args)
     # argparse leaves None, or for a switch its default, where nothing was given
-    optional = ("method", "na", "n_init", "rng", "tol", "max_iter", "n_obs", "formula", "objective", "effort")
+    optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
+    optional += ["objective", "effort", "promise"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}
     given |= {} if args.center else {"center": False}

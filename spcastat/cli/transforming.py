@@ -8,6 +8,7 @@ import os
 from spcastat.cli.printing import require_encodable
 from spcastat.cli.reading import DATA, is_saved_fit, read_new, reading_arguments
 from spcastat.cli.writing import csv_separator, csv_text, refuse_overlap, write_bytes
+from spcastat.config import MISSING
 from spcastat.errors import FileError
 
 EXAMPLES = """\
@@ -24,7 +25,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA", help=DATA + ", with the columns of the fit")
     add("--out", metavar="OUT.csv", help="where the scores go; standard output by default")
     add(
-        "--na", choices=("raise", "drop"), help="rows with missing values: refuse them (default) or drop them"
+        "--na",
+        choices=MISSING,
+        help="missing values: refuse them (default), drop their rows, expect their scores given the rest "
+        "(em, for a fit with --na em), or leave a score empty where its own variables have gaps (pairwise)",
     )
     add(
         "--raw-labels",

@@ -1,4 +1,4 @@
-"""What a fit is chosen by, between starts and in a joint search, whether it is screened, order and sign."""
+"""What a fit of several starts is chosen by, whether it is screened, order and sign."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spcastat.errors import OptionError
 from spcastat.kernels.ties import flip_signs
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram, Operator
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES
 from spcastat.search.optima import Optima
 from spcastat.solvers import Solution, Solver
 
@@ -24,24 +24,14 @@ class Aim:
     Attributes
     ----------
     objective : {"pev", "adjusted", "least_squares"}
-        The measure that the best start, and a joint search, maximise.
-    search : {"single", "joint"}
-    patience : int or None
-        Vain rounds that end a joint search.
+        The measure that the best start maximises.
     screen : bool, int or None
         Whether the search runs on the variables of largest variance and is then verified against all; a
         number is that of the variables to begin with. None decides by the size of the data.
     """
 
     objective: str = "pev"
-    search: str = "single"
-    patience: int | None = None
     screen: bool | int | None = None
-
-    @property
-    def own_order(self) -> bool:
-        """Whether the order of the components is part of what a joint search found."""
-        return self.search == "joint" and self.objective == "adjusted"
 
 
 def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solution, list[Optimum]]:
@@ -69,45 +59,9 @@ def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solu
         V=found[best].T,
         objective=values[best] * op.total,
         objectives=np.array(values) * op.total,
-        criterion=f"{NAMES[aim.objective]}, best of the starts",
+        criterion=f"{OBJECTIVES[aim.objective]}, best of the starts",
     )
     return better, optima.table()
-
-
-def searched(
-    op: Operator, solution: Solution, aim: Aim, rng: np.random.Generator
-) -> tuple[Solution, list[Optimum]]:
-    """Search jointly from the solution for a larger objective at the same cardinalities."""
-    from spcastat.search.improve import improve  # as slow to import as a small fit
-
-    V, value, optima = improve(op, [solution.V], aim.objective, aim.patience, rng)
-    better = replace(
-        solution,
-        V=V,
-        status="searched",
-        objective=value * op.total,
-        objectives=np.array([value * op.total]),
-        criterion=f"{NAMES[aim.objective]}, joint search",
-    )
-    return better, optima.table()
-
-
-def thinned(
-    op: Operator, solution: Solution, aim: Aim, goal: float, rng: np.random.Generator
-) -> tuple[Solution, list[Optimum]]:
-    """Search jointly for the fewest nonzeros whose adjusted variance stays at `goal`, in variance units."""
-    from spcastat.search.improve import thin_out
-
-    V, value = thin_out(op, solution.V, goal / op.total, aim.patience, rng)
-    fewer = replace(
-        solution,
-        V=V,
-        status="searched",
-        objective=value * op.total,
-        objectives=np.array([value * op.total]),
-        criterion="adjusted variance, fewest nonzeros found by joint search",
-    )
-    return fewer, [(value, 1)]
 
 
 def settle(op: Operator, V: np.ndarray, sort: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -137,11 +91,12 @@ def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | 
     asked = None if aim is None else aim.screen
     must = op.out_of_core
     if aim is None or aim.objective != "pev" or not solver.screenable:
-        if must:
+        if must and not solver.out_of_core:
             raise OptionError(
-                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory a fit must be "
-                "screened, which only method='bcd-l0' with card=, objective='pev' and without nonneg can. "
-                "Use it, or give the data in memory."
+                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory each product with "
+                "the covariance matrix is a pass over the rows, and this fit needs hundreds of them. Use "
+                "method='joint', or method='bcd-l0' with card=, objective='pev' and without nonneg; or give "
+                "the data in memory."
             )
         return None
     if asked is False:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import is_single, listed, shown, user_frame
-from spcastat.errors import DataError, NoRowsError, OptionError
-from spcastat.intake import ReadOptions, Spec, read_covariance, read_data
+from spcastat.config import GAPS, is_single, listed, plural, shown, user_frame, warn
+from spcastat.engine.gaps import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
+from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError
+from spcastat.intake import Design, ReadOptions, Spec, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
 from spcastat.operators import (
     CrossProducts,
@@ -49,7 +50,7 @@ class Source:
     standard : Standardisation or None
         Centre and scale; None for a covariance matrix that came without them.
     matrix : ndarray or scipy.sparse array of shape (n, p), or None
-        Raw rows; None for a covariance matrix.
+        Raw rows, their gaps filled if they were with ``na="em"``; None for a covariance matrix.
     index : pandas.Index or None
         Labels of the rows.
     dropped : int
@@ -60,6 +61,8 @@ class Source:
         Rows that are never all in memory, instead of `matrix`.
     total_weight : float or None
         The sum of the weights of a stream.
+    gaps : Gaps or None
+        What was done about missing values, where they were let in.
     """
 
     op: Operator
@@ -72,11 +75,19 @@ class Source:
     weights: np.ndarray | None = None
     stream: Stream | None = None
     total_weight: float | None = None
+    gaps: Gaps | None = None
 
     @property
     def has_rows(self) -> bool:
         """Whether the rows are in memory, and so the scores can be."""
         return self.matrix is not None
+
+    @property
+    def measured(self) -> Any:
+        """The rows as they came, NaN in their gaps; shape (n, p)."""
+        if self.gaps is None or not self.gaps.missing.any():
+            return self.matrix
+        return np.where(self.gaps.missing, np.nan, self.matrix)
 
     @property
     def from_rows(self) -> bool:
@@ -130,8 +141,20 @@ class Opened:
     context: Mapping[str, Any] | None = None
 
 
-def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = False) -> Opened:
-    """Read rows; `center` and `scale` are those of :func:`spcastat.spca`."""
+def open_rows(
+    data: Any, reading: ReadOptions, center: Any = True, scale: Any = False, k: int = 1
+) -> Opened:
+    """Read rows.
+
+    Parameters
+    ----------
+    data : object
+    reading : ReadOptions
+    center, scale
+        As for :func:`spcastat.spca`.
+    k : int
+        Number of components: the rank of the model of missing values, where `reading` names none.
+    """
     if reading.formula is not None and reading.context is None:
         reading = replace(reading, context=_names_at_call())
     stream = open_stream(data, reading)
@@ -143,6 +166,8 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
 
     def source(rows_for: str = "") -> Source:
         X, w, names = design.matrix, design.weights, design.columns
+        if reading.na in GAPS:
+            return _with_gaps(design, reading, center, scale, k, rows_for)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
             standard, op = prepare(X, w, center, scale, names, bool(rows_for))
             finite = np.isfinite(op.total)  # not so only if values are not: prepare() sees to their size
@@ -161,6 +186,36 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
         )
 
     return Opened(len(design.columns), source, design.spec.context if reading.formula is not None else None)
+
+
+def _with_gaps(
+    design: Design, reading: ReadOptions, center: Any, scale: Any, k: int, rows_for: str
+) -> Source:
+    """Return the source of rows whose gaps stay."""
+    if rows_for:
+        refuse_rows_methods(reading.na, rows_for)
+    X, w, names = design.matrix, design.weights, design.columns
+    rank = rank_of(reading.k_em, k, w, X.shape)
+    standard, op, matrix, gaps = prepare_with_gaps(
+        X, w, center, scale, names, reading.na, rank, index=design.index
+    )
+    if not gaps.told.get("converged", True):
+        warn(
+            f"na='em': the EM stopped after {plural(gaps.told['iterations'], 'iteration')}, before it "
+            "converged; a smaller k_em= converges sooner.",
+            ConvergenceWarning,
+        )
+    _require_range(op, standard, design.columns)
+    return Source(
+        op=op.at_unit_size(),
+        spec=design.spec,
+        n=design.shape[0],
+        standard=standard,
+        matrix=matrix,
+        index=design.index,
+        weights=design.weights,
+        gaps=gaps,
+    )
 
 
 def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:

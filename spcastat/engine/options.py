@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import each, flag, is_whole, listed, one_of, real_number, shown, whole_number
+from spcastat.engine.starts import STARTS, Start
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
 from spcastat.search.effort import EFFORTS
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES, PROMISES
 
 #: Starts of one fit, at most.
 MOST_STARTS = 1_000_000
@@ -104,6 +105,21 @@ def _count(name: str) -> Check:
     return lambda value, k, p: whole_number(name, value, 1)
 
 
+def _start(value: Any, k: int, p: int) -> Start:
+    if isinstance(value, str) or not isinstance(value, (np.ndarray, pd.DataFrame, list, tuple)):
+        return one_of("start", value, STARTS)
+    allowed = f"it must be one of {listed(STARTS)}, or loadings of shape ({p}, {k}), no column of zeros"
+    try:
+        V = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise OptionError(f"start={shown(value)} was given; {allowed}.") from None
+    if V.shape != (p, k):
+        raise OptionError(f"start was given with shape {V.shape}; {allowed}.")
+    if not np.isfinite(V).all() or not V.any(axis=0).all():
+        raise OptionError(f"start was given with infinite numbers or a column of zeros; {allowed}.")
+    return value if isinstance(value, pd.DataFrame) else V
+
+
 def _rotation(value: Any, k: int, p: int) -> str:
     from spcastat.solvers.thresholding import ROTATIONS
 
@@ -139,12 +155,11 @@ CHECKS: dict[str, Check] = {
     "spread": lambda value, k, p: one_of("spread", value, SCALES),
     "grid": lambda value, k, p: whole_number("grid", value, 3, 10_000),
     "sweeps": _count("sweeps"),
-    "start": lambda value, k, p: one_of("start", value, ("ones", "svd")),
+    "start": _start,
     "n_init": lambda value, k, p: whole_number("n_init", value, 1, MOST_STARTS),
-    "objective": lambda value, k, p: one_of("objective", value, NAMES),
+    "objective": lambda value, k, p: one_of("objective", value, OBJECTIVES),
     "effort": lambda value, k, p: one_of("effort", value, EFFORTS),
-    "search": lambda value, k, p: one_of("search", value, ("single", "joint")),
-    "patience": _count("patience"),
+    "promise": lambda value, k, p: one_of("promise", value, PROMISES),
     "screen": _screen,
     "max_iter": _count("max_iter"),
     "tol": lambda value, k, p: real_number("tol", value, 0.0, 1.0),

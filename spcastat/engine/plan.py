@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
 from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS, MOST_STARTS
+from spcastat.engine.starts import Start, matched
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
+from spcastat.search.names import PROMISES
 from spcastat.solvers import JointSolver, Solver
 
 
@@ -24,7 +27,7 @@ class Request:
     ----------
     k : int
         Number of components.
-    card, variance, method, nonneg, n_init, rng, order, tol, max_iter
+    card, variance, method, nonneg, n_init, rng, order, tol, max_iter, objective, effort, promise
         As for :func:`spcastat.spca`.
     further : Mapping
         Options of the method that not all methods have.
@@ -35,11 +38,14 @@ class Request:
     variance: Any = None
     method: Any = None
     nonneg: Any = False
-    n_init: Any = 1
+    n_init: Any = None
     rng: Any = None
     order: Any = None
     tol: Any = None
     max_iter: Any = None
+    objective: Any = None
+    effort: Any = None
+    promise: Any = None
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -54,11 +60,12 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The options of a method that differ from "not given"."""
-        named = {"card": self.card, "variance": self.variance, "tol": self.tol, "max_iter": self.max_iter}
+        names = ("card", "variance", "tol", "max_iter", "objective", "effort", "promise")
+        named = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
         if not isinstance(self.nonneg, (bool, np.bool_)) or self.nonneg:
             given["nonneg"] = self.nonneg
-        if whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
+        if self.n_init is not None and whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
             given["n_init"] = self.n_init
         return given
 
@@ -73,6 +80,10 @@ class Request:
         return 0 if self.rng is None else whole_number("rng", self.rng, 0, LARGEST_SEED - 1)
 
 
+#: The method of a call that names none.
+DEFAULT = "joint"
+#: Options that say how long an iterative method runs, of which the default one knows nothing.
+STEPS = ("n_init", "tol", "max_iter")
 #: Kept of PCA's explained variance where a call says nothing about sparsity.
 DEFAULT_VARIANCE = 0.9
 #: Options that belong to the choice between fits.
@@ -92,6 +103,8 @@ class Plan:
         Whether components are ordered by variance afterwards.
     aim : Aim or None
         What chooses between starts, for a method with that choice.
+    start : str, ndarray of shape (p, k), or DataFrame
+        Where an iteration begins.
     """
 
     method: Method
@@ -99,11 +112,16 @@ class Plan:
     n_init: int
     sort: bool
     aim: Aim | None = None
+    start: Start = "pca"
 
     @property
     def rows_for(self) -> str:
         """The name of the method where that needs the rows themselves, not only their second moments."""
         return self.method.name if self.solver.needs == "rows" else ""
+
+    def on(self, columns: pd.Index) -> Plan:
+        """Return the plan for variables of these names: a start given as a frame has them as its rows."""
+        return replace(self, start=matched(self.start, columns))
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
@@ -121,6 +139,11 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         For a name that does not exist.
     OptionError
         Where two options control the sparsity at once.
+
+    Notes
+    -----
+    Without a name the method is "joint", for `card`, for `variance` and for neither. It has no nonnegative
+    form and takes no bound on the l1 norm: `nonneg` with `card` means "bcd-l0", and `t` "bcd-l1".
     """
     controls = [name for name in CONTROLS if name in given]
     if len(controls) > 1:
@@ -134,7 +157,9 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         )
     if method is not None:
         return SOLVERS[one_of("method", method, SOLVERS, MethodError)]
-    return SOLVERS[{"card": "bcd-l0", "t": "bcd-l1"}.get("".join(controls), "controlled")]
+    if controls == ["t"]:
+        return SOLVERS["bcd-l1"]
+    return SOLVERS["bcd-l0" if controls == ["card"] and "nonneg" in given else DEFAULT]
 
 
 def require_components(k: int, p: int) -> None:
@@ -171,36 +196,69 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     require_components(asked.k, p)
     for name in options:
         if name not in chosen.options:
-            raise UnknownOptionError(_no_such_option(name, chosen, hint))
-    if "variance" in chosen.controls:
-        options.setdefault("variance", DEFAULT_VARIANCE)
-    elif chosen.controls and not any(name in options for name in chosen.controls):
-        wanted = " or ".join(f"{name}=" for name in chosen.controls)
-        raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit shall be.")
+            raise UnknownOptionError(_no_such_option(name, chosen, asked.method is None, hint))
+    if chosen.controls and not any(name in options for name in chosen.controls):
+        if "variance" not in chosen.controls:
+            wanted = " or ".join(f"{name}=" for name in chosen.controls)
+            raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit shall be.")
+        options["variance"] = DEFAULT_VARIANCE
     scalar = not any(isinstance(options[name], Iterable) for name in chosen.controls if name in options)
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
-    n_init = checked.pop("n_init", 1)
+    _check_promise(options, checked)
+    if "variance" in options and "promise" in chosen.options:
+        checked.setdefault("promise", PROMISES[0])
+    n_init, start = checked.pop("n_init", 0), checked.pop("start", None)
     aim = _aim(chosen, checked)
     solver = chosen.build(checked)
+    n_init = n_init or (solver.n_init if asked.n_init is None else 1)
+    start = solver.first_start if start is None else start
+    _check_starts(solver, asked.k, n_init, start)
     if asked.order is None:
-        sort = scalar and sorts(solver, aim)
+        sort = scalar and sorts(solver)
     else:
         sort = one_of("order", asked.order, ("variance", "given")) == "variance"
-        if sort and "variance" in chosen.controls:
+        if sort and "variance" in options:
             raise OptionError(
                 f"order='variance' was given with method={chosen.name!r}, whose promise holds for the "
                 "components in the order in which they were found; leave order out."
             )
-    return Plan(chosen, solver, n_init, sort, aim)
+    return Plan(chosen, solver, n_init, sort, aim, start)
 
 
-def sorts(solver: Solver, aim: Aim | None) -> bool:
+def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
+    """Refuse starts that lead nowhere, and several where their fits cannot be compared."""
+    if isinstance(solver, JointSolver) and k > 1 and isinstance(start, str) and start == "ones":
+        raise OptionError(
+            "start='ones' was given with a method that fits all components together, which would all begin "
+            "alike; use 'pca' or 'column', or give loadings."
+        )
+    if n_init > 1 and not solver.comparable:
+        raise OptionError(
+            f"n_init={n_init} was given with penalty=, under which fits from several starts have different "
+            "numbers of nonzeros, and the largest variance means nothing; use card=, or leave n_init out."
+        )
+
+
+def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> None:
+    """Refuse what does not go with a share to keep, and a promise without one."""
+    if "promise" in options and "variance" not in options:
+        raise OptionError(
+            f"promise={shown(options['promise'])} was given with card=; it says when variance= is kept. Give "
+            "variance= instead of card=, or leave promise out."
+        )
+    if "variance" in options and checked.get("objective", "adjusted") != "adjusted":
+        raise OptionError(
+            f"objective={shown(options['objective'])} was given with variance=, which is a share of the "
+            "adjusted variance. Leave objective out, or give card= instead of variance=."
+        )
+
+
+def sorts(solver: Solver) -> bool:
     """Return whether components of one cardinality are ordered by variance, unless the call says otherwise.
 
     Only those that were found together are, and where their order is not part of what was found.
     """
-    own = solver.own_order or (aim is not None and aim.own_order)
-    return isinstance(solver, JointSolver) and not own
+    return isinstance(solver, JointSolver) and not solver.own_order
 
 
 def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
@@ -208,15 +266,8 @@ def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
     if not method.further:
         return None
     aim = Aim(**{name: checked.pop(name) for name in AIM if name in checked})
-    if aim.search == "joint" and checked.get("nonneg"):
-        raise OptionError(
-            "search='joint' was given with nonneg=True; a joint search has no nonnegative form. Use n_init=20"
-            " or more starts with search='single'."
-        )
     if aim.screen is not None and aim.screen is not False:
         _check_screen(aim, checked)
-    if aim.patience is not None and aim.search != "joint":
-        raise OptionError("patience was given, but it belongs to search='joint'; give both or neither.")
     return aim
 
 
@@ -238,14 +289,15 @@ def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
         )
 
 
-def _no_such_option(name: str, method: Method, hint: Callable[[str], str]) -> str:
+def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[str], str]) -> str:
     owners = [other.name for other in SOLVERS.values() if name in other.options]
     has: Sequence[str] = method.options
+    called = f"method={method.name!r}{', the default,' if default else ''}"
     if owners:
-        return (
-            f"method={method.name!r} has no option {shown(name)}; methods that have it: {listed(owners, 30)}."
+        advice = " It has starts and an end of its own: effort= says how long it searches." * (
+            name in STEPS and method.name == DEFAULT
         )
+        return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"
     return (
-        f"{shown(name)} is not an option of any method; method={method.name!r} has "
-        f"{listed(has, 30) or 'none'}.{hint(name)}"
+        f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{hint(name)}"
     )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.engine.aim import Aim, candidates_to_begin, chosen, searched, settle, thinned
+from spcastat.engine.aim import Aim, candidates_to_begin, chosen, settle
+from spcastat.engine.starts import Start, first_loadings, of_component, starting_loadings
 from spcastat.errors import ComponentsError
-from spcastat.kernels.rotation import varimax
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import first_max
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.progress import Advance, stage
@@ -34,7 +34,7 @@ class Fit:
     pca : ndarray of shape (k,)
         The k leading eigenvalues of the covariance matrix, in the operator's unit.
     optima : tuple of (float, int)
-        Distinct values of the objective that starts or a joint search met, as shares of the total variance,
+        Distinct values of the objective that starts or a search met, as shares of the total variance,
         the best first, and how often; empty for methods without that choice.
     screening : Screening or None
         What was done where the search ran on some of the variables.
@@ -57,6 +57,7 @@ def run(
     sort: bool,
     starts: np.ndarray | None = None,
     aim: Aim | None = None,
+    start: Start | None = None,
 ) -> Fit:
     """Fit k components.
 
@@ -76,7 +77,9 @@ def run(
     starts : ndarray of shape (m, k, p), optional
         Further starting loadings, for a joint solver that uses starts.
     aim : Aim, optional
-        What chooses between starts, and whether a joint search goes on from the best.
+        What chooses between starts.
+    start : str or ndarray of shape (p, k), optional
+        The first start, of a solver that uses them; the solver's own by default.
 
     Raises
     ------
@@ -86,6 +89,7 @@ def run(
         Where the data can only be screened, and the method or the call does not allow it.
     """
     solver = inward(solver, op.unit)
+    start = solver.first_start if start is None else start
     size = candidates_to_begin(op, solver, aim)
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
@@ -98,37 +102,30 @@ def run(
         from spcastat.solvers.bcd import BCD
 
         assert isinstance(solver, BCD)
-        assert aim is not None
-        found = screened(op, solver, vectors, size, n_init=n_init, rng=rng, starts=starts, aim=aim)
+        first = first_loadings(op, vectors, start)
+        found = screened(op, solver, first, size, n_init=n_init, rng=rng, starts=starts)
         V = np.zeros((op.p, k))
         V[found.candidates], order = settle(found.sub, found.solution.V, sort)
         details = _with_hits(solver, found.solution.details, V, order)
         whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
         return Fit(whole, order, values, tuple(found.optima), found.screening)
     if isinstance(solver, JointSolver):
-        tried = starting_loadings(op, vectors, n_init, rng)
+        tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
         if starts is not None and solver.uses_starts:
             tried = np.concatenate([tried, starts])
-        solution = solver.solve(op, k, tried, rng)
+        solution = solver.solve(op, k, tried, rng) if solver.at_once else _best(op, solver, k, tried, rng)
     else:
         assert isinstance(solver, ComponentSolver)
         with stage("one component after another", k, "components") as advance:
-            solution = _one_by_one(op, solver, values, n_init, rng, advance)
+            solution = _one_by_one(op, solver, values, n_init, rng, advance, start)
     optima = list(solution.optima)
     if aim is not None and isinstance(solver, JointSolver):
         solution, optima = chosen(op, solution, aim, sort)
-    if aim is not None and aim.search == "joint":
-        if isinstance(solver, JointSolver):
-            solution, optima = searched(op, solution, aim, rng)
-        else:
-            goal = solver.goal(values)  # type: ignore[attr-defined]  # "controlled", the one that has this search
-            solution, optima = thinned(op, solution, aim, goal, rng)
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
     solution = replace(solution, V=V, details=details, candidates=None)
-    own_order = solver.own_order or (aim is not None and aim.own_order)
-    if own_order and order.tolist() != list(range(k)):
+    if solver.own_order and order.tolist() != list(range(k)):
         value = float(adjusted_variances(V, op).sum())
         solution = replace(solution, objective=value, objectives=np.array([value]))
     return Fit(outward(solution, solver, op.unit), order, values, tuple(optima))
@@ -154,6 +151,7 @@ def _one_by_one(
     n_init: int,
     rng: np.random.Generator,
     advance: Advance,
+    begin: Start,
 ) -> Solution:
     k = len(pca)
     V = np.zeros((op.p, k))
@@ -161,9 +159,9 @@ def _one_by_one(
     explained = 0.0
     parts: list[Component] = []
     for i in range(k):
-        given = solver.uses_starts and not solver.own_starts
-        start = view.leading(1)[1][:, 0] if given else np.zeros(op.p)
-        part = solver.component(view, Progress(i, explained, pca, n_init, rng, V[:, :i]), start)
+        progress = Progress(i, explained, pca, rng, V[:, :i])
+        tried = of_component(view, begin, i, n_init, rng) if solver.uses_starts else [np.zeros(op.p)]
+        part = _better_part(view, [solver.component(view, progress, one) for one in tried])
         parts.append(part)
         V[:, i] = part.v
         variance = float(part.v @ view.dot(part.v))
@@ -187,49 +185,29 @@ def _one_by_one(
     return Solution(V, worst, sum(part.n_iter for part in parts), value, np.array([value]), details)
 
 
+def _better_part(view: Operator, parts: list[Component]) -> Component:
+    """Return the component of the largest value of the solver's criterion, by default the variance."""
+    if len(parts) == 1:
+        return parts[0]
+    values = [float(one.v @ view.dot(one.v)) if one.objective is None else one.objective for one in parts]
+    return parts[first_max(np.array(values))]
+
+
+def _best(
+    op: Operator, solver: JointSolver, k: int, starts: np.ndarray, rng: np.random.Generator
+) -> Solution:
+    """Return the fit of the largest adjusted variance, for a solver that begins at one start."""
+    found = [solver.solve(op, k, start[None], rng) for start in starts]
+    if len(found) == 1:
+        return found[0]
+    best = first_max(np.array([adjusted_variances(one.V, op).sum() for one in found]))
+    return replace(found[best], objectives=np.array([one.objective for one in found]))
+
+
 def _too_many(k: int, rank: int) -> str:
     if rank <= 0:
         return f"k={k} was given, but the data have no variance: every column is constant."
     return f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."
-
-
-def starting_loadings(op: Operator, V: np.ndarray, n_init: int, rng: np.random.Generator) -> np.ndarray:
-    """Return `n_init` starts.
-
-    Parameters
-    ----------
-    op : Operator
-    V : ndarray of shape (p, k)
-        PCA's loadings: the first start, as in the papers.
-    n_init : int
-    rng : numpy Generator
-
-    Returns
-    -------
-    ndarray of shape (n_init, k, p)
-        PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and random
-        starts in turn.
-    """
-    starts = [V]
-    if n_init > 1:
-        starts.append(unit(varimax(V)))
-    if n_init > 2:
-        starts.append(unit(varimax(V, normalise=True)))
-    while len(starts) < n_init:
-        starts.append(row_seeded(op, V.shape[1], rng) if len(starts) % 2 else random(V.shape, rng))
-    return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
-
-
-def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return k different columns of the covariance matrix, drawn at random, at unit length."""
-    varying = np.flatnonzero(op.diagonal() > 0)
-    seeds = rng.choice(varying, size=k, replace=varying.size < k)
-    return unit(op.columns(seeds))
-
-
-def random(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Return random orthonormal directions, an array of shape (p, k)."""
-    return np.linalg.qr(rng.standard_normal(shape))[0]
 
 
 S = TypeVar("S", bound=Solver)

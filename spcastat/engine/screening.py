@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.engine.aim import FEWEST, Aim, Optimum
-from spcastat.engine.run import starting_loadings
+from spcastat.engine.aim import FEWEST, Optimum
+from spcastat.engine.starts import starting_loadings
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.progress import stage
-from spcastat.search.improve import improve
-from spcastat.search.objectives import NAMES
 from spcastat.search.optima import Optima
 from spcastat.search.screening_tests import enlarged, entering, peaks_of
 from spcastat.search.swaps import polish
@@ -93,7 +91,6 @@ def screened(
     n_init: int,
     rng: np.random.Generator,
     starts: np.ndarray | None,
-    aim: Aim,
 ) -> Screened:
     """Fit on the variables of largest variance, those of PCA, and those that the tests bring in.
 
@@ -106,7 +103,7 @@ def screened(
         of the component, are candidates whatever the variances of their variables.
     size : int
         Variables of largest variance to begin with.
-    n_init, rng, starts, aim
+    n_init, rng, starts
         As for :func:`spcastat.engine.run`.
 
     Notes
@@ -138,10 +135,6 @@ def screened(
             else:
                 V, known = np.zeros((candidates.size, V.shape[1])), V
                 V[np.searchsorted(candidates, before)] = known
-            if aim.search == "joint":
-                V, _, found = improve(sub, [V], "pev", aim.patience, rng)
-                for value, hits in found.table():
-                    optima.add(value * sub.total / op.total, hits)
             V, supports = polish(sub.S, V, solver.card, op.total)
             advance(1)
             more = entering(op, candidates, V, peaks_of(sub.S, V, supports, op.total))
@@ -150,24 +143,13 @@ def screened(
                 break
             inside[more[: min(room, max(FEWEST, int(SHARE * len(candidates))))]] = True
     explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
-    if aim.search == "joint":
-        optima.polish(explained / op.total)
-        status, criterion, value = "searched", f"{NAMES['pev']}, joint search", explained
-        objectives = np.array([value])
-    else:
-        status, criterion, value = "converged", None, op.total - explained
-        best = objectives <= objectives.min() + solver.tol * op.total
-        objectives = np.where(best, value, objectives)  # the best starts led to these loadings
-        for one in objectives:
-            optima.add(1.0 - float(one) / op.total)
+    value = op.total - explained
+    best = objectives <= objectives.min() + solver.tol * op.total
+    objectives = np.where(best, value, objectives)  # the best starts led to these loadings
+    for one in objectives:
+        optima.add(1.0 - float(one) / op.total)
     solution = replace(
-        solution,
-        V=V,
-        status=status,
-        objective=value,
-        objectives=objectives,
-        candidates=None,
-        criterion=criterion,
+        solution, V=V, status="converged", objective=value, objectives=objectives, candidates=None
     )
     screening = Screening(len(candidates), op.p, rounds, len(more))
     return Screened(solution, optima.table(), screening, sub, candidates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from spcastat.errors import ComponentsError, ConstantColumnError, DataError
+from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError
 
 Found = TypeVar("Found")
 
@@ -16,7 +16,8 @@ ATTEMPTS = 100
 def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
     """Return what a draw gives, and how many samples were drawn before it that cannot be fitted.
 
-    Those have a rank below k, or a column without variation that is to be scaled.
+    Those have a rank below k, a column without variation that is to be scaled, or, with gaps, one
+    without variation or without any value.
 
     Raises
     ------
@@ -26,7 +27,7 @@ def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
     for failed in range(ATTEMPTS):
         try:
             return draw(), failed
-        except (ComponentsError, ConstantColumnError) as error:
+        except (ComponentsError, ConstantColumnError, MissingValuesError) as error:
             reason = str(error)
     raise DataError(
         f"{ATTEMPTS} samples of the rows running could not be fitted, the last because of this: {reason} "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, plural, shown
+from spcastat.config import GAPS, listed, plural, shown
 from spcastat.errors import (
     ColumnTypeError,
     InfiniteValuesError,
@@ -174,7 +174,8 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
     ----------
     matrix : ndarray of shape (n, p) or scipy.sparse CSC or CSR array
     columns : pandas.Index of length p
-    na : {"raise", "drop"}
+    na : {"raise", "drop", "em", "pairwise"}
+        The last two keep all rows.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
         return None
     require_finite(matrix, columns)
     rows, where = _entries(matrix, np.isnan)
-    if not len(rows):
+    if not len(rows) or na in GAPS:
         return None
     if na == "raise":
         raise_missing(len(rows), len(np.unique(rows)), matrix.shape[0], columns[np.unique(where)])
@@ -200,7 +201,7 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
     """Raise MissingValuesError with its counts."""
     raise MissingValuesError(
         f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use "
-        "na='drop' to leave these rows out, or impute the values first, e.g. df.fillna(df.median())."
+        "na='drop' to leave these rows out, or na='em' to estimate from what was measured."
     )
 
 

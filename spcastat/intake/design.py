@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of
+from spcastat.config import MISSING, one_of, whole_number
 from spcastat.errors import OptionError
 from spcastat.intake.checks import rows_to_keep
-
-#: What may be done with rows that have missing values.
-MISSING = ("raise", "drop")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +31,11 @@ class ReadOptions:
         Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. A
         Series is aligned by label; with a stream weights go by position over all rows. Rows of weight 0
         stay in the table.
-    na : {"raise", "drop"}
-        What to do with rows that have missing values in the columns used.
+    na : {"raise", "drop", "em", "pairwise"}
+        What to do with rows that have missing values in the columns used. The last two keep them, with NaN in
+        the matrix; those need rows in memory.
+    k_em : int or None
+        With "em": the rank of the model of missing values; that of the fit by default.
     categorical : {"refuse", "dummy"}
         Whether a formula may use text and categories, as one 0/1 column for each level.
 
@@ -50,9 +50,17 @@ class ReadOptions:
     weights: Any = None
     na: Any = "raise"
     categorical: Any = "refuse"
+    k_em: Any = None
 
     def __post_init__(self) -> None:
         one_of("na", self.na, MISSING)
+        if self.k_em is not None:
+            object.__setattr__(self, "k_em", whole_number("k_em", self.k_em, 1))
+            if self.na != "em":
+                raise OptionError(
+                    f"k_em={self.k_em} was given with na={self.na!r}; it is the rank of the model behind "
+                    "na='em'."
+                )
         one_of("categorical", self.categorical, ("refuse", "dummy"))
         if self.context is not None and not isinstance(self.context, Mapping):
             raise OptionError(
@@ -104,7 +112,7 @@ class Spec:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A table of finite real numbers with the labels that it came with.
+    """A table of real numbers with the labels that it came with; finite but for gaps that were let in.
 
     Attributes
     ----------

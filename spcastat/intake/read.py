@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import shown
-from spcastat.errors import FormulaError
+from spcastat.config import GAPS, shown
+from spcastat.errors import FormulaError, OptionError
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import (
     read_weights,
@@ -19,8 +19,10 @@ from spcastat.intake.checks import (
 )
 from spcastat.intake.design import PLAIN, Design, ReadOptions, Spec
 from spcastat.intake.frames import COPY_LIMIT, Table, frame_numbers, numbers, open_table, own, require_unique
+from spcastat.intake.gaps import evaluate_with_gaps, missing_in
 from spcastat.intake.rowwise import require_rowwise
 from spcastat.intake.terms import Model
+from spcastat.kernels.sparsity import is_sparse
 
 
 def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -> Design:
@@ -90,6 +92,11 @@ def _read_columns(
         columns = table.columns[positions]
         spec = Spec("formula", columns, formula=parsed.text)
         matrix, shared = frame_numbers(table.values, positions)
+    if na in GAPS and is_sparse(matrix):
+        raise OptionError(
+            f"na={na!r} was given with sparse data; missing values are estimated in dense tables only: give "
+            "X.toarray(), or use na='drop'."
+        )
     defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > COPY_LIMIT
     keep = None if defer else rows_to_keep(matrix, columns, na)
     if keep is not None:
@@ -102,6 +109,9 @@ def _read_formula(
     table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
 ) -> Design:
     """Read the columns that formulaic makes."""
+    gaps = missing_in(table.values, parsed.used, kinds) if na in GAPS else {}
+    if any(one.any() for one in gaps.values()):
+        return _read_with_gaps(table, parsed, kinds, w, gaps)
     keep = formulas.complete_rows(table.values, parsed.used, kinds, na)
     index, w, dropped = _rows(table.index, w, keep)
     frame = table.values if keep is None else table.values.iloc[np.flatnonzero(keep)]
@@ -110,18 +120,44 @@ def _read_formula(
     matrix, names, model = formulas.evaluate(
         model, data, index, parsed.context, parsed.text, weights=w
     )
-    if not names:
-        raise FormulaError(f"formula={shown(parsed.text)} makes no column.")
-    # A column that stands in the formula as it is keeps its own label, text or not.
-    own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
-    labels = [own_labels.get(name, name) for name in names]
-    columns = pd.Index(labels, tupleize_cols=False)
-    require_unique(columns)
+    columns = _labels(table, parsed, names)
     require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text)
     levels = formulas.levels_of(data, kinds)
     inputs = {table.columns[position]: levels[name] for name, position in parsed.used.items()}
     spec = Spec("formula", columns, parsed.text, model, parsed.context, inputs)
     return Design(own(matrix, False), index, spec, w, dropped)
+
+
+def _read_with_gaps(
+    table: Table,
+    parsed: formulas.Parsed,
+    kinds: Mapping[Any, str],
+    w: np.ndarray | None,
+    gaps: Mapping[Any, np.ndarray],
+) -> Design:
+    """Read the columns that formulaic makes, NaN where a column that a term reads is missing."""
+    index, w, _ = _rows(table.index, w, None)
+    model = Model(tuple(parsed.terms))
+    matrix, names, model = evaluate_with_gaps(
+        model, table.values, parsed.used, kinds, gaps, index, parsed.context, parsed.text, weights=w
+    )
+    levels: dict[Any, Any] = {}
+    for name, position in parsed.used.items():
+        there = table.values.iloc[np.flatnonzero(~gaps[name])]
+        one = formulas.plain_frame(there, {name: position}, kinds)
+        levels[table.columns[position]] = formulas.levels_of(one, kinds)[name]
+    spec = Spec("formula", _labels(table, parsed, names), parsed.text, model, parsed.context, levels)
+    return Design(own(matrix, False), index, spec, w)
+
+
+def _labels(table: Table, parsed: formulas.Parsed, names: list[str]) -> pd.Index:
+    """Return the labels of the columns that a formula makes: one that stands in it as it is keeps its own."""
+    if not names:
+        raise FormulaError(f"formula={shown(parsed.text)} makes no column.")
+    own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
+    columns = pd.Index([own_labels.get(name, name) for name in names], tupleize_cols=False)
+    require_unique(columns)
+    return columns
 
 
 def _rows(

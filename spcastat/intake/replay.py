@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, nearest, one_of, plural, warn
+from spcastat.config import GAPS, MISSING, listed, nearest, one_of, plural, warn
 from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, SpcaError, TooFewRowsError
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import kind_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
+from spcastat.intake.gaps import evaluate_with_gaps, missing_in
 from spcastat.intake.names import formula_name
 from spcastat.kernels.sparsity import is_sparse
 
@@ -29,8 +30,9 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     ----------
     spec : Spec
     new : any container that :func:`read_data` takes, of shape (m, q); one row is enough
-    na : {"raise", "drop"}
-        What to do with rows that have missing values; dropping may leave none.
+    na : {"raise", "drop", "em", "pairwise"}
+        What to do with rows that have missing values; dropping may leave none, and the last two keep all,
+        with NaN in the matrix.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     DataWarning
         If columns are taken by position although there are names.
     """
-    one_of("na", na, ("raise", "drop"))
+    one_of("na", na, MISSING)
     table = open_table(new)
     matrix, keep = replay_table(spec, table, na)
     index = table.index if keep is None else table.index[keep]
@@ -71,7 +73,7 @@ def replay_table(
     ----------
     spec : Spec
     table : Table
-    na : {"raise", "drop"}
+    na : {"raise", "drop", "em", "pairwise"}
     error : type
         What to raise where a formula cannot be evaluated.
 
@@ -132,19 +134,54 @@ def _formula(
     spec: Spec, table: Table, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Replay a formula; return the matrix and the mask of the rows kept (None: all)."""
+    context = {} if spec.context is None else spec.context
+    if na in GAPS:
+        matrix = _with_gaps(spec, table, context, error)
+        if matrix is not None:
+            return _as_many(spec, matrix, error), None
     data, keep = formula_inputs(spec, table, na)
     if not len(data):
         return np.empty((0, len(spec.columns))), keep
     index = table.index if keep is None else table.index[keep]
-    matrix, _, _ = formulas.evaluate(
-        spec.model_spec, data, index, {} if spec.context is None else spec.context, str(spec.formula), error
-    )
+    matrix, _, _ = formulas.evaluate(spec.model_spec, data, index, context, str(spec.formula), error)
+    return _as_many(spec, matrix, error), keep
+
+
+def _as_many(spec: Spec, matrix: np.ndarray, error: type[SpcaError]) -> np.ndarray:
+    """Return the matrix, which has as many columns as the fit."""
     if matrix.shape[1] != len(spec.columns):
         raise error(
             f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
             f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
         )
-    return matrix, keep
+    return matrix
+
+
+def _with_gaps(
+    spec: Spec, table: Table, context: Mapping[str, Any], error: type[SpcaError]
+) -> np.ndarray | None:
+    """Replay a formula term by term, each where it has all it reads; None where nothing is missing."""
+    frame, used, kinds, inputs = _formula_columns(spec, table)
+    missing = missing_in(frame, used, kinds)
+    if not any(one.any() for one in missing.values()):
+        return None
+
+    def known(data: pd.DataFrame) -> pd.DataFrame:
+        return _with_known_levels(data, {name: inputs[name] for name in data.columns})
+
+    return evaluate_with_gaps(
+        spec.model_spec,
+        frame,
+        used,
+        kinds,
+        missing,
+        table.index,
+        context,
+        str(spec.formula),
+        error,
+        known=known,
+        width=len(spec.columns),
+    )[0]
 
 
 def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
@@ -156,31 +193,43 @@ def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.
     keep : ndarray of shape (m,) or None
         A mask of the m' rows kept; None where all are.
     """
+    frame, used, kinds, inputs = _formula_columns(spec, table)
+    keep = formulas.complete_rows(frame, used, kinds, na)
+    if keep is not None:
+        frame = frame.iloc[np.flatnonzero(keep)]
+    if not len(frame):
+        return pd.DataFrame(), keep
+    return _with_known_levels(formulas.plain_frame(frame, used, kinds), inputs), keep
+
+
+def _formula_columns(
+    spec: Spec, table: Table
+) -> tuple[pd.DataFrame, dict[Any, int], dict[Any, str], dict[Any, tuple[Any, ...] | None]]:
+    """Return a frame, where in it the columns that a formula reads stand, their kinds and known levels."""
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
     frame = table.values
     labels = list(spec.inputs or {})
     positions = _find(labels, table.columns)
     _require_rows(table)
-    inputs = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
-    used = dict(zip(inputs, positions, strict=True))
-    kinds = {}
+    inputs: dict[Any, Any] = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    used: dict[Any, int] = dict(zip(inputs, positions, strict=True))
+    kinds: dict[Any, str] = {}
     for name, position in used.items():
         kind = kind_of(frame.iloc[:, position])
         # Levels may be numbers, and a column of missing values only has no type of its own.
         kinds[name] = "levels" if inputs[name] is not None else kind
         if inputs[name] is None and kind not in ("number", "other"):
             refuse([(frame.columns[position], frame.iloc[:, position], kind)])
-    keep = formulas.complete_rows(frame, used, kinds, na)
-    if keep is not None:
-        frame = frame.iloc[np.flatnonzero(keep)]
-    if not len(frame):
-        return pd.DataFrame(), keep
-    data = formulas.plain_frame(frame, used, kinds)
+    return frame, used, kinds, inputs
+
+
+def _with_known_levels(data: pd.DataFrame, inputs: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:
+    """Return columns with levels as objects; raise NewDataError for one that the fit has not seen."""
     for name, levels in inputs.items():
         if levels is not None:
-            data[name] = _known(data[name].astype(object), name, levels)
-    return data, keep
+            data[name] = _known(data[name].astype(object), str(name), levels)
+    return data
 
 
 def _known(column: pd.Series, name: str, levels: tuple[Any, ...]) -> pd.Series:

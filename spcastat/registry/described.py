@@ -14,16 +14,20 @@ from spcastat.solvers.thresholding import ROTATIONS
 
 #: Options that are no field of a solver, because the engine serves them for all that have them.
 SERVED = {
-    "n_init": ("int", "Number of starts; the best fit is kept. One start is the method's own, as published."),
+    "start": (
+        '{"pca", "column", "ones"}, or array of shape (p, k)',
+        "Where the iteration begins: PCA's loadings, the longest column of the data (the variable of the "
+        "largest variance that is left), equal loadings, or loadings given. The default is the authors' own.",
+    ),
+    "n_init": (
+        "int",
+        "Number of starts; the best fit is kept: the one asked for, then the others by name, rotations, "
+        "columns and random directions.",
+    ),
     "objective": (
         '{"pev", "adjusted", "least_squares"}',
-        "The measure by which the best of several starts, and a joint search, is chosen.",
+        "The measure by which the best of several starts is chosen.",
     ),
-    "search": (
-        '{"single", "joint"}',
-        "Whether a joint search over the supports of all components goes on from the best start.",
-    ),
-    "patience": ("int", "Rounds without an improvement that end a joint search."),
     "screen": (
         "bool or int",
         "Whether the search runs on the variables of largest variance and is then verified against all; a "
@@ -49,7 +53,7 @@ _KINDS = {
     "float": "number",
     "str": "name",
 }
-_DEFAULTS: dict[str, Any] = {"n_init": 1, "objective": "pev", "search": "single"}
+_DEFAULTS: dict[str, Any] = {"n_init": 1, "objective": "pev"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +73,7 @@ def options_of(method: Method) -> list[Option]:
     found = []
     for name in method.options:
         kind, meaning = told.get(name) or SERVED.get(name) or ("", "")
-        default = defaults.get(name, _DEFAULTS.get(name))
+        default = method.solver.first_start if name == "start" else defaults.get(name, _DEFAULTS.get(name))
         missing = default is dataclasses.MISSING
         text = _with_names(meaning or _COMMON[name])
         kind = kind.removesuffix(" or None")

@@ -13,10 +13,9 @@ from spcastat.solvers import Solver
 #: Options by which a user says how sparse a fit shall be.
 CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
 
-#: Options by which the best of several starts is chosen, by which a joint search goes on from there, and by
-#: which the search runs on some of many variables.
+#: Options by which the best of several starts is chosen, and by which the search runs on some of many
+#: variables.
 AIMED = ("objective",)
-SEARCHED = ("search", "patience")
 SCREENED = ("screen",)
 
 
@@ -38,7 +37,7 @@ class Method:
     without : tuple of str
         Fields that make no sense under this name.
     further : tuple of str
-        Options that the engine serves for this method: AIMED, SEARCHED, SCREENED.
+        Options that the engine serves for this method: AIMED, SCREENED.
     use : str
         When to take it, and when not, in a sentence or two.
     """
@@ -66,7 +65,7 @@ class Method:
         return (
             tuple(own)
             + self.further
-            + (("n_init",) if self.solver.uses_starts and getattr(self.solver, "own_starts", True) else ())
+            + (("start", "n_init") if self.solver.uses_starts else ())
         )
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spcastat.registry.method import AIMED, SCREENED, SEARCHED, Method
+from spcastat.registry.method import AIMED, SCREENED, Method
 
 _BCD = "Zhao, Meng, Xu and Gao (2015), Neurocomputing"
 _HMP = "He, Monteiro and Park (2010)"
@@ -16,9 +16,10 @@ _ALL = (
         "Joint search over supports",
         "of this package",
         "search.method.Joint",
-        use="All components at once, with as many nonzeros as asked for, and as good as a search from many "
-        "starts makes them: by the variance of the scores without overlap (adjusted), or by how well the "
-        "variables are reconstructed (pev) or predicted (least_squares). Slower than one descent.",
+        use="The default. All components at once, with as many nonzeros as asked for, and as good as a "
+        "search from many starts makes them: by the variance of the scores without overlap (adjusted), or by "
+        "how well the variables are reconstructed (pev) or predicted (least_squares). With variance, the "
+        "fewest nonzeros that keep that share. Slower than one descent.",
     ),
     Method(
         "bcd-l0",
@@ -27,7 +28,7 @@ _ALL = (
         "solvers.bcd.BCD",
         {"norm": "l0"},
         ("t",),
-        AIMED + SEARCHED + SCREENED,
+        AIMED + SCREENED,
         use="All components at once, with exactly as many nonzeros as asked for: reconstruction (PEV) of the "
         "rows from few variables. One descent from PCA's loadings, as published; more starts help.",
     ),
@@ -56,11 +57,8 @@ _ALL = (
         "Sparsity-controlled PCA (SC_c-PCA)",
         _HMP,
         "solvers.greedy.Controlled",
-        {},
-        (),
-        SEARCHED,
-        use="Where a share of PCA's variance is to be kept and the cardinalities are free. Greedy: it keeps "
-        "the promise after every component, but not with the fewest nonzeros there could be.",
+        use="To compare with the published control of a share of PCA's variance: greedy, it keeps the "
+        "promise after every component, but not with the fewest nonzeros there could be.",
     ),
     Method(
         "zou",

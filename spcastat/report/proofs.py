@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.proofs import told
 from spcastat.state.proven import Proven
@@ -28,7 +28,7 @@ def certificate(frame: pd.DataFrame, proven: Proven, sentence: str) -> Document:
     for name, row in frame.iterrows():
         value, bound = (_share if joint else _number)(float(row["value"]), float(row["upper_bound"]))
         gap = "" if np.isnan(row["gap"]) else _up(float(row["gap"]))
-        label = NAMES[proven.measure] if joint else str(name)
+        label = OBJECTIVES[proven.measure] if joint else str(name)
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
     facts = []
     if joint:

@@ -121,10 +121,13 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
     nonneg = ", nonnegative" if record.options.get("nonneg") else ""
     yield "Method", f"{record.method}: {record.title}{nonneg}; {record.paper}"
     yield "Data", describe_data(record)
+    if record.missing is not None:
+        yield "Missing", describe_missing(record)
     goal = record.options.get("variance")
     if goal is not None:
-        joint = record.options.get("search") == "joint"
-        when = "all components together" if joint else "after every component"
+        # "search" is what files of the first layouts have for a promise on all components together
+        total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
+        when = "by all components together" if total else "after every component"
         yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
     share = ""
     if record.objective_share is not None:
@@ -150,6 +153,32 @@ def describe_data(record: Record) -> str:
     if record.weighted:
         parts.append("rows weighted")
     return ", ".join(parts)
+
+
+def describe_missing(record: Record) -> str:
+    """Return what was done about missing values, in a line."""
+    told = record.missing or {}
+    cells = (record.n or 0) * record.p
+    some = f"{100.0 * told['cells'] / cells:.2g} % of the values" if cells else ""
+    where = f"{some}, in {told['rows']} of {plural(record.n or 0, 'row')}"
+    if not told["cells"]:
+        kept = f"; a model of rank {told['rank']} is kept for new rows" if told["how"] == "em" else ""
+        return f"no value{kept}"
+    if told["how"] == "em":
+        ended = "converged after" if told["converged"] else "stopped before it converged, after"
+        return (
+            f"{where}; estimated by EM for probabilistic PCA of rank {told['rank']} (k_em) "
+            f"over {plural(told['patterns'], 'pattern')} of gaps, {ended} "
+            f"{plural(told['iterations'], 'iteration')}"
+        )
+    text = f"{where}; correlations of the rows that have both variables, {told['fewest']:g} at least"
+    if told["moved"] == 0.0:
+        return text
+    return (
+        f"{text}; no sample has such correlations (smallest eigenvalue {told['smallest']:.2g}), so the "
+        f"nearest correlation matrix is taken: it differs by {told['moved']:.2g} in Frobenius norm, in "
+        f"one correlation by {told['largest']:.2g} at most"
+    )
 
 
 def _screened(screening: dict[str, int], k: int) -> str:
@@ -201,10 +230,11 @@ def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.S
 
 def _remedy(record: Record) -> str:
     """Return the call that helps where scores overlap much."""
-    own = record.evidence is not None or record.options.get("search") == "joint"
-    if own and record.options.get("objective") == "adjusted":
+    if record.evidence is None:
+        return 'method="joint", the default, counts only what each component adds'
+    if record.options.get("objective") == "adjusted":
         return 'a smaller k leaves one of them out, and method="alspca" bounds such correlations'
-    return 'method="joint" with objective="adjusted" counts only what each component adds'
+    return 'objective="adjusted" counts only what each component adds'
 
 
 def _missed(record: Record, card: pd.Series) -> Iterator[str]:

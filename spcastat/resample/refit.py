@@ -122,17 +122,16 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
     Notes
     -----
     A joint search is too dear for hundreds of draws: they have the same objective, and climb from the
-    loadings of the fit and from PCA's, by sweeps and exchanges of single variables.
+    loadings of the fit and from PCA's, by sweeps and exchanges of single variables. Where the search was for
+    the fewest nonzeros, draws have as many in each component as the fit.
     """
     if fixed and plan.rows_for:
         raise OptionError(
             f"select=False was given with method={plan.method.name!r}, which measures more than variances: "
             "loadings on given supports are only defined for these. Leave select=False out."
         )
-    aim, solver = plan.aim, plan.solver
-    if aim is not None and aim.search == "joint":
-        aim = dataclasses.replace(aim, search="single", patience=None)
+    solver = plan.solver
     if own_card and getattr(solver, "card", None) is not None:
         counts = tuple(int(count) for count in np.count_nonzero(state.V, axis=0))
         solver = dataclasses.replace(solver, card=counts)  # type: ignore[type-var]
-    return Refit(state.V, solver, plan.n_init, aim, fixed)
+    return Refit(state.V, solver, plan.n_init, plan.aim, fixed)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.engine.gaps import Gaps, prepare_with_gaps
 from spcastat.engine.inputs import Source
 from spcastat.errors import DataError, NoRowsError, WeightsError
 from spcastat.intake.formula import evaluate
@@ -66,6 +67,8 @@ class RowSampler(Sampler):
         Whether the method needs rows.
     terms : Terms or None
         A formula whose terms learn from the rows.
+    gaps : Gaps or None
+        What the fit did about missing values, which are NaN in `matrix`; draws do the same anew.
     """
 
     matrix: Any
@@ -74,6 +77,7 @@ class RowSampler(Sampler):
     columns: pd.Index
     keep_rows: bool = False
     terms: Terms | None = None
+    gaps: Gaps | None = None
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -104,6 +108,11 @@ class RowSampler(Sampler):
             X = self._by_row[np.sort(rows)]
             if is_sparse(X):
                 X = X.tocsc()
+        if self.gaps is not None:
+            how, rank = self.gaps.how, min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
+            return prepare_with_gaps(
+                X, None, center, scale, self.columns, how, rank, start=self.gaps.model
+            )[1].at_unit_size()
         return prepare(X, None, center, scale, self.columns, self.keep_rows)[1].at_unit_size()
 
 
@@ -254,8 +263,8 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     spec, terms = source.spec, None
     if frame is not None:
         terms = Terms(replace(spec.model_spec, states={}), frame, spec.context or {}, str(spec.formula))
-    units = _units(source, what)
-    return RowSampler(source.matrix, units, source.standard, spec.columns, keep_rows, terms)
+    units, matrix = _units(source, what), source.measured
+    return RowSampler(matrix, units, source.standard, spec.columns, keep_rows, terms, source.gaps)
 
 
 def _units(source: Source, what: str) -> np.ndarray:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import shown
+from spcastat.engine.gaps import prepare_with_gaps
 from spcastat.engine.inputs import Source, open_covariance
-from spcastat.errors import DataError, NoRowsError, OptionError, WeightsError
+from spcastat.errors import DataError, FormulaError, NoRowsError, OptionError, WeightsError
 from spcastat.intake import replay
 from spcastat.intake.frames import open_table
 from spcastat.intake.replay import formula_inputs
@@ -65,7 +67,8 @@ def source_for(
 
 def _rows_again(state: FitState, data: Any) -> Source:
     record, standard, columns = state.record, state.standard, state.spec.columns
-    matrix, index = replay(state.spec, data, na="drop" if record.dropped else "raise")
+    how = None if record.missing is None else record.missing["how"]
+    matrix, index = replay(state.spec, data, na=how or ("drop" if record.dropped else "raise"))
     assert standard is not None
     if len(index) != record.n:
         raise DataError(
@@ -73,6 +76,10 @@ def _rows_again(state: FitState, data: Any) -> Source:
         )
     center = True if standard.centring == "mean" else standard.mean
     scale: Any = {"sd": True, "none": False}.get(standard.scaling, standard.scale)
+    if how is not None:
+        rank = (record.missing or {}).get("rank", 1)
+        _, op, rows, gaps = prepare_with_gaps(matrix, None, center, scale, columns, how, rank, index=index)
+        return Source(op.at_unit_size(), state.spec, len(index), standard, rows, index, gaps=gaps)
     _, op = prepare(matrix, None, center, scale, columns)
     return Source(op.at_unit_size(), state.spec, len(index), standard, matrix, index, record.dropped)
 
@@ -99,5 +106,11 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
     model = source.spec.model_spec
     if model is None or not model.states or source.matrix is None:
         return None
+    if source.gaps is not None and source.gaps.missing.any():
+        raise FormulaError(
+            f"The terms of formula={shown(source.spec.formula)} learn from the rows, and cannot learn "
+            "anew from draws of rows with gaps. Make these columns in the data frame first, and fit "
+            "without the formula."
+        )
     table = open_table(given if given is not None else fitted)
     return formula_inputs(source.spec, table, "drop" if source.dropped else "raise")[0]

@@ -17,7 +17,7 @@ from spcastat.results.carried import packed_names, unpacked_names
 #: More values than this are not written out.
 LONGEST = 30
 #: Options that say how to iterate, not what to fit.
-ITERATION = ("n_init", "tol", "max_iter", "search", "objective", "patience", "screen", "effort")
+ITERATION = ("n_init", "tol", "max_iter", "objective", "screen", "effort", "promise")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,10 @@ class Call:
                 arguments.pop(name, None)
         if controls or "method" in changes:
             given = {name: arguments[name] for name in CONTROLS if arguments.get(name) is not None}
+            if "promise" not in changes and "variance" not in given:
+                arguments.pop("promise", None)
+            if arguments.get("nonneg") is not False and "nonneg" in arguments:
+                given["nonneg"] = arguments["nonneg"]
             has = choose_method(arguments.get("method"), given).options
             for name in ITERATION:
                 if name not in changes and name not in has:

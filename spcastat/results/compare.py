@@ -18,7 +18,7 @@ from spcastat.labels import name_text, short_names
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary
 from spcastat.results.result import SpcaResult
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES
 from spcastat.state.frames import measure_if_known
 from spcastat.state.proofs import joint_gap
 from spcastat.state.proven import JOINT
@@ -219,7 +219,7 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     ]
     gaps = "Gap to the proven bound"
     rows += [
-        Row(f"{NAMES[name]}, %", tuple(_gap(gap) for gap in measures[f"gap_{name}"]), gaps)
+        Row(f"{OBJECTIVES[name]}, %", tuple(_gap(gap) for gap in measures[f"gap_{name}"]), gaps)
         for name in JOINT
         if measures[f"gap_{name}"].notna().any()
     ]

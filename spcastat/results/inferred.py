@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spcastat.config import flag, one_of, real_number, whole_number
 from spcastat.engine.inputs import Source
-from spcastat.errors import NoRowsError, TooFewRowsError
+from spcastat.errors import NoRowsError, OptionError, TooFewRowsError
 from spcastat.progress import listening
 from spcastat.results.again import frame_of, source_for
 from spcastat.state import FitState
@@ -257,6 +257,12 @@ class Inferred:
                 raise NoRowsError(
                     "test_loadings() permutes rows, and a covariance matrix has none; fit the rows with "
                     "spca(data, ...), or take bootstrap() or stability()."
+                )
+            if sampler.gaps is not None and sampler.gaps.missing.any():
+                raise OptionError(
+                    "test_loadings() permutes the values of variables, and rows with gaps have none in some; "
+                    "their conditional means would seem to be related to what they were made of. Take "
+                    "bootstrap() or stability(), which estimate anew in every draw."
                 )
             found = permutation_test(sampler, refit, op, n, fdr=method, **further)
         self._remember(tests=found)

@@ -14,7 +14,7 @@ from spcastat.kernels.eig import top_eigh
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.results.certificate import Certificate
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.moments import Moments
 from spcastat.state.proofs import with_proof
@@ -75,12 +75,12 @@ def adopted(state: FitState, source: Source, certificate: Any) -> FitState | Non
     old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
     if not new > old * (1.0 + BETTER):
         return None
-    value = new * op.total * op.unit**2
+    value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
     record = dataclasses.replace(
         state.record,
-        criterion=f"{NAMES[measure]}, better fit that a proof met",
+        criterion=f"{name}, better fit that a proof met",
         status="searched",
-        advice=f"taken over from a certificate; {NAMES[measure]} was {100.0 * old:.3f} % of the total before",
+        advice=f"taken over from a certificate; {name} was {100.0 * old:.3f} % of the total before",
         objective=value,
         objective_share=new,
         n_iter=0,

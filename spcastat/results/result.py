@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import flag, one_of, real_number, shown, whole_number
+from spcastat.config import MISSING, flag, one_of, real_number, shown, whole_number
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.progress import listening
 from spcastat.report.equations import Text, equations
-from spcastat.report.page import write_report
+from spcastat.report.page import Part, write_report
 from spcastat.report.summary import ROWS, Summary, summarise
 from spcastat.results import proving
 from spcastat.results.carried import Carried
@@ -24,7 +24,7 @@ from spcastat.results.documented import documented
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
-from spcastat.state import FitState, frames, rows
+from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
 from spcastat.state.proven import JOINT
 from spcastat.state.variance import variance
@@ -95,6 +95,11 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     @cached_property
     def _scores(self) -> Any:
         return rows.scores(self._state, self._source)
+
+    @property
+    @documented(gaps.imputed)
+    def imputed(self) -> pd.DataFrame:
+        return gaps.imputed(self._state, self._source)
 
     # --- variance -------------------------------------------------------------------------------
 
@@ -227,7 +232,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         """Squared residual of each row, length n: its squared distance from the span of the loadings.
 
         In squared units of the (scaled) data. Summed (with the weights) and divided by n - 1, it is
-        ``(1 - measure("pev")) * total_variance``.
+        ``(1 - measure("pev")) * total_variance``, but for rows with gaps: conditional means lie nearer.
         """
         return own(self._distances["Q"])
 
@@ -238,9 +243,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks, optional
             Rows as for `transform`.
-        na : {"raise", "drop"}
+        na : {"raise", "drop", "em", "pairwise"}
+            As for `transform`. With "pairwise", rows with gaps have no distances.
         """
-        one_of("na", na, ("raise", "drop"))
+        one_of("na", na, MISSING)
         return own(self._distances) if new is None else rows.diagnostics_of(self._state, new, na)
 
     @documented(frames.limits, "state")
@@ -436,4 +442,9 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
 
     @documented(write_report, "state", "source")
     def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
-        write_report(self._state, self._source, path, title, call)
+        self._report(path, title, call)
+
+    def _report(
+        self, path: str | PathLike[str], title: str | None, call: str | None, before: tuple[Part, ...] = ()
+    ) -> None:
+        write_report(self._state, self._source, path, title, call, before)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.kernels.eig import bordered_top
-from spcastat.search.objectives import basis
 from spcastat.search.rayleigh import NULL
+from spcastat.search.reconstruction import basis
 
 #: A swap counts where it raises the gain by more than this share of it ...
 GAIN = 1e-9

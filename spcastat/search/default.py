@@ -30,6 +30,8 @@ from spcastat.solvers.support_search import best_support
 HELD = 1000
 #: Up to so many, fits of many nonzeros are polished by swaps for PEV.
 POLISHED = 3000
+#: A cardinality times the number of variables up to which one component exchanges two variables at once.
+PAIRS = 6000
 #: The criteria by name.
 CRITERIA = ("adjusted", "pev", "least_squares")
 
@@ -132,6 +134,26 @@ def joint(
     return _wide(op, k, card, objective, settings, rng)
 
 
+def joint_on(
+    op: Operator,
+    variables: np.ndarray,
+    k: int,
+    card: tuple[int, ...],
+    objective: str,
+    settings: Effort,
+    rng: np.random.Generator,
+) -> Found:
+    """Search among some of the variables, all others still counting where the objective looks at them."""
+    criterion = _on(op, variables, card, objective)
+    if k == 1:
+        fit, evidence = best_predictor(criterion)
+        return _found(op, criterion, fit, evidence, objective, True, variables)
+    fit, evidence = search(criterion, op.leading(k)[1][variables], settings, rng)
+    if settings.deep:
+        fit = settled(criterion, fit)
+    return _found(op, criterion, fit, evidence, objective, settings.deep or None, variables)
+
+
 def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion of a covariance matrix of total variance one."""
     if objective == "adjusted":
@@ -171,7 +193,7 @@ def _directions(op: Operator, k: int) -> np.ndarray:
 
 def _single(op: Operator, card: int, objective: str) -> Found:
     """Return the component of largest variance: the search over one support."""
-    _, support = best_support(op, card)
+    _, support = best_support(op, card, pairs=card * op.p <= PAIRS)
     V = np.zeros((op.p, 1))
     if card <= HELD:  # from products alone, eigenvectors would have half of the digits
         S = op.block(support)
@@ -195,6 +217,9 @@ def _found(
 ) -> Found:
     fit = stationary(criterion, fit)
     V = criterion.dense(fit)[0]
+    if variables is not None and criterion.m < op.p:
+        V, inside = np.zeros((op.p, criterion.k)), V
+        V[variables] = inside
     value = float(MEASURES[objective](V, op)[-1])
     evidence.settle(float(fit.value[0]))
     optima = evidence.table()

@@ -1,4 +1,4 @@
-"""The method "joint": the search over the supports of all components as a solver."""
+"""The method "joint", the default: searches over the supports of all components together, as a solver."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.search.objectives import NAMES
-from spcastat.solvers import JointSolver, Searched, Solution
+from spcastat.search.names import OBJECTIVES
+from spcastat.solvers import JointSolver, Searched, Solution, Sparser
 
 
 @dataclass(frozen=True)
@@ -18,44 +18,63 @@ class Joint(JointSolver):
 
     From many cheap starts single variables are exchanged, and fits that no exchange improves are disturbed,
     in searches that know nothing of one another, until these agree. The fit says how often the best was
-    met. One component is the best support that exchanges find.
+    met. One component is the best support that exchanges find. With `variance` in place of `card` the
+    fewest nonzeros are looked for that keep this share of what PCA explains.
 
     Attributes
     ----------
     card : tuple of int
         Nonzeros of each component.
+    variance : float
+        Share of the variance that PCA explains which the adjusted variance keeps (to 1e-10), with as few
+        nonzeros as the search finds.
+    promise : {"every", "total"}
+        For `variance`: whether the share is kept after every component, as it is by default, or by all of
+        them together.
     objective : {"adjusted", "pev", "least_squares"}
         The measure to maximise: the variance of the scores, each component counting only what it adds to
         those before it; the reconstruction of the variables from the loadings; or their prediction from
-        the scores. The first loses least in the two others.
+        the scores. The first loses least in the two others, and is what `variance` is a share of.
     effort : {"quick", "auto", "thorough"}
         How long to search: from few starts without disturbing them; until independent searches agree; or
         until more of them do, from more starts and with more exchanges.
     """
 
-    card: tuple[int, ...]
+    card: tuple[int, ...] | None = None
+    variance: float | None = None
+    promise: str | None = None
     objective: str = "adjusted"
     effort: str = "auto"
 
     criterion = "adjusted variance"
+    out_of_core = True
 
     @property
     def own_order(self) -> bool:
         """Whether the order of the components is part of what is found."""
-        return self.objective == "adjusted"
+        return self.variance is not None or self.objective == "adjusted"
 
     def near(self, op: Operator, starts: Sequence[np.ndarray], fixed: bool = False) -> np.ndarray:
-        """Return the optimum near given loadings, each (p, k), or on the supports of the only one."""
+        """Return the optimum near given loadings, each (p, k), or on the supports of the only one.
+
+        Without cardinalities of its own it has those of the first.
+        """
         from spcastat.search.near import near
 
-        return near(op, self.card, self.objective, starts, fixed)
+        card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0], axis=0))
+        return near(op, card, self.objective, starts, fixed)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; it has starts of its own."""
+        if self.card is None:
+            return self._fewest(op, k, rng)
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
         from spcastat.search.equals import first_of_equals
+        from spcastat.search.outofcore import joint_of_passes
 
-        found = joint(op, k, self.card, self.objective, self.effort, rng)
+        one = k == 1 and op.p > HELD and self.objective != "least_squares"
+        search = joint_of_passes if op.out_of_core or one else joint
+        found = search(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(
             first_of_equals(op, found.V) if op.p <= HELD else found.V,
@@ -63,7 +82,7 @@ class Joint(JointSolver):
             found.starts,
             value,
             np.array([value]),
-            criterion=f"{NAMES[self.objective]}, joint search",
+            criterion=f"{OBJECTIVES[self.objective]}, joint search",
             optima=found.optima,
             search=Searched(
                 found.starts,
@@ -75,5 +94,31 @@ class Joint(JointSolver):
                 found.proven,
                 None if found.variables is None else len(found.variables),
                 found.sufficient,
+            ),
+        )
+
+    def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
+        """Search for the fewest nonzeros that keep the share."""
+        from spcastat.search.equals import first_of_equals
+        from spcastat.search.sparsest import HELD, sparsest
+
+        assert self.variance is not None
+        found = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng)
+        value = found.value * op.total
+        return Solution(
+            first_of_equals(op, found.V) if op.p <= HELD else found.V,
+            "searched",
+            max(len(found.candidates), 1),
+            value,
+            np.array([value]),
+            {"kept": found.kept.tolist()},
+            criterion="adjusted variance, fewest nonzeros found",
+            search=Sparser(
+                found.candidates,
+                found.winner,
+                found.nonzeros,
+                found.searched,
+                found.dense,
+                bool(found.proven),
             ),
         )

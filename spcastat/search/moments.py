@@ -114,11 +114,12 @@ class Products(Moments):
     def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         if self.power == 1 and rows.shape == columns.shape and (rows == columns).all():
             return self.op.block(rows) / self.op.total
-        if self.power == 1:
-            return self.op.columns(columns)[rows] / self.op.total
-        first = self.op.columns(rows)
-        second = first if rows is columns else self.op.columns(columns)
-        return first.T @ second / self.op.total**2
+        if len(columns) < len(rows):
+            return self._block(columns, rows).T
+        found = self.op.columns(rows)  # of the fewer: with many variables the others would fill the memory
+        if self.power == 2:
+            found = self.op.dot(found) / self.op.total
+        return found[columns].T / self.op.total
 
     def diagonal(self) -> np.ndarray:
         if self.power == 1:

@@ -205,7 +205,7 @@ def grown(op: Operator, promise: Promise, eigenvalues: np.ndarray, total: float)
     V = np.zeros((op.p, promise.k))
     view, explained = op, 0.0
     for i in range(promise.k):
-        progress = Progress(i, explained, eigenvalues, 1, np.random.default_rng(0), V[:, :i])
+        progress = Progress(i, explained, eigenvalues, before=V[:, :i])
         v = solver.component(view, progress, np.zeros(op.p)).v
         V[:, i] = v
         explained += float(v @ view.dot(v))

@@ -1,6 +1,6 @@
-"""Generalised Rayleigh quotients of sparse vectors: best values on a support, and best exchanges.
+"""Generalised Rayleigh quotients of sparse vectors: the best of them after exchanges of variables.
 
-With the other components fixed, PEV and the least-squares share are such a ratio in one column of V.
+With the other components fixed, PEV is such a ratio in one column of V.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.eig import bordered_top
-from spcastat.kernels.ties import top
 
 #: Directions of B below this share of its largest eigenvalue are null: the ratio has no meaning there.
 NULL = 1e-8
@@ -35,18 +34,6 @@ def whitened(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     white = basis * root[..., None, :]
     values, vectors = np.linalg.eigh(white.swapaxes(-1, -2) @ A @ white)
     return values, white @ vectors
-
-
-def best_values(A: np.ndarray, B: np.ndarray, support: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the largest ratio on a support and a vector, shape (p,), of unit length that has it."""
-    block = np.ix_(support, support)
-    values, U = whitened(A[block], B[block])
-    v = np.zeros(len(A))
-    v[support] = U[:, -1]
-    length = float(np.linalg.norm(v))
-    if length == 0:
-        v[support[0]] = length = 1.0
-    return float(values[-1]), v / length
 
 
 def exchanges(
@@ -91,36 +78,3 @@ def exchanges(
         return np.where(sound, corner / scale**2, alone)
     found = bordered_top(values, coupling, np.where(sound, corner / scale**2, 0.0))
     return np.where(sound, found, alone)
-
-
-def promising(
-    A: np.ndarray, B: np.ndarray, support: np.ndarray, v: np.ndarray, ratio: float, width: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return which variables may leave and enter a support, the `width` best of each by first-order gains.
-
-    Parameters
-    ----------
-    A, B : ndarray of shape (p, p)
-    support : ndarray of shape (s,)
-    v : ndarray of shape (p,)
-        The best vector on the support.
-    ratio : float
-        Its ratio.
-    width : int
-
-    Returns
-    -------
-    leaving, entering : ndarray of int
-        For `exchanges`.
-    """
-    outside = np.setdiff1d(np.arange(len(A)), support)
-    leaving = np.arange(len(support))
-    if outside.size > width:
-        Av, Bv = A[outside][:, support] @ v[support], B[outside][:, support] @ v[support]
-        variance = np.diag(B)[outside]
-        floor = NULL * max(float(np.diag(B).max()), np.finfo(float).tiny)
-        pull = np.where(variance > floor, (Av - ratio * Bv) ** 2 / np.maximum(variance, floor), 0.0)
-        outside = outside[top(pull, width)]
-    if leaving.size > width:
-        leaving = leaving[top(-np.abs(v[support]), width)]
-    return leaving, outside

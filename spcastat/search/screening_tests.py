@@ -43,7 +43,7 @@ import numpy as np
 from spcastat.kernels.thresholds import unit
 from spcastat.operators import Operator
 from spcastat.search.conditional import Conditional, Peak, possible_for, slack
-from spcastat.search.objectives import basis
+from spcastat.search.reconstruction import basis
 
 #: So many variables or fewer are tested exactly at once; more of them are tested by their scores first.
 DIRECT = 500

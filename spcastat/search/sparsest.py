@@ -11,6 +11,7 @@ from spcastat.kernels.rotation import varimax
 from spcastat.operators import Gram, Operator, Rows
 from spcastat.progress import stage
 from spcastat.search.moments import Dense, Moments, Products
+from spcastat.search.names import PROMISES
 from spcastat.search.pool import mixtures
 from spcastat.search.priced import Loaded, loaded
 from spcastat.search.promise import Promise
@@ -34,8 +35,6 @@ STREAMED, MOST_STREAMED = 2000, 8000
 DENSE = 1.0 / 3.0
 #: So many of the sparsest proposals lose single loadings before the sparsest of all is searched on.
 FOLLOWED = 3
-
-PROMISES = ("every", "total")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ import numpy as np
 from spcastat.kernels.ties import top
 from spcastat.search.ascent import SHORT, refine
 from spcastat.search.conditional import Conditional, Peak, possible_for, slack
-from spcastat.search.objectives import Pev, Problem
 from spcastat.search.rayleigh import exchanges
+from spcastat.search.reconstruction import Pev
 
 #: So many of the most promising swaps are tried one after another before all are valued.
 VALUED = 8
@@ -72,8 +72,7 @@ def _refined(S: np.ndarray, V: np.ndarray, steps: int) -> np.ndarray:
     used = np.flatnonzero(V.any(axis=1))
     part = S[np.ix_(used, used)]
     W = np.zeros(V.shape)
-    # the objective has no use for the block of S S
-    W[used] = refine(Pev(Problem(part, part, float(np.trace(S)))), V[used], steps)[1]
+    W[used] = refine(Pev(part, float(np.trace(S))), V[used], steps)[1]
     return W
 
 

@@ -98,7 +98,8 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> lis
             here = with_card(solver, card)
             before = fits[-1].solution.V.T[None] if fits else None
             rng = np.random.default_rng(seed)
-            fit = run(op, here, k, n_init=plan.n_init, rng=rng, sort=plan.sort, starts=before, aim=plan.aim)
+            own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
+            fit = run(op, here, k, rng=rng, starts=before, aim=plan.aim, **own)
             fits.append(fit)
             advance(1)
     return fits

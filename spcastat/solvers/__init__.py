@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from spcastat.solvers.base import ADVICE, ComponentSolver, JointSolver, Solution, Solver
-from spcastat.solvers.searched import Searched
+from spcastat.solvers.searched import Searched, Sparser
 
-__all__ = ["ADVICE", "ComponentSolver", "JointSolver", "Searched", "Solution", "Solver"]
+__all__ = ["ADVICE", "ComponentSolver", "JointSolver", "Searched", "Solution", "Solver", "Sparser"]

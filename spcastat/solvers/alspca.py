@@ -65,6 +65,13 @@ class ALSPCA(JointSolver):
     tol: float = 1e-5
     max_iter: int = 200
 
+    uses_starts = True
+    at_once = False
+
+    @property
+    def comparable(self) -> bool:
+        return self.penalty is None
+
     criterion = "penalised variance tr(V'SV) - penalty |V|_1"
     in_variance_units = False
     units = (("penalty", 2), ("objective", 2))

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.solvers.searched import Searched
+from spcastat.solvers.searched import Searched, Sparser
 
 #: status -> what to tell the user, from best to worst.
 ADVICE = {
     "exact": "solved without iteration",
     "converged": "converged",
-    "searched": "joint search ended: no further round improved the fit",
+    "searched": "search ended",
     "max_iter": "stopped at max_iter before it converged; raise max_iter or tol",
 }
 
@@ -44,7 +44,7 @@ class Solution:
         What `objective` holds where it is not ``Solver.criterion``.
     optima : tuple of (float, int)
         Distinct optima that a search met, as shares of the total variance, the best first, and how often.
-    search : Searched or None
+    search : Searched, Sparser or None
         How a search over supports went.
     """
 
@@ -57,7 +57,7 @@ class Solution:
     candidates: np.ndarray | None = None
     criterion: str | None = None
     optima: tuple[tuple[float, int], ...] = ()
-    search: Searched | None = None
+    search: Searched | Sparser | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +72,8 @@ class Progress:
         Their adjusted variance (exact under Schur complement deflation).
     pca : ndarray of shape (k,)
         The leading eigenvalues of the whole covariance matrix.
-    n_init : int
-        How many starts a solver with `own_starts` shall try.
     rng : numpy Generator or None
-        For such starts.
+        For solvers that draw at random.
     before : ndarray of shape (p, done) or None
         The loadings of the components before, for methods that keep to them.
     """
@@ -83,7 +81,6 @@ class Progress:
     done: int
     explained: float
     pca: np.ndarray
-    n_init: int = 1
     rng: np.random.Generator | None = None
     before: np.ndarray | None = None
 
@@ -124,8 +121,10 @@ class Solver(ABC):
 
     #: What is asked of the operator: "gram" (products with the covariance matrix) or "rows".
     needs: ClassVar[Literal["gram", "rows"]] = "gram"
-    #: Whether the result depends on starting values, so that ``n_init`` makes sense.
+    #: Whether the result depends on starting values, so that ``start`` and ``n_init`` make sense.
     uses_starts: ClassVar[bool] = False
+    #: Where the iteration begins, unless the call says otherwise: as its authors have it. A name in STARTS.
+    first_start: ClassVar[str] = "pca"
     #: In words, the quantity that ``Solution.objective`` holds.
     criterion: ClassVar[str]
     #: The unit of that quantity, and of options and details that have one, as a power of that of the data: 1
@@ -133,6 +132,8 @@ class Solver(ABC):
     units: ClassVar[tuple[tuple[str, int], ...]] = (("objective", 2),)
     #: Whether that quantity is a variance, so that its share of the total variance says something.
     in_variance_units: ClassVar[bool] = True
+    #: Whether it can do with a few products: rows that are passed over for each of them will do.
+    out_of_core: ClassVar[bool] = False
 
     @property
     def screenable(self) -> bool:
@@ -143,6 +144,16 @@ class Solver(ABC):
         return False
 
     @property
+    def n_init(self) -> int:
+        """How many starts are tried, unless the call says otherwise."""
+        return 1
+
+    @property
+    def comparable(self) -> bool:
+        """Whether fits from several starts can be compared: at a given penalty variance says nothing."""
+        return True
+
+    @property
     def own_order(self) -> bool:
         """Whether the order of the components, on which adjusted variance depends, was sought as well."""
         return False
@@ -150,6 +161,9 @@ class Solver(ABC):
 
 class JointSolver(Solver):
     """A solver of all components together."""
+
+    #: Whether `solve` takes several starts; if not, it is called with one after another.
+    at_once: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
@@ -171,12 +185,10 @@ class ComponentSolver(Solver):
 
     #: How a component is removed before the next is sought: the method's own way, and an option.
     deflation: str
-    #: Whether the solver chooses its starts itself, as many as ``Progress.n_init`` says.
-    own_starts: ClassVar[bool] = False
 
     @abstractmethod
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         """Fit the next component to the deflated `view`.
 
-        `start`, shape (p,), is the leading eigenvector there for a solver that uses starts, else zero.
+        `start`, shape (p,), has unit length for a solver that uses starts, else it is zero.
         """

@@ -69,6 +69,15 @@ class BCD(JointSolver):
     uses_starts = True
 
     @property
+    def n_init(self) -> int:
+        """One start, PCA's; under "l1" with `card` the varimax rotation as well.
+
+        From PCA's loadings alone that iteration often rests where a better support is at hand: on Hastie's
+        data (n = 1000) in 15 sets of 40, and from both in none.
+        """
+        return 2 if self.norm == "l1" and self.t is None else 1
+
+    @property
     def screenable(self) -> bool:
         return self.norm == "l0" and self.card is not None and not self.nonneg
 

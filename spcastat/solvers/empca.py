@@ -48,6 +48,7 @@ class EMPCA(ComponentSolver):
 
     criterion = "adjusted variance"
     uses_starts = True
+    first_start = "column"
 
     def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
         card = self.card[progress.done]

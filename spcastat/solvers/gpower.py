@@ -38,6 +38,8 @@ class GPower(Penalised):
     norm: Literal["l0", "l1"] = "l1"
     deflation: str = "projection"
 
+    first_start = "column"
+
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         level = np.sqrt(penalty) if self.norm == "l0" else penalty
         level = float(level) * longest_column(view)

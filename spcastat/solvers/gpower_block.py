@@ -87,6 +87,13 @@ class GPowerBlock(JointSolver):
     tol: float = 1e-8
     max_iter: int = 3000
 
+    uses_starts = True
+    at_once = False
+
+    @property
+    def comparable(self) -> bool:
+        return self.penalty is None
+
     criterion = "adjusted variance"
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:

@@ -69,6 +69,10 @@ class Penalised(ComponentSolver):
     criterion = "adjusted variance"
     uses_starts = True
 
+    @property
+    def comparable(self) -> bool:
+        return self.penalty is None
+
     @abstractmethod
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         """Fit one component with a penalty; zero loadings where the penalty leaves nothing."""

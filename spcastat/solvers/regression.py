@@ -58,6 +58,13 @@ class Regression(JointSolver):
     tol: float = 1e-8
     max_iter: int = 5000
 
+    uses_starts = True
+    at_once = False
+
+    @property
+    def comparable(self) -> bool:
+        return self.penalty is None
+
     #: The l1 penalty of the criterion over that of the elastic net with a factor of 1/2 before its squares.
     factor: ClassVar[float]
 

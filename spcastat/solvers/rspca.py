@@ -7,7 +7,7 @@ Zhao, Meng and Xu (2014), "Robust sparse principal component analysis", Science 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -39,23 +39,18 @@ class LargestL1(ComponentSolver):
 
     Attributes
     ----------
-    start : {"ones", "svd"}
-        Where the iteration begins: all loadings equal, or the leading eigenvector of what deflation left.
-        With ``n_init`` above 1 the other of these two comes second, then random directions; the component
-        of the largest l1 variance is kept.
     max_iter : int
         Steps from one start, at most.
     deflation : str
         A name in ROW_DEFLATIONS.
     """
 
-    start: Literal["ones", "svd"] = "ones"
     max_iter: int = 1000
     deflation: str = "projection"
 
     needs = "rows"
     uses_starts = True
-    own_starts = True
+    first_start = "ones"
     criterion = "l1 variance: the mean absolute scores on the deflated rows, summed over the components"
     in_variance_units = False
     units = (("l1 variance", 1), ("objective", 1))
@@ -68,12 +63,7 @@ class LargestL1(ComponentSolver):
         assert isinstance(view, Rows)
         rng = np.random.default_rng(0) if progress.rng is None else progress.rng
         climb = _Climb(view, self.rule(progress.done), self.max_iter, rng)
-        best: _Summit | None = None
-        for w in _starts(self.start, view, progress.n_init, rng):
-            found = climb.climb(w)
-            if best is None or found.value > best.value * (1.0 + BETTER):
-                best = found
-        assert best is not None
+        best = climb.climb(start)
         length = float(np.linalg.norm(view.forward(best.w)))  # so that "residual" is "projection" here
         details = {"l1 variance": best.value, "nudges": best.nudges}
         status = "converged" if best.converged else "max_iter"
@@ -98,7 +88,7 @@ class RSPCA(LargestL1):
         variance are kept.
     p : float
         The exponent of "lp", in (0, 1).
-    start, max_iter, deflation
+    max_iter, deflation
         As in `LargestL1`.
     """
 
@@ -123,11 +113,11 @@ class PCAL1(LargestL1):
 
     Attributes
     ----------
-    start, max_iter, deflation
+    max_iter, deflation
         As in `LargestL1`.
     """
 
-    start: Literal["ones", "svd"] = "svd"
+    first_start = "pca"
 
     def rule(self, done: int) -> Sparse:
         return unit
@@ -235,9 +225,3 @@ class _Climb:
         scores = np.abs(self.view.forward(w))
         return bool(np.any((scores <= 1e-12 * reach) & (reach > 1e-12 * reach.max())))
 
-
-def _starts(kind: str, view: Rows, n_init: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    for name in (kind, "svd" if kind == "ones" else "ones")[:n_init]:
-        yield np.full(view.p, view.p**-0.5) if name == "ones" else view.leading(1)[1][:, 0]
-    for _ in range(n_init - 2):
-        yield unit(rng.standard_normal((view.p, 1)))[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spcastat.config import plural
@@ -57,4 +58,47 @@ class Searched:
             parts.append("exchanges with the others may improve it")
         else:
             parts.append("no single exchange improves it" if self.settled else "not all exchanges were tried")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Sparser:
+    """How the fewest nonzeros were looked for that keep a share of the variance that PCA explains.
+
+    Attributes
+    ----------
+    proposals : Mapping of str to int
+        Nonzeros of each proposal that keeps the share, by the rule that it was made by.
+    winner : str
+        The proposal that the loadings come from.
+    nonzeros : int
+        What is left of it after all that could be spared was taken out.
+    searched : bool
+        Whether all components were then searched together for one nonzero less, in vain.
+    dense : bool
+        Whether more than a third of the loadings are nonzero all the same.
+    proven : bool
+        Whether there cannot be fewer: one for each component.
+    """
+
+    proposals: Mapping[str, int]
+    winner: str
+    nonzeros: int
+    searched: bool
+    dense: bool
+    proven: bool
+
+    def told(self, p: int) -> str:
+        """Return all this in a sentence; `p` is the number of variables."""
+        if self.proven:
+            return "proven: there cannot be fewer nonzeros than one for each component"
+        count = len(self.proposals)
+        best = "the only proposal" if count == 1 else f"fewest nonzeros of {count} proposals ({self.winner})"
+        if not count:
+            return "PCA itself: nothing sparser that was tried keeps the share"
+        parts = [best]
+        if self.searched:
+            parts.append("a joint search found none with one less")
+        if self.dense:
+            parts.append("more than a third of the loadings are nonzero: no sparse fit keeps this share")
         return "; ".join(parts)

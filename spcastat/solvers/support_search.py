@@ -33,7 +33,12 @@ Keep = Callable[[], bool]
 
 
 def best_support(
-    S: np.ndarray | Operator, c: int, *, running: Keep | None = None
+    S: np.ndarray | Operator,
+    c: int,
+    *,
+    running: Keep | None = None,
+    seeds: int = SEEDS,
+    pairs: bool = True,
 ) -> tuple[float, np.ndarray]:
     """Search for the largest eigenvalue of S[J, J] over supports J of `c` variables.
 
@@ -45,6 +50,10 @@ def best_support(
         From 1 to p.
     running : callable or None
         Asked now and then; False ends the search with the best support so far.
+    seeds : int
+        Rows of S that starts are made of, at most.
+    pairs : bool
+        Whether exchanges of two variables at once are tried in the end.
 
     Returns
     -------
@@ -62,7 +71,7 @@ def best_support(
         best = first_max(variances)
         return float(variances[best]), np.array([best])
     pool = _Pool(op, c)
-    for supports in _candidates(op, c, go_on):
+    for supports in _candidates(op, c, go_on, seeds):
         pool.add(supports)
     visited: set[tuple[int, ...]] = set()
     for support in pool.best(POLISHED):
@@ -70,7 +79,7 @@ def best_support(
             break
         pool.add(_polish(op, support, go_on, visited)[None])
     tried: set[tuple[int, ...]] = set()
-    for support in pool.best(DEEP):
+    for support in pool.best(DEEP if pairs else 0):
         if not go_on():
             break
         pool.add(_polish(op, support, go_on, tried, pairs=True)[None])
@@ -129,10 +138,10 @@ def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
     return np.linalg.eigvalsh(0.5 * (blocks + blocks.transpose(0, 2, 1)))[:, -1]
 
 
-def _candidates(op: Operator, c: int, go_on: Keep) -> Iterator[np.ndarray]:
+def _candidates(op: Operator, c: int, go_on: Keep, most: int) -> Iterator[np.ndarray]:
     """Yield arrays of supports, shape (m, c)."""
     variances = op.diagonal()
-    seeds = np.flatnonzero(top(variances, min(SEEDS, op.p)))
+    seeds = np.flatnonzero(top(variances, min(most, op.p)))
     columns = op.columns(seeds)
     partner = np.abs(columns)
     partner[seeds, np.arange(seeds.size)] = -1.0

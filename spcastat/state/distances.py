@@ -39,7 +39,7 @@ def distances(
     Parameters
     ----------
     matrix : ndarray or scipy.sparse array of shape (n, p)
-        Raw rows; sparse ones are made dense some at a time.
+        Raw rows; sparse ones are made dense some at a time. A row with a gap has no distances (NaN).
     standard : Standardisation
     V : ndarray of shape (p, k)
     C : ndarray of shape (k, k)
@@ -58,6 +58,7 @@ def distances(
             left = length - ((block @ basis) ** 2).sum(axis=1)
             left = np.where(np.isfinite(length), left, np.inf)  # squares beyond 1e308
             q[rows] = np.where((left > ROUNDING * length) | (left == np.inf), left, 0.0)
+            q[rows][np.isnan(block).any(axis=1)] = np.nan
     return t2, q
 
 

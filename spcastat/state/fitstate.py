@@ -10,8 +10,9 @@ import pandas as pd
 
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
-from spcastat.errors import NoRowsError
+from spcastat.errors import NoRowsError, OptionError
 from spcastat.intake import Spec
+from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
@@ -38,6 +39,8 @@ class FitState:
         Centre and scale; None for a covariance matrix that came without them.
     scores : DataFrame, n x k, or None
         Scores that were kept with the fit; those of a fit with data are worked out when asked for.
+    model : PpcaModel or None
+        What fills the gaps of rows, for a fit with ``na="em"``.
     proofs : tuple of Proven
         What was proven of the fit, one of each kind.
     trust : Trust
@@ -50,6 +53,7 @@ class FitState:
     spec: Spec
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
+    model: PpcaModel | None = None
     proofs: tuple[Proven, ...] = ()
     trust: Trust = field(default_factory=Trust)
 
@@ -58,7 +62,8 @@ class FitState:
         """Return the state of `fit`; `call` is the call as text."""
         V = fit.solution.V
         record = make_record(source, plan, fit, call)
-        return cls(V, record, Moments(V, source.op, fit.pca), source.spec, source.standard)
+        model = None if source.gaps is None else source.gaps.model
+        return cls(V, record, Moments(V, source.op, fit.pca), source.spec, source.standard, model=model)
 
     def without_data(self, scores: pd.DataFrame | None) -> FitState:
         """Return the state as a file with these scores gives it."""
@@ -92,3 +97,19 @@ class FitState:
                 "spca_cov(S, ..., mean=..., scale=...) (scale only for a correlation matrix)."
             )
         return self.standard
+
+    def need_model(self, what: str) -> PpcaModel:
+        """Return the model of rows with gaps; `what` names what cannot be had without it.
+
+        Raises
+        ------
+        OptionError
+            For a fit without ``na="em"``.
+        """
+        if self.model is None:
+            raise OptionError(
+                f"{what} needs the model of the data that a fit with na='em' keeps, and this one has "
+                "none: fit again with na='em', which complete data may have, too; or use na='pairwise' "
+                "for the scores whose own variables were all measured."
+            )
+        return self.model

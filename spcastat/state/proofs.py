@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spcastat.search.objectives import NAMES
+from spcastat.search.names import OBJECTIVES
 from spcastat.state.fitstate import FitState
 from spcastat.state.proven import Proven
 
@@ -39,7 +39,7 @@ def told(proven: Proven, nonneg: bool) -> str:
 
 def _joint(proven: Proven) -> str:
     (row,) = proven.rows
-    name = NAMES[proven.measure]
+    name = OBJECTIVES[proven.measure]
     value, bound = _percent(row["value"]), _percent(row["upper_bound"], up=True)
     whose = "orthogonal loadings" if proven.orthogonal else "loadings"
     if row["optimal"]:

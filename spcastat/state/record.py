@@ -70,6 +70,9 @@ class Record:
         The call that makes the fit again, with `data` for the data.
     versions : dict of str to str
         Of Python and of the packages that took part.
+    missing : dict, or None
+        With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of ``cells`` and ``rows`` with gaps, and how
+        the moments were found; see :func:`spcastat.engine.gaps.prepare_with_gaps`.
     names : list of str, or None
         Names of the components where they are others than PC1, ..., PCk.
     title_of_data : str or None
@@ -106,6 +109,7 @@ class Record:
     versions: dict[str, str] = field(default_factory=dict)
     title_of_data: str | None = None
     evidence: dict[str, Any] | None = None
+    missing: dict[str, Any] | None = None
     names: list[str] | None = None
 
     @property
@@ -126,6 +130,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         options={
             **_ordered(options_of(plan.solver), fit.order),
             "n_init": plan.n_init,
+            "start": plan.start if isinstance(plan.start, str) else "given",
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
         },
         n=source.n,
@@ -158,6 +163,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         versions=versions(),
         title_of_data=source.title,
         evidence=None if solution.search is None else dataclasses.asdict(solution.search),
+        missing=None if source.gaps is None else source.gaps.told,
     )
 
 

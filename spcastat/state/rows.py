@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of, plural, shown, whole_number
+from spcastat.config import MISSING, one_of, plural, shown, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.errors import ComponentsError, DataError, DuplicateNamesError, NoRowsError, ShapeError
 from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.state import distances
+from spcastat.state import distances, gaps
 from spcastat.state.fitstate import FitState
 from spcastat.state.handed import own
 from spcastat.streams import open_stream
@@ -64,7 +64,8 @@ def scores(state: FitState, source: Source | None) -> Any:
 
     A DataFrame. For data that are never all in memory they are
     :class:`~spcastat.streams.scores.ScoreChunks`, which give a DataFrame for each chunk when they are
-    iterated over; for collections of dask they are one of its own.
+    iterated over; for collections of dask they are one of its own. Rows with gaps have conditional means
+    with ``na="em"``; with ``na="pairwise"`` a score is missing where a value of its own variables is.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def scores(state: FitState, source: Source | None) -> Any:
     if source is not None and source.stream is not None:
         return source.stream.scores(state.need_centre("scores"), state.V, state.components)
     source = need_rows(state, source, "scores")
-    values = state.need_centre("scores").project(source.matrix, state.V)
+    values = gaps.projected(state, source.matrix, "scores")
     return pd.DataFrame(values, index=own(source.index), columns=state.components)
 
 
@@ -88,8 +89,10 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
     new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
         Must hold the columns that the fit used; further columns of a frame are ignored. The sources of
         chunks are those of :func:`spcastat.spca`.
-    na : {"raise", "drop"}
-        What to do with rows that have missing values.
+    na : {"raise", "drop", "em", "pairwise"}
+        What to do with rows that have missing values: an error; leave them out; give them the scores that
+        the model of a fit with ``na="em"`` expects, given what was measured; or leave those scores
+        missing whose component has a gap among its own variables.
 
     Returns
     -------
@@ -102,13 +105,17 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
         Where columns are missing, or a factor has a level that the fit did not see.
     NoRowsError
         For a fit of a covariance matrix that was given without `mean`.
+    OptionError
+        For ``na="em"`` where the fit has no model of missing values.
     """
     standard = state.need_centre("transform()")
     stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return stream.scores(standard, state.V, state.components)
     matrix, index = replay(state.spec, new, na=na)
-    return pd.DataFrame(standard.project(matrix, state.V), index=own(index), columns=state.components)
+    matrix = gaps.filled(state, matrix, index, na, "transform()")
+    values = gaps.projected(state, matrix, "transform()")
+    return pd.DataFrame(values, index=own(index), columns=state.components)
 
 
 def inverse_transform(state: FitState, scores: Any, components: int | None = None) -> pd.DataFrame:
@@ -152,6 +159,8 @@ def inverse_transform(state: FitState, scores: Any, components: int | None = Non
 def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
     """Rows of the fit less ``inverse_transform(scores)``, n x p, in the units of the data.
 
+    Missing where nothing was measured; with ``na="pairwise"`` in all of a row with a missing score.
+
     Raises
     ------
     NoRowsError
@@ -171,7 +180,12 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
                 "has the squared length of each row of it."
             )
         matrix = matrix.toarray()
-    fitted = inverse_transform(state, scores(state, source)).to_numpy()
+    found = scores(state, source).to_numpy()
+    fitted = np.full(matrix.shape, np.nan)
+    known = np.isfinite(found).all(axis=1)
+    fitted[known] = inverse_transform(state, found[known]).to_numpy()
+    if source.gaps is not None:
+        matrix = source.measured
     return pd.DataFrame(matrix - fitted, index=own(source.index), columns=own(state.spec.columns))
 
 
@@ -179,7 +193,11 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
 
 
 def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
-    """Return T2 and Q of the rows of the fit, n x 2."""
+    """Return T2 and Q of the rows of the fit, n x 2.
+
+    With ``na="em"`` of the rows with conditional means in their gaps; missing for rows with gaps with
+    ``na="pairwise"``.
+    """
     if source is not None and source.stream is not None:
         return _distances_in(state, source.stream)
     source = need_rows(state, source, "diagnostics() without data")
@@ -192,7 +210,8 @@ def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame
     stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return _distances_in(state, stream)
-    return _distances_of(state, *replay(state.spec, new, na=na))
+    matrix, index = replay(state.spec, new, na=na)
+    return _distances_of(state, gaps.filled(state, matrix, index, na, "diagnostics()"), index)
 
 
 def _distances_in(state: FitState, stream: Stream) -> pd.DataFrame:
@@ -205,6 +224,8 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
     standard = state.need_centre("diagnostics()")
     t2, q = distances.distances(matrix, standard, state.V, state.moments.scores)
     far = ~(np.isfinite(t2) & np.isfinite(q))
+    if far.any() and not is_sparse(matrix):
+        far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": distances of rows with gaps are not known
     if far.any():
         first = shown(index[int(np.argmax(far))])
         raise DataError(
@@ -225,8 +246,9 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
     data : DataFrame, array, polars or pyarrow table, optional
         Rows as for `transform`; all their columns and their labels are kept. By default the columns
         that were fitted.
-    na : {"raise", "drop"}
-        With "drop", rows with missing values stay and have missing scores, as in R's broom.
+    na : {"raise", "drop", "em", "pairwise"}
+        With "drop", rows with missing values stay and have missing scores, as in R's broom; otherwise as for
+        `transform`. Gaps in the data stay gaps.
 
     Returns
     -------
@@ -238,10 +260,10 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         Where a column has the name of a score already.
     """
     names = [f".fitted{name}" for name in state.components]
-    one_of("na", na, ("raise", "drop"))
+    one_of("na", na, MISSING)
     if data is None:
         source = need_rows(state, source, "augment() without data")
-        frame = _frame(source.matrix, source.index, state.spec.columns)
+        frame = _frame(source.measured, source.index, state.spec.columns)
         found = scores(state, source).to_numpy()
     else:
         table = open_table(data)

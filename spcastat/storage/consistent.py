@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import FileError
+from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
-from spcastat.solvers import ADVICE, Searched
+from spcastat.solvers import ADVICE, Searched, Sparser
 from spcastat.state.record import CENTRING, SCALING, Record
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
@@ -106,12 +107,39 @@ def _tables(record: Record) -> Iterator[str]:
         and screening["unexcluded"] <= record.p
     ):
         yield "what it says of screening is no set of counts"
+    if record.missing is not None and not _told(record.missing, record):
+        yield "what it says of missing values does not go together"
     if record.evidence is not None and not _evident(record.evidence, record.p):
         yield "what it says of its search does not go together"
 
 
+def _told(missing: Any, record: Record) -> bool:
+    """Return whether this is what a fit can say of missing values."""
+    if not _named(missing) or not record.from_rows or record.n is None:
+        return False
+    cells, rows = missing.get("cells"), missing.get("rows")
+    if not (_whole(cells, 0) and _whole(rows, 0) and rows <= min(cells, record.n)):
+        return False
+    if cells > rows * record.p:
+        return False
+    if missing.get("how") == "em":
+        ends = _whole(missing.get("iterations"), 0) and type(missing.get("converged")) is bool
+        patterns = missing.get("patterns")
+        return (
+            ends
+            and _whole(patterns, 1)
+            and patterns <= record.n
+            and _whole(missing.get("rank"), 1)
+            and missing["rank"] < record.p
+        )
+    values = [missing.get(name) for name in ("fewest", "smallest", "moved", "largest")]
+    return missing.get("how") == "pairwise" and all(_real(one) for one in values)
+
+
 def _evident(evidence: Any, p: int) -> bool:
     """Return whether this is what a search can say of itself."""
+    if _named(evidence) and {one.name for one in fields(Sparser)} <= set(evidence):
+        return _sparser(evidence)
     if not _named(evidence) or not {one.name for one in fields(Searched)} <= set(evidence):
         return False
     counts = [evidence[name] for name in ("starts", "hits", "chains", "agreeing")]
@@ -126,6 +154,18 @@ def _evident(evidence: Any, p: int) -> bool:
         and all(type(evidence[name]) in (bool, type(None)) for name in ("settled", "sufficient"))
         and type(evidence["proven"]) is bool
         and (variables is None or (_whole(variables, 1) and variables <= p))
+    )
+
+
+def _sparser(evidence: Any) -> bool:
+    """Return whether this is what a search for the fewest nonzeros can say of itself."""
+    proposals = evidence["proposals"]
+    return (
+        _named(proposals)
+        and all(_whole(count, 1) for count in proposals.values())
+        and isinstance(evidence["winner"], str)
+        and _whole(evidence["nonzeros"], 1)
+        and all(type(evidence[name]) is bool for name in ("searched", "dense", "proven"))
     )
 
 
@@ -188,6 +228,27 @@ def require_standard(standard: Standardisation | None, record: Record) -> None:
     require(np.all(standard.scale > 0), "its scales are not positive")
     require(said[0] != "none" or not standard.mean.any(), "it is not centred, and has means")
     require(said[1] != "none" or np.all(standard.scale == 1.0), "it is not scaled, and has scales")
+
+
+def require_model(model: PpcaModel | None, record: Record) -> None:
+    """Check that the model of missing values is one, and there where the record tells of it.
+
+    Raises
+    ------
+    FileError
+    """
+    missing = record.missing
+    em = missing is not None and missing["how"] == "em"
+    require((model is not None) == em, "what it says of missing values does not go with their model")
+    if model is None or missing is None:
+        return
+    shape = model.loadings.shape
+    require(
+        model.mean.shape == model.scale.shape == (record.p,) and shape == (record.p, missing["rank"]),
+        "its model of missing values has another shape",
+    )
+    require(np.all(model.scale > 0), "its model of missing values has scales that are not positive")
+    require(_real(model.sigma2) and model.sigma2 > 0, "its model of missing values has no noise")
 
 
 def require_moments(
@@ -323,10 +384,16 @@ def require_scores(values: np.ndarray, C: np.ndarray, record: Record) -> None:
     require(values.shape == shape, f"its scores have shape {values.shape}, not {shape}")
     if record.weighted or record.centring != "mean" or len(values) < 2:
         return
-    found = values - values.mean(axis=0)
-    covariance = found.T @ found / (len(values) - 1)
     # single precision has 7 digits
     near = 1e-4 * max(float(np.diag(C).max()), 0.0)
+    if record.missing is not None and record.missing["how"] == "pairwise":
+        return  # variances and scores are not of the same rows
+    found = values - values.mean(axis=0)
+    covariance = found.T @ found / (len(values) - 1)
+    if record.missing is not None:  # conditional means vary less than the values, never more
+        least = float(np.linalg.eigvalsh(C - covariance)[0])
+        require(least >= -near, "its scores vary more than its variances say")
+        return
     require(_near(covariance, C, near), "its scores do not vary as its variances say")
 
 

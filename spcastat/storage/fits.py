@@ -20,6 +20,7 @@ from spcastat.config import flag
 from spcastat.engine.inputs import Source
 from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
+from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
 from spcastat.state import FitState, rows
 from spcastat.state.moments import Moments
@@ -30,6 +31,7 @@ from spcastat.storage.consistent import (
     MOST_COMPONENTS,
     require,
     require_loadings,
+    require_model,
     require_moments,
     require_record,
     require_scores,
@@ -90,6 +92,7 @@ def save(
         "loadings": packer.array(state.V),
         "spec": pack_spec(state.spec, packer),
         "standard": _pack_standard(state.standard, packer),
+        "model": _pack_model(state.model, packer),
         "moments": packer.each(moments),
         "measures": measures,
         "scores": None,
@@ -162,14 +165,17 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     require((spec.kind == "formula") == (spec.formula is not None), "it lacks its formula")
     scores = None
     if content.get("scores") is not None:
-        values = reader.numbers(content["scores"]["values"])
+        gaps = record.missing is not None and record.missing["how"] == "pairwise"
+        values = reader.numbers(content["scores"]["values"], gaps)
         require_scores(values, held["scores"], record)
         index = reader.index(content["scores"]["index"], len(values))
         scores = pd.DataFrame(values, index=index)
+    model = _model(content.get("model"), reader)
+    require_model(model, record)
     proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
     trust = unpack_trust(content, reader, V, record)
     moments = Moments.stored(V, held, measures)
-    state = FitState(V, record, moments, spec, standard, proofs=proofs, trust=trust)
+    state = FitState(V, record, moments, spec, standard, model=model, proofs=proofs, trust=trust)
     if scores is None:
         return state
     return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))
@@ -203,6 +209,24 @@ def _standard(packed: Any, reader: Unpacker) -> Standardisation | None:
         return None
     found = reader.each(packed, ("mean", "scale"))
     return Standardisation(found["mean"], found["scale"], packed["centring"], packed["scaling"])
+
+
+def _model(packed: Any, reader: Unpacker) -> PpcaModel | None:
+    if packed is None:
+        return None
+    found = reader.each(packed, ("mean", "scale", "loadings"))
+    return PpcaModel(found["mean"], found["scale"], found["loadings"], reader.value(packed["sigma2"]))
+
+
+def _pack_model(model: PpcaModel | None, packer: Packer) -> dict[str, Any] | None:
+    if model is None:
+        return None
+    return {
+        "mean": packer.array(model.mean),
+        "scale": packer.array(model.scale),
+        "loadings": packer.array(model.loadings),
+        "sigma2": packer.value(float(model.sigma2), "the variance of the noise"),
+    }
 
 
 def _pack_standard(standard: Standardisation | None, packer: Packer) -> dict[str, Any] | None:

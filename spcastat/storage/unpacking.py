@@ -84,10 +84,10 @@ class Unpacker:
             raise _odd("the name of an array", packed)
         return self._named(packed["array"])
 
-    def numbers(self, packed: Any) -> np.ndarray:
-        """Return an array of finite real numbers."""
+    def numbers(self, packed: Any, gaps: bool = False) -> np.ndarray:
+        """Return an array of finite real numbers, with `gaps` also of missing ones."""
         values = self.array(packed)
-        if values.dtype.kind != "f" or not np.isfinite(values).all():
+        if values.dtype.kind != "f" or not (np.isfinite(values) | (gaps & np.isnan(values))).all():
             raise FileError("an array that has to hold finite numbers holds others.")
         return values
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import offers, shown
-from spcastat.errors import DataError
+from spcastat.config import GAPS, offers, shown
+from spcastat.errors import DataError, OptionError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
 from spcastat.streams.base import Stream
@@ -45,12 +45,26 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
         For files that cannot be read.
     """
     if type(data).__module__.partition(".")[0] == "dask":
+        _refuse_gaps(reading.na)
         from spcastat.streams.dask import DaskStream
 
         dask_stream: Stream = DaskStream.open(data, reading, spec)
         return dask_stream
     chunks = _chunks_of(data)
-    return None if chunks is None else LocalStream(chunks, reading, spec)
+    if chunks is None:
+        return None
+    _refuse_gaps(reading.na)
+    return LocalStream(chunks, reading, spec)
+
+
+def _refuse_gaps(na: str) -> None:
+    """Raise OptionError where gaps shall stay: what they need are many passes, by patterns of whole rows."""
+    if na in GAPS:
+        raise OptionError(
+            f"na={na!r} was given with rows that come in chunks; it needs them in memory, since their "
+            "gaps are gone over again and again. Give a table that fits into memory, such as a sample, or "
+            "na='drop'."
+        )
 
 
 def _chunks_of(data: Any) -> Chunks | None:

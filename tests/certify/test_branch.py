@@ -177,7 +177,7 @@ def test_a_search_that_fails_is_put_right(rng, monkeypatch):
     S = planted(30, rng)
     best, support = best_support(S, 5)
 
-    def poor(S, c, running=None):
+    def poor(S, c, **options):
         J = np.arange(c)
         return float(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]), J
 

@@ -60,7 +60,7 @@ def test_a_proven_support_is_proven_optimal(seed: int) -> None:
 @pytest.mark.parametrize("card", [[8, 5, 6, 2, 3, 2], [7, 4, 4], [6, 6]])
 def test_a_joint_fit_is_stationary_on_its_supports(card: list[int]) -> None:
     """Differences of the explained variance vanish to the accuracy of differences, 1e-5 squared."""
-    fit = sp.spca_cov(R, len(card), card)
+    fit = sp.spca_cov(R, len(card), card, method="bcd-l0")
     assert fit.converged
     V = fit.loadings.to_numpy()
     op = Gram(R.to_numpy())
@@ -91,11 +91,11 @@ def test_exact_loadings_never_explain_less_and_keep_their_supports() -> None:
 def test_nonnegative_fits_stay_nonnegative_and_are_exact() -> None:
     """Perron and Frobenius: of a nonnegative matrix the leading eigenvector on any support is nonnegative."""
     S = np.abs(R.to_numpy())
-    fit = sp.spca_cov(S, 1, 4, nonneg=True)
+    fit = sp.spca_cov(S, 1, 4, nonneg=True, method="bcd-l0")
     v = fit.loadings.to_numpy()[:, 0]
     J = np.flatnonzero(v)
     assert v @ S @ v == pytest.approx(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1], rel=1e-14)
-    signed = sp.spca_cov(R, 2, 5, nonneg=True).loadings.to_numpy()
+    signed = sp.spca_cov(R, 2, 5, nonneg=True, method="bcd-l0").loadings.to_numpy()
     assert (signed >= 0).all()
 
 

@@ -377,7 +377,7 @@ TABLES = [
     _fit("evil.csv", words="'id'"),
     _fit("text.csv", words="'a'"),
     _fit("dates.csv", words="'d'"),
-    _fit("na.csv", words="(Here: --na drop.)"),
+    _fit("na.csv", words="(Here: --na drop or --na em.)"),
     _fit("na.csv", "--na drop", code=0, prints="9 rows"),
     _fit("dots.csv", words="'a'"),
     _fit("inf.csv", words="infinite"),

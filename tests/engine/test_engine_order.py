@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
+from spcastat.errors import OptionError
 
 
 def rows() -> pd.DataFrame:
@@ -38,9 +39,9 @@ def test_joint_methods_with_one_cardinality_are_sorted_by_variance():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((25, 8)) @ rng.standard_normal((8, 8))
-        fit = sp.spca(X, 3, 2, tol=1e-5)
+        fit = sp.spca(X, 3, 2, tol=1e-5, method="bcd-l0")
         assert (np.diff(fit.variance["score variance"]) <= 1e-12).all()
-        given = sp.spca(X, 3, 2, tol=1e-5, order="given")
+        given = sp.spca(X, 3, 2, tol=1e-5, method="bcd-l0", order="given")
         assert given.objective_value == fit.objective_value
         unsorted += bool((np.diff(given.variance["score variance"]) > 0).any())
         same = {tuple(np.round(v, 12)) for v in given.loadings.to_numpy().T}
@@ -50,7 +51,7 @@ def test_joint_methods_with_one_cardinality_are_sorted_by_variance():
 
 def test_sequential_methods_keep_the_order_of_extraction():
     R = sp.datasets.load_pitprops()
-    for options in ({"card": 3, "method": "greedy"}, {"variance": 0.9}):
+    for options in ({"card": 3, "method": "greedy"}, {"variance": 0.9, "method": "controlled"}):
         one, many = sp.spca_cov(R, 1, **options), sp.spca_cov(R, 6, **options)
         np.testing.assert_allclose(many.loadings["PC1"], one.loadings["PC1"], atol=1e-14)
         given = sp.spca_cov(R, 6, order="given", **options)
@@ -79,3 +80,23 @@ def test_of_equal_loadings_the_first_is_positive():
     for options in ({"card": 2}, {"card": 2, "method": "greedy"}, {"method": "pca"}):
         v = sp.spca_cov(S, 1, **options).loadings["PC1"].to_numpy()
         np.testing.assert_allclose(v, [np.sqrt(0.5), -np.sqrt(0.5), 0.0], atol=1e-14)
+
+
+def test_the_order_that_a_search_for_adjusted_variance_found_stays():
+    # sorted by variance, the same components would count less where they overlap
+    R = sp.datasets.load_pitprops()
+    found, asked = sp.spca_cov(R, 3, 5), sp.spca_cov(R, 3, 5, order="given")
+    np.testing.assert_array_equal(found.loadings, asked.loadings)
+    by_variance = sp.spca_cov(R, 3, 5, order="variance")
+    assert by_variance.measure("adjusted") <= found.measure("adjusted") + 1e-12
+    assert by_variance.objective_value / 13 == pytest.approx(by_variance.measure("adjusted"), rel=1e-12)
+
+
+def test_a_promise_after_every_component_leaves_their_order_alone():
+    R = sp.datasets.load_pitprops()
+    fit = sp.spca_cov(R, 3, variance=0.8, effort="quick")
+    kept = fit.variance["cumulative adjusted"] / fit.variance["cumulative PCA"]
+    assert (kept >= 0.8 - 1e-9).all()
+    np.testing.assert_allclose(kept, fit.details["kept"].astype(float), rtol=1e-9)
+    with pytest.raises(OptionError, match="whose promise holds for the components in the order"):
+        sp.spca_cov(R, 3, variance=0.8, order="variance")

@@ -73,8 +73,8 @@ def test_explained_variance_is_that_of_repeated_rows():
     w = weights().astype(int)
     repeated = frame().iloc[np.repeat(np.arange(40), w)]
     formula = "~ poly(a, 3) + scale(b) + bs(a, df=5)"
-    one = sp.spca(frame(), k=2, card=3, formula=formula, weights=w)
-    two = sp.spca(repeated, k=2, card=3, formula=formula)
+    one = sp.spca(frame(), k=2, card=3, formula=formula, weights=w, method="bcd-l0")
+    two = sp.spca(repeated, k=2, card=3, formula=formula, method="bcd-l0")
     np.testing.assert_allclose(one.variance.to_numpy(float), two.variance.to_numpy(float), rtol=1e-9)
 
 
@@ -184,8 +184,8 @@ def test_terms_that_replay_go_on_working(term):
 
 def test_scores_of_some_rows_are_those_of_the_fit():
     with pytest.raises(FormulaError, match=r"'b\.rank\(\)' depend on the other rows"):
-        sp.spca(frame(), k=1, card=2, formula="~ b.rank() + a")
-    fit = sp.spca(frame(), k=1, card=3, formula="~ poly(a, 2) + scale(b) + log(a)")
+        sp.spca(frame(), k=1, card=2, formula="~ b.rank() + a", method="bcd-l0")
+    fit = sp.spca(frame(), k=1, card=3, formula="~ poly(a, 2) + scale(b) + log(a)", method="bcd-l0")
     some = fit.transform(frame().iloc[10:13])
     np.testing.assert_allclose(some, fit.scores.iloc[10:13], atol=1e-12)
 

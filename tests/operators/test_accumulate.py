@@ -174,22 +174,22 @@ def test_large_arrays_are_checked_by_their_sums(scale, monkeypatch):
         X = rng.standard_normal((n, p))
         X[3, 2] = np.nan
         with pytest.raises(MissingValuesError, match="1 missing value in 1 of"):
-            sp.spca(X, 1, 2, scale=scale)
+            sp.spca(X, 1, 2, scale=scale, method="bcd-l0")
         X[3, 2] = -np.inf
         with pytest.raises(InfiniteValuesError, match="x3"):
-            sp.spca(X, 1, 2, scale=scale)
+            sp.spca(X, 1, 2, scale=scale, method="bcd-l0")
         X[3, 2] = np.nan
-        assert len(sp.spca(X, 1, 2, na="drop", scale=scale).scores) == n - 1
+        assert len(sp.spca(X, 1, 2, na="drop", scale=scale, method="bcd-l0").scores) == n - 1
         X[3, 2] = 0.0
         with pytest.raises(DataError, match="too large"):
-            sp.spca(1e200 * X, 1, 2)
+            sp.spca(1e200 * X, 1, 2, method="bcd-l0")
 
 
 def test_large_sparse_rows_are_not_copied(monkeypatch):
     X = sps.random_array((600, 500), density=0.1, rng=8, format="csr")
-    small = sp.spca(X, 2, 5)
+    small = sp.spca(X, 2, 5, method="bcd-l0")
     monkeypatch.setattr(frames, "COPY_LIMIT", 100)
-    fit = sp.spca(X, 2, 5)
+    fit = sp.spca(X, 2, 5, method="bcd-l0")
     assert fit._source.matrix.format == "csr"
     assert np.shares_memory(fit._source.matrix.data, X.data)
     np.testing.assert_allclose(fit.loadings, small.loadings, atol=1e-8)
@@ -197,4 +197,4 @@ def test_large_sparse_rows_are_not_copied(monkeypatch):
     np.testing.assert_allclose(fit.q_statistic, small.q_statistic, atol=1e-8)
     X.data[7] = np.nan
     with pytest.raises(MissingValuesError, match="1 missing value in 1 of 600 rows"):
-        sp.spca(X, 2, 5)
+        sp.spca(X, 2, 5, method="bcd-l0")

@@ -104,7 +104,7 @@ def test_it_reads_on_a_phone_and_prints(whole):
 
 def test_names_are_escaped(pitprops, tmp_path):
     data = pitprops.rename(columns={"length": "<script>alert(1)</script>", "knots": "a & b"})
-    page = page_of(sp.spca(data, k=2, card=8), tmp_path / "out.html")
+    page = page_of(sp.spca(data, k=2, card=8, method="bcd-l0"), tmp_path / "out.html")
     assert "script" not in page.tags
     assert "a & b" in page.text
 
@@ -115,10 +115,12 @@ def test_every_kind_of_fit_has_a_report(kind, pitprops, covariance_fit, fit, tmp
         fit.save(tmp_path / "fit.spca", scores=kind == "file")
     made = {
         "covariance": lambda: covariance_fit,
-        "one component": lambda: sp.spca(pitprops, 1, 4),
+        "one component": lambda: sp.spca(pitprops, 1, 4, method="bcd-l0"),
         "file": lambda: sp.load(tmp_path / "fit.spca"),
         "no scores": lambda: sp.load(tmp_path / "fit.spca"),
-        "flat": lambda: sp.spca(pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [1.0, 2.0, 4.0]}), 1, 1),
+        "flat": lambda: sp.spca(
+            pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [1.0, 2.0, 4.0]}), 1, 1, method="bcd-l0"
+        ),
         "many": lambda: sp.spca(pitprops, 13, method="pca"),
     }[kind]()
     page = page_of(made, tmp_path / "out.html")

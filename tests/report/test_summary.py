@@ -18,7 +18,7 @@ def lines(fit) -> list[str]:
 def test_the_header_has_the_facts(pitprops):
     data = pitprops.copy()
     data.iloc[3, 2] = np.nan
-    fit = sp.spca(data, k=2, card=4, na="drop", scale=True, n_init=3)
+    fit = sp.spca(data, k=2, card=4, na="drop", scale=True, n_init=3, method="bcd-l0")
     text = " ".join(str(fit).split())
     assert text.startswith("Sparse PCA: 2 components of 13 variables, 8 of 26 loadings not zero")
     assert "bcd-l0" in text
@@ -32,14 +32,14 @@ def test_the_header_has_the_facts(pitprops):
 
 def test_a_fit_that_was_stopped_says_what_to_do(pitprops):
     with pytest.warns(sp.errors.ConvergenceWarning):
-        fit = sp.spca(pitprops, k=3, card=4, max_iter=1)
+        fit = sp.spca(pitprops, k=3, card=4, max_iter=1, method="bcd-l0")
     assert "stopped at max_iter before it converged; raise max_iter or tol" in " ".join(str(fit).split())
 
 
 @pytest.mark.parametrize("k", range(1, 7))
 def test_up_to_six_components_are_one_panel_of_80_columns(pitprops, k):
     names = [f"a long name of variable number {i} of them" for i in range(13)]
-    fit = sp.spca(pitprops.set_axis(names, axis=1) * 100.0, k=k, card=5)
+    fit = sp.spca(pitprops.set_axis(names, axis=1) * 100.0, k=k, card=5, method="bcd-l0")
     assert max(map(len, lines(fit))) <= 80
     assert sum(line.startswith("Loadings") for line in lines(fit)) == 1
     assert fit.loadings.index.tolist() == names
@@ -93,16 +93,18 @@ def test_notes_stand_only_where_they_matter(pitprops):
     assert "correlated" not in plain
     assert "standard deviations" not in plain
     uneven = pitprops.assign(length=1000 * pitprops["length"])
-    assert "scale=True gives all the same weight" in " ".join(str(sp.spca(uneven, k=1, card=3)).split())
-    assert "standard deviations" not in str(sp.spca(uneven, k=1, card=3, scale=True))
-    covariance = " ".join(str(sp.spca_cov(uneven.cov(), k=1, card=3)).split())
+    assert "scale=True gives all the same weight" in " ".join(
+        str(sp.spca(uneven, k=1, card=3, method="bcd-l0")).split()
+    )
+    assert "standard deviations" not in str(sp.spca(uneven, k=1, card=3, scale=True, method="bcd-l0"))
+    covariance = " ".join(str(sp.spca_cov(uneven.cov(), k=1, card=3, method="bcd-l0")).split())
     assert "the correlation matrix would give all the same weight" in covariance
 
 
 def test_a_cardinality_that_was_missed_is_named(pitprops):
     """Nonnegative loadings of a variable against all others: fewer than were asked for."""
     data = pd.DataFrame({"a": pitprops["length"], "b": -pitprops["length"], "c": pitprops["clear"] * 0.1})
-    fit = sp.spca(data, k=1, card=3, nonneg=True)
+    fit = sp.spca(data, k=1, card=3, nonneg=True, method="bcd-l0")
     assert fit.card["PC1"] < 3
     assert f"Cardinality missed: PC1 has {fit.card['PC1']} nonzeros, 3 were asked for" in " ".join(
         str(fit).split()
@@ -110,7 +112,7 @@ def test_a_cardinality_that_was_missed_is_named(pitprops):
 
 
 def test_cardinalities_follow_the_order_of_the_components(pitprops):
-    fit = sp.spca(pitprops, k=3, card=[1, 2, 7], order="variance")
+    fit = sp.spca(pitprops, k=3, card=[1, 2, 7], order="variance", method="bcd-l0")
     assert fit.options["card"] == fit.card.tolist()
     assert "missed" not in str(fit)
 
@@ -139,8 +141,10 @@ def test_the_call_makes_the_fit_again(fit, pitprops):
     again = eval(fit.call, {"spca": sp.spca, "data": pitprops})
     pd.testing.assert_frame_equal(again.loadings, fit.loadings)
     assert fit.call == "spca(data, k=6, card=[7, 4, 4, 1, 1, 1])"
-    weighted = sp.spca(pitprops, 1, 3, weights=np.ones(180), scale=True, rng=4)
-    assert weighted.call == "spca(data, k=1, card=3, scale=True, weights=weights, rng=4)"
+    weighted = sp.spca(pitprops, 1, 3, weights=np.ones(180), scale=True, rng=4, method="bcd-l0")
+    assert weighted.call == (
+        "spca(data, k=1, card=3, method='bcd-l0', scale=True, weights=weights, rng=4)"
+    )
 
 
 def test_the_record_is_plain(fit):

@@ -23,15 +23,17 @@ def make(kind: str, mixed: pd.DataFrame, folder):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpcaWarning)
         if kind == "loaded":
-            sp.spca(ROWS, 2, 3).save(folder / "fit")
+            sp.spca(ROWS, 2, 3, method="bcd-l0").save(folder / "fit")
             return sp.load(folder / "fit")
         if kind == "certified":
-            fit = sp.spca(ROWS, 2, 3)
+            fit = sp.spca(ROWS, 2, 3, method="bcd-l0")
             fit.certify(time_limit=1)
             return fit
         made = {
-            "rows": lambda: sp.spca(ROWS, 2, 3, weights=np.arange(60.0), rng=np.random.default_rng(1)),
-            "covariance": lambda: sp.spca_cov(ROWS.cov(), 2, 3),
+            "rows": lambda: sp.spca(
+                ROWS, 2, 3, weights=np.arange(60.0), rng=np.random.default_rng(1), method="bcd-l0"
+            ),
+            "covariance": lambda: sp.spca_cov(ROWS.cov(), 2, 3, method="bcd-l0"),
             "by rows": lambda: sp.spca(ROWS, 2, method="rspca-l0", card=3),
             "formula": lambda: sp.spca(
                 mixed,
@@ -39,12 +41,15 @@ def make(kind: str, mixed: pd.DataFrame, folder):
                 2,
                 formula="~ center(a) + np.log(b) + C(a > limit) + bs(b, df=4)",
                 categorical="dummy",
+                method="bcd-l0",
             ),
-            "path": lambda: sp.spca_path(ROWS, 2, [2, 4]),
-            "comparison": lambda: sp.compare({"a": sp.spca(ROWS, 2, 3), "b": sp.spca(ROWS, 2, 4)}),
-            "summary": lambda: sp.spca(ROWS, 2, 3).summary(),
+            "path": lambda: sp.spca_path(ROWS, 2, [2, 4], method="bcd-l0"),
+            "comparison": lambda: sp.compare(
+                {"a": sp.spca(ROWS, 2, 3, method="bcd-l0"), "b": sp.spca(ROWS, 2, 4, method="bcd-l0")}
+            ),
+            "summary": lambda: sp.spca(ROWS, 2, 3, method="bcd-l0").summary(),
             "spco": lambda: sp.spco(ROWS, 2, 0.5),
-            "progress": lambda: sp.spca(ROWS, 2, 3, progress=lambda *told: None),
+            "progress": lambda: sp.spca(ROWS, 2, 3, progress=lambda *told: None, method="bcd-l0"),
         }
         return made[kind]()
 
@@ -104,7 +109,7 @@ def test_a_fit_that_was_carried_is_the_same(kind, carry, mixed, tmp_path):
 
 def test_a_deep_copy_has_data_of_its_own():
     X = ROWS.to_numpy(copy=True)
-    fit = sp.spca(X, 2, 3)
+    fit = sp.spca(X, 2, 3, method="bcd-l0")
     twin = copy.deepcopy(fit)
     before = fit.scores
     X[:] = 0.0
@@ -114,12 +119,12 @@ def test_a_deep_copy_has_data_of_its_own():
 def test_chunks_stay_where_they_are():
     chunks = [ROWS.iloc[:30], ROWS.iloc[30:]]
     for source in (chunks, lambda: iter(chunks)):
-        fit = sp.spca(source, 2, 3)
+        fit = sp.spca(source, 2, 3, method="bcd-l0")
         other = pickle.loads(pickle.dumps(fit))
         assert str(other) == str(fit)
         pd.testing.assert_series_equal(other.limits(), fit.limits())
         pd.testing.assert_frame_equal(other.transform(ROWS), fit.transform(ROWS))
-        with pytest.raises(NoRowsError, match=r"fit again: spca\(data, k=2, card=3\)"):
+        with pytest.raises(NoRowsError, match=r"fit again: spca\(data, k=2, card=3, method='bcd-l0'\)"):
             other.refit(card=2)
         with pytest.raises(NoRowsError):
             other.scores  # noqa: B018
@@ -130,7 +135,7 @@ def test_chunks_stay_where_they_are():
 
 def test_collections_of_dask_travel():
     dataframe = pytest.importorskip("dask.dataframe")
-    fit = sp.spca(dataframe.from_pandas(ROWS, npartitions=2), 2, 3)
+    fit = sp.spca(dataframe.from_pandas(ROWS, npartitions=2), 2, 3, method="bcd-l0")
     for other in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
         pd.testing.assert_frame_equal(other.scores.compute(), fit.scores.compute())
         assert other.refit(card=2).card.tolist() == [2, 2]
@@ -139,13 +144,20 @@ def test_collections_of_dask_travel():
 def test_a_pickle_without_its_data_is_small():
     # what save() is for: the pickle has the data, the file has not
     X = np.random.default_rng(0).normal(size=(2000, 5))
-    fit = sp.spca(X, 1, 2)
+    fit = sp.spca(X, 1, 2, method="bcd-l0")
     assert len(pickle.dumps(fit)) > X.nbytes > len(pickle.dumps(fit._without_data())) * 4
 
 
 def test_another_process(tmp_path):
     # one started anew, which has nothing but the pickle
-    fit = sp.spca(ROWS.assign(kind=[*"xyz"] * 20), 2, 3, formula="~ . + np.exp(-length)", categorical="dummy")
+    fit = sp.spca(
+        ROWS.assign(kind=[*"xyz"] * 20),
+        2,
+        3,
+        formula="~ . + np.exp(-length)",
+        categorical="dummy",
+        method="bcd-l0",
+    )
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         text = pool.apply_async(str, (fit,)).get(60)
     assert text == str(fit)

@@ -22,7 +22,7 @@ def with_loadings(fit: SpcaResult, V: np.ndarray) -> SpcaResult:
 def fits():
     R = sp.datasets.load_pitprops()
     return {
-        "l0": sp.spca_cov(R, 3, [7, 4, 4]),
+        "l0": sp.spca_cov(R, 3, [7, 4, 4], method="bcd-l0"),
         "l1": sp.spca_cov(R, 3, [7, 4, 4], method="bcd-l1"),
         "two": sp.spca_cov(R, 2, 5, method="greedy"),
     }
@@ -46,8 +46,8 @@ def test_frames(fits):
 
 
 def test_order_and_sign_do_not_count(pitprops):
-    fit = sp.spca(pitprops, 3, 4)
-    turned = with_loadings(sp.spca(pitprops, 3, 4), -fit._state.V[:, [2, 0, 1]])
+    fit = sp.spca(pitprops, 3, 4, method="bcd-l0")
+    turned = with_loadings(sp.spca(pitprops, 3, 4, method="bcd-l0"), -fit._state.V[:, [2, 0, 1]])
     both = sp.compare({"a": fit, "b": turned})
     assert both.frames["agreement"].loc["a", "b"] == 1
     assert both.frames["angles"].loc["a", "b"] < 1e-5
@@ -58,7 +58,7 @@ def test_order_and_sign_do_not_count(pitprops):
 def test_agreement_is_the_best_matching():
     """Worked by hand: supports {1,2},{3,4} against {3,4,5},{1}: 2/3 and 1/2, on average 7/12."""
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=list("abcde"))
-    fit = sp.spca(X, 2, 2)
+    fit = sp.spca(X, 2, 2, method="bcd-l0")
     first = with_loadings(fit, np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0]]).T / np.sqrt(2))
     second = with_loadings(fit, np.array([[0, 0, 1, 1, 1], [1, 0, 0, 0, 0]]).T / np.sqrt([3, 1]))
     both = sp.compare({"first": first, "second": second})
@@ -77,7 +77,10 @@ def test_a_component_without_partner_counts_as_zero(fits):
 
 
 def test_columns_in_another_order_are_the_same_variables(pitprops):
-    fit, other = sp.spca(pitprops, 2, 4), sp.spca(pitprops[pitprops.columns[::-1]], 2, 4)
+    fit, other = (
+        sp.spca(pitprops, 2, 4, method="bcd-l0"),
+        sp.spca(pitprops[pitprops.columns[::-1]], 2, 4, method="bcd-l0"),
+    )
     both = sp.compare({"a": fit, "b": other})
     assert both.frames["agreement"].loc["a", "b"] == 1
     assert both.frames["angles"].loc["a", "b"] < 1e-3
@@ -108,16 +111,18 @@ def test_many_components_have_no_rows_of_their_own(pitprops):
 
 
 def test_fits_of_other_data_are_noted(pitprops):
-    both = sp.compare({"a": sp.spca(pitprops, 1, 4), "b": sp.spca(2 * pitprops, 1, 4)})
+    both = sp.compare(
+        {"a": sp.spca(pitprops, 1, 4, method="bcd-l0"), "b": sp.spca(2 * pitprops, 1, 4, method="bcd-l0")}
+    )
     assert "different total variances" in " ".join(str(both).split())
 
 
 def test_what_cannot_be_compared(fits, pitprops):
-    fit = sp.spca(pitprops.rename(columns={"length": "long"}), 2, 3)
+    fit = sp.spca(pitprops.rename(columns={"length": "long"}), 2, 3, method="bcd-l0")
     with pytest.raises(ShapeError, match="only the first has 'length', only the second 'long'"):
         sp.compare({"a": fits["l0"], "b": fit})
     with pytest.raises(ShapeError, match="13 and 12"):
-        sp.compare({"a": fits["l0"], "b": sp.spca(pitprops.iloc[:, 1:], 2, 3)})
+        sp.compare({"a": fits["l0"], "b": sp.spca(pitprops.iloc[:, 1:], 2, 3, method="bcd-l0")})
     for wrong in ([fits["l0"], fits["l1"]], {"a": fits["l0"]}, {}):
         with pytest.raises(OptionError, match="two fits or more by name"):
             sp.compare(wrong)

@@ -51,7 +51,7 @@ def test_equations_are_wrapped_between_terms(fit):
 
 
 def test_raw_equations_give_the_scores_of_raw_rows(mixed):
-    fit = sp.spca(mixed.drop(columns="kind"), k=2, card=3, scale=True)
+    fit = sp.spca(mixed.drop(columns="kind"), k=2, card=3, scale=True, method="bcd-l0")
     for equation, component in zip(
         equations(fit.equations(digits=10, raw=True)), fit.components, strict=True
     ):
@@ -125,12 +125,12 @@ def test_glance_is_one_row(fit, covariance_fit):
         assert glance[name] == fit.measure(name)
     C = fit.score_correlation.to_numpy() - np.eye(6)
     assert glance["score_correlation"] == pytest.approx(np.abs(C).max())
-    assert pd.isna(sp.spca_cov(sp.datasets.load_pitprops(), 1, 3).glance()["n"].iloc[0])
+    assert pd.isna(sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, method="bcd-l0").glance()["n"].iloc[0])
 
 
 def test_augment_keeps_the_data_and_their_labels(mixed):
     data = mixed.set_index("kind", append=True)
-    fit = sp.spca(mixed[["a", "b", "my x"]], k=2, card=2)
+    fit = sp.spca(mixed[["a", "b", "my x"]], k=2, card=2, method="bcd-l0")
     data = mixed.copy()
     wide = fit.augment(data)
     pd.testing.assert_frame_equal(wide[list(mixed.columns)], mixed)
@@ -139,14 +139,14 @@ def test_augment_keeps_the_data_and_their_labels(mixed):
 
 
 def test_augment_without_data_has_the_fitted_columns(mixed):
-    fit = sp.spca(mixed, k=1, card=1, formula="~ a + log(b)")
+    fit = sp.spca(mixed, k=1, card=1, formula="~ a + log(b)", method="bcd-l0")
     wide = fit.augment()
     assert list(wide.columns) == ["a", "log(b)", ".fittedPC1"]
     assert wide.index.equals(mixed.index)
 
 
 def test_augment_keeps_rows_with_missing_values(mixed):
-    fit = sp.spca(mixed[["a", "b"]], k=1, card=1)
+    fit = sp.spca(mixed[["a", "b"]], k=1, card=1, method="bcd-l0")
     holes = mixed.set_axis(["same"] * len(mixed))  # labels that repeat
     holes.iloc[[2, 5], 0] = np.nan
     with pytest.raises(MissingValuesError):
@@ -159,9 +159,9 @@ def test_augment_keeps_rows_with_missing_values(mixed):
 def test_augment_of_other_containers(mixed):
     polars = pytest.importorskip("polars")
     values = mixed[["a", "b"]].to_numpy()
-    by_array = sp.spca(values, k=1, card=1)
+    by_array = sp.spca(values, k=1, card=1, method="bcd-l0")
     assert list(by_array.augment(values).columns) == ["x1", "x2", ".fittedPC1"]
-    fit = sp.spca(mixed[["a", "b"]], k=1, card=1)
+    fit = sp.spca(mixed[["a", "b"]], k=1, card=1, method="bcd-l0")
     table = polars.DataFrame({"b": values[:, 1], "a": values[:, 0], "c": ["u"] * 24})
     np.testing.assert_allclose(fit.augment(table)[".fittedPC1"], fit.scores["PC1"])
 

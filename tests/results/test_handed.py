@@ -143,21 +143,21 @@ def same(first: list[Any], second: list[Any]) -> bool:
 def objects(mixed: pd.DataFrame, folder: Any) -> dict[str, Any]:
     rows = sp.datasets.pitprops_sample().iloc[:40, :6]
     rows = rows.set_axis(pd.Index([f"r{i}" for i in range(40)], name="row"))
-    fit = sp.spca(rows, 3, [5, 4, 3], n_init=2)
+    fit = sp.spca(rows, 3, [5, 4, 3], n_init=2, method="bcd-l0")
     fit.save(folder / "a.spca")
     formula = sp.spca(
         mixed, 2, 2, formula="~ center(a) + np.log(b) + kind + `my x`", categorical="dummy", scale=True
-    )
-    path = sp.spca_path(rows, 2, [2, 5])
-    comparison = sp.compare({"a": fit, "b": sp.spca(rows, 3, 4)})
+    , method="bcd-l0")
+    path = sp.spca_path(rows, 2, [2, 5], method="bcd-l0")
+    comparison = sp.compare({"a": fit, "b": sp.spca(rows, 3, 4, method="bcd-l0")})
     return {
         "rows": fit,
         "loaded": sp.load(folder / "a.spca"),
         "formula": formula,
-        "covariance": sp.spca_cov(rows.cov(), 2, 3, mean=rows.mean()),
+        "covariance": sp.spca_cov(rows.cov(), 2, 3, mean=rows.mean(), method="bcd-l0"),
         "details": sp.spca(rows, 2, 3, method="pmd"),
-        "sparse": sp.spca(sps.random(40, 8, 0.3, random_state=0, format="csr"), 2, 3),
-        "chunks": sp.spca([rows.iloc[:25], rows.iloc[25:]], 2, 3),
+        "sparse": sp.spca(sps.random(40, 8, 0.3, random_state=0, format="csr"), 2, 3, method="bcd-l0"),
+        "chunks": sp.spca([rows.iloc[:25], rows.iloc[25:]], 2, 3, method="bcd-l0"),
         "path": path,
         "comparison": comparison,
         "summary": fit.summary(),
@@ -214,7 +214,7 @@ def test_what_is_handed_out_is_the_users(made, kind, tmp_path):
 
 
 def test_scores_with_another_number_in_them_are_not_saved(pitprops, tmp_path):
-    fit = sp.spca(pitprops, 2, 3)
+    fit = sp.spca(pitprops, 2, 3, method="bcd-l0")
     scores = fit.scores
     value = scores.iloc[0, 0]
     scores.iloc[0, 0] = 1e9

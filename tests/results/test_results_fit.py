@@ -30,7 +30,7 @@ def rows(n: int = 40) -> pd.DataFrame:
 def twins() -> tuple[pd.DataFrame, Any]:
     """Return rows and a fit with the same component twice, which no method is known to give by itself."""
     X = rows()
-    fit = sp.spca(X, 2, 3)
+    fit = sp.spca(X, 2, 3, method="bcd-l0")
     fit._state.V[:, 1] = fit._state.V[:, 0]
     return X, fit
 
@@ -72,7 +72,7 @@ def test_loadings_and_scores(method, options, scale):
 )
 def test_labels_of_every_kind_are_kept(columns, capsys):
     X = rows().set_axis(columns, axis=1)
-    fit, cov = sp.spca(X, 2, 3), sp.spca_cov(X.cov(), 2, 3)
+    fit, cov = sp.spca(X, 2, 3, method="bcd-l0"), sp.spca_cov(X.cov(), 2, 3, method="bcd-l0")
     for result in (fit, cov):
         assert result.loadings.index.equals(X.columns)
         assert type(result.loadings.index) is type(X.columns)
@@ -85,7 +85,7 @@ def test_labels_of_every_kind_are_kept(columns, capsys):
 
 
 def test_arrays_get_names():
-    fit = sp.spca(rows().to_numpy(), 2, 3)
+    fit = sp.spca(rows().to_numpy(), 2, 3, method="bcd-l0")
     assert list(fit.loadings.index) == ["x1", "x2", "x3", "x4", "x5", "x6"]
     assert fit.scores.index.equals(pd.RangeIndex(40))
 
@@ -136,12 +136,14 @@ def test_variance_table_by_its_formulas(method, options):
 
 def test_rows_and_covariance_matrix_agree():
     X = rows()
-    fit = sp.spca(X, 3, [4, 3, 2])
-    cov = sp.spca_cov(X.cov(), 3, [4, 3, 2])
+    fit = sp.spca(X, 3, [4, 3, 2], method="bcd-l0")
+    cov = sp.spca_cov(X.cov(), 3, [4, 3, 2], method="bcd-l0")
     np.testing.assert_allclose(cov.loadings, fit.loadings, atol=1e-9)
     np.testing.assert_allclose(cov.variance, fit.variance, rtol=1e-9)
-    scaled = sp.spca(X, 3, [4, 3, 2], scale=True)
-    np.testing.assert_allclose(sp.spca_cov(X.corr(), 3, [4, 3, 2]).loadings, scaled.loadings, atol=1e-9)
+    scaled = sp.spca(X, 3, [4, 3, 2], scale=True, method="bcd-l0")
+    np.testing.assert_allclose(
+        sp.spca_cov(X.corr(), 3, [4, 3, 2], method="bcd-l0").loadings, scaled.loadings, atol=1e-9
+    )
     assert scaled.total_variance == pytest.approx(6.0, rel=1e-13)
 
 
@@ -151,10 +153,10 @@ def test_weights_are_repeated_rows():
     repeated = X.loc[np.repeat(X.index, w)].reset_index(drop=True)
     for options in (
         {"card": 3},
-        {"card": 3, "scale": True},
-        {"variance": 0.8},
+        {"card": 3, "method": "bcd-l0", "scale": True},
+        {"variance": 0.8, "method": "controlled"},
         {"method": "pca"},
-        {"center": False, "card": 2},
+        {"center": False, "card": 2, "effort": "quick"},
     ):
         weighted, plain = sp.spca(X, 2, weights=w, **options), sp.spca(repeated, 2, **options)
         np.testing.assert_allclose(weighted.loadings, plain.loadings, atol=1e-9)
@@ -174,7 +176,7 @@ def test_weights_are_repeated_rows():
 @pytest.mark.parametrize("center", [True, False, np.arange(6.0)])
 def test_transform_and_back(scale, center):
     X = rows()
-    fit = sp.spca(X, 3, 4, scale=scale, center=center)
+    fit = sp.spca(X, 3, 4, scale=scale, center=center, method="bcd-l0")
     np.testing.assert_array_equal(fit.transform(X), fit.scores)
     new = X.iloc[:5] * 2
     mean = X.mean() if center is True else 0.0 if center is False else center
@@ -199,13 +201,13 @@ def test_transform_and_back(scale, center):
 
 def test_all_components_give_the_rows_back():
     X = rows()
-    fit = sp.spca(X, 6, 6, scale=True)
+    fit = sp.spca(X, 6, 6, scale=True, method="bcd-l0")
     np.testing.assert_allclose(fit.inverse_transform(fit.scores), X, atol=1e-9)
 
 
 def test_transform_takes_columns_by_name():
     X = rows()
-    fit = sp.spca(X, 2, 3)
+    fit = sp.spca(X, 2, 3, method="bcd-l0")
     shuffled = X.assign(more="text")[["more", *reversed(X.columns)]]
     np.testing.assert_allclose(fit.transform(shuffled), fit.scores, atol=1e-12)
     with pytest.raises(NewDataError, match="'c'"):
@@ -234,26 +236,28 @@ def test_one_component_twice():
 def test_formula_is_replayed():
     X = rows()
     X["a"] = X["a"].abs() + 1
-    fit = sp.spca(X, 2, 3, formula="~ log(a) + b + scale(c) + I(d * 2)")
+    fit = sp.spca(X, 2, 3, formula="~ log(a) + b + scale(c) + I(d * 2)", method="bcd-l0")
     assert len(fit.loadings) == 4
     np.testing.assert_allclose(fit.transform(X), fit.scores, atol=1e-12)
     np.testing.assert_allclose(fit.transform(X.iloc[:3]), fit.scores.iloc[:3], atol=1e-12)  # the fit's scale
-    assert sp.spca(X, 2, 3, formula="~ . - a").loadings.index.tolist() == list("bcdef")
+    assert sp.spca(X, 2, 3, formula="~ . - a", method="bcd-l0").loadings.index.tolist() == list("bcdef")
 
 
 def test_rows_with_missing_values_are_dropped_on_request():
     X = rows()
     X.loc["r3", "b"] = np.nan
-    fit = sp.spca(X, 2, 3, na="drop")
+    fit = sp.spca(X, 2, 3, na="drop", method="bcd-l0")
     assert list(fit.scores.index) == [f"r{i}" for i in range(40) if i != 3]
-    np.testing.assert_allclose(fit.loadings, sp.spca(X.drop(index="r3"), 2, 3).loadings, atol=1e-12)
+    np.testing.assert_allclose(
+        fit.loadings, sp.spca(X.drop(index="r3"), 2, 3, method="bcd-l0").loadings, atol=1e-12
+    )
     assert "1 row with missing values dropped" in fit.summary().as_text(200)
 
 
 def test_scores_outlive_changes_of_the_data():
     X = rows()
-    fit = sp.spca(X, 2, 3)
-    before = sp.spca(rows(), 2, 3).scores
+    fit = sp.spca(X, 2, 3, method="bcd-l0")
+    before = sp.spca(rows(), 2, 3, method="bcd-l0").scores
     X.iloc[:] = 0.0
     np.testing.assert_array_equal(fit.scores, before)
 
@@ -262,16 +266,16 @@ def test_scores_outlive_changes_of_the_data():
 
 
 def test_refit_replaces_the_control():
-    fit = sp.spca(rows(), 2, 3)
+    fit = sp.spca(rows(), 2, 3, method="bcd-l0")
     assert fit.refit(card=[4, 1]).card.tolist() == [4, 1]
     controlled = fit.refit(variance=0.8)
-    assert controlled.method == "controlled"
+    assert controlled.method == "joint"
     assert controlled.measure("relative_adjusted") >= 0.8 - 1e-9
     back = controlled.refit(card=3)
-    assert back.method == "bcd-l0"
-    np.testing.assert_array_equal(back.loadings, fit.loadings)
+    assert back.method == "joint"
+    np.testing.assert_array_equal(back.loadings, sp.spca(rows(), 2, 3).loadings)
     assert fit.refit(t=1.2).method == "bcd-l1"
-    assert sp.spca(rows(), 2, 3, method="greedy").refit(variance=0.5).method == "controlled"
+    assert sp.spca(rows(), 2, 3, method="greedy").refit(variance=0.5).method == "joint"
     assert sp.spca(rows(), 2, 3, method="greedy").refit(card=2).method == "greedy"
     with pytest.raises(OptionError, match="both"):
         fit.refit(card=2, variance=0.9)
@@ -279,18 +283,21 @@ def test_refit_replaces_the_control():
 
 def test_refit_keeps_the_rest():
     X = rows()
-    fit = sp.spca(X, 2, 3, scale=True, formula="~ a + b + c + d", weights=np.arange(40) % 3)
+    fit = sp.spca(X, 2, 3, scale=True, formula="~ a + b + c + d", weights=np.arange(40) % 3, method="bcd-l0")
     changed = fit.refit(card=2)
     assert changed.loadings.index.tolist() == list("abcd")
     np.testing.assert_array_equal(
         changed.loadings,
-        sp.spca(X, 2, 2, scale=True, formula="~ a + b + c + d", weights=np.arange(40) % 3).loadings,
+        sp.spca(
+            X, 2, 2, scale=True, formula="~ a + b + c + d", weights=np.arange(40) % 3, method="bcd-l0"
+        ).loadings,
     )
     np.testing.assert_array_equal(
-        sp.spca(X, 2, 3).refit(scale=True).loadings, sp.spca(X, 2, 3, scale=True).loadings
+        sp.spca(X, 2, 3, method="bcd-l0").refit(scale=True).loadings,
+        sp.spca(X, 2, 3, scale=True, method="bcd-l0").loadings,
     )
-    assert sp.spca(X, 2, 3).refit(k=3).loadings.shape == (6, 3)
-    cov = sp.spca_cov(X.cov(), 2, 3, mean=X.mean(), n_obs=40).refit(card=1)
+    assert sp.spca(X, 2, 3, method="bcd-l0").refit(k=3).loadings.shape == (6, 3)
+    cov = sp.spca_cov(X.cov(), 2, 3, mean=X.mean(), n_obs=40, method="bcd-l0").refit(card=1)
     assert cov.card.tolist() == [1, 1]
     assert cov.transform(X).shape == (40, 2)
 
@@ -299,7 +306,7 @@ def test_refit_keeps_the_rest():
 
 
 def test_a_covariance_fit_has_no_rows():
-    fit = sp.spca_cov(rows().cov(), 2, 3)
+    fit = sp.spca_cov(rows().cov(), 2, 3, method="bcd-l0")
     with pytest.raises(NoRowsError, match=r"scores need.* covariance matrix.*spca\(data"):
         _ = fit.scores
     with pytest.raises(NoRowsError, match="covariance matrix"):
@@ -312,10 +319,12 @@ def test_a_covariance_fit_has_no_rows():
 
 def test_a_covariance_fit_with_mean_and_scale_transforms():
     X = rows()
-    from_cov = sp.spca_cov(X.cov(), 2, 3, mean=X.mean())
-    np.testing.assert_allclose(from_cov.transform(X), sp.spca(X, 2, 3).scores, atol=1e-9)
-    from_cor = sp.spca_cov(X.corr(), 2, 3, mean=X.mean(), scale=X.std()[::-1])  # aligned by label
-    scaled = sp.spca(X, 2, 3, scale=True)
+    from_cov = sp.spca_cov(X.cov(), 2, 3, mean=X.mean(), method="bcd-l0")
+    np.testing.assert_allclose(from_cov.transform(X), sp.spca(X, 2, 3, method="bcd-l0").scores, atol=1e-9)
+    from_cor = sp.spca_cov(
+        X.corr(), 2, 3, mean=X.mean(), scale=X.std()[::-1], method="bcd-l0"
+    )  # aligned by label
+    scaled = sp.spca(X, 2, 3, scale=True, method="bcd-l0")
     np.testing.assert_allclose(from_cor.transform(X), scaled.scores, atol=1e-9)
     np.testing.assert_allclose(
         from_cor.inverse_transform(from_cor.transform(X)), scaled.inverse_transform(scaled.scores), atol=1e-8
@@ -326,7 +335,7 @@ def test_a_covariance_fit_with_mean_and_scale_transforms():
 
 
 def test_scores_that_do_not_fit():
-    fit = sp.spca(rows(), 2, 3)
+    fit = sp.spca(rows(), 2, 3, method="bcd-l0")
     with pytest.raises(ShapeError, match="2 columns"):
         fit.inverse_transform(np.ones((4, 3)))
     with pytest.raises(ShapeError, match="2 columns"):
@@ -357,5 +366,5 @@ def test_summaries_render(method, options):
 
 def test_summary_names_the_rows_of_a_covariance_matrix():
     R = sp.datasets.load_pitprops()
-    text = " ".join(sp.spca_cov(R, 2, 3, n_obs=180).summary().as_text().split())
+    text = " ".join(sp.spca_cov(R, 2, 3, n_obs=180, method="bcd-l0").summary().as_text().split())
     assert "covariance matrix of 13 variables, from 180 rows" in text

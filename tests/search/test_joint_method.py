@@ -15,7 +15,7 @@ from spcastat.cli import main
 from spcastat.errors import FileError, OptionError, UnknownOptionError
 from spcastat.operators import Gram
 from spcastat.search.equals import first_of_equals
-from spcastat.solvers import Searched
+from spcastat.solvers import Searched, Sparser
 from spcastat.storage.consistent import require_record
 
 R = sp.datasets.load_pitprops()
@@ -110,15 +110,6 @@ def test_a_path_has_what_the_fits_alone_have():
     assert path.table["converged"].all()
 
 
-def test_a_path_of_descents_that_a_search_goes_on_from_keeps_their_order():
-    options = {"method": "bcd-l0", "search": "joint", "objective": "adjusted", "patience": 1, "max_iter": 500}
-    fit = sp.spca_path(R, 4, [6], **options)[6]
-    assert np.array_equal(fit.loadings, sp.spca_cov(R, 4, 6, **options).loadings)
-    fit = sp.spca_cov(R, 4, 6, order="variance", **options)
-    assert (np.diff(fit.variance["score variance"]) <= 1e-9).all()
-    assert fit.objective_value == pytest.approx(adjusted(fit.loadings.to_numpy(), R.to_numpy()), rel=1e-9)
-
-
 def test_refits_and_comparisons():
     fit = sp.spca_cov(R, 3, 5, method="joint", objective="pev", effort="quick")
     assert fit.refit(objective="adjusted").objective_value != fit.objective_value
@@ -129,7 +120,11 @@ def test_refits_and_comparisons():
     back = other.refit(method="joint", objective="pev", effort="quick")
     assert np.array_equal(back.loadings, fit.loadings)
     assert len(sp.compare({"joint": fit, "descent": other}).frames)
-    assert fit.refit(variance=0.8).method == "controlled"
+    kept = sp.spca_cov(R, 3, variance=0.8, promise="total", effort="quick")
+    fewer = kept.refit(variance=0.7)
+    assert (fewer.method, fewer.options["promise"], fewer.options["effort"]) == ("joint", "total", "quick")
+    assert "promise" not in kept.refit(card=4).call
+    assert "promise" not in kept.refit(method="controlled").call
 
 
 def test_a_single_component_is_certified():
@@ -203,8 +198,43 @@ def test_overlapping_scores_get_a_line():
     assert r > 0.6
     text = " ".join(str(fit).split())
     assert f"|r| = {r:.2f}" in text
-    assert 'method="joint" with objective="adjusted"' in text
+    assert 'objective="adjusted" counts only what each component adds' in text
+    descent = " ".join(str(sp.spca_cov(S, 2, 3, method="bcd-l0")).split())
+    assert ("|r| = " in descent) == ('method="joint", the default, counts only' in descent)
     assert "|r| = " not in str(sp.spca_cov(R, 3, 4, method="joint"))
+
+
+def test_files_of_a_share_that_was_kept(tmp_path):
+    fit = sp.spca(X, 2, variance=0.7, promise="total", effort="quick")
+    fit.save(tmp_path / "fit.spca")
+    assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
+    record = fit._state.record
+    for wrong in ({"proposals": [1]}, {"winner": 1}, {"nonzeros": 0}, {"searched": None}):
+        with pytest.raises(FileError, match="its search"):
+            require_record(replace(record, evidence={**record.evidence, **wrong}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "fewest nonzeros of 2 proposals (greedy)"),
+        ({"proposals": {"greedy": 30}}, "the only proposal"),
+        (
+            {"searched": True},
+            "fewest nonzeros of 2 proposals (greedy); a joint search found none with one less",
+        ),
+        (
+            {"dense": True},
+            "fewest nonzeros of 2 proposals (greedy); more than a third of the loadings are nonzero: no "
+            "sparse fit keeps this share",
+        ),
+        ({"proposals": {}, "winner": "PCA"}, "PCA itself: nothing sparser that was tried keeps the share"),
+        ({"proven": True}, "proven: there cannot be fewer nonzeros than one for each component"),
+    ],
+)
+def test_sentences_of_a_share_that_was_kept(changes, told):
+    seen = Sparser({"greedy": 30, "one price": 32}, "greedy", 28, False, False, False)
+    assert replace(seen, **changes).told(2000) == told
 
 
 def test_files(tmp_path):
@@ -265,5 +295,15 @@ def test_more_columns_than_a_covariance_matrix_is_held_for():
     fit = sp.spca(wide, 2, 4, method="joint")
     assert [np.flatnonzero(v).tolist() for v in fit.loadings.to_numpy().T] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert "of 3100 variables" in " ".join(str(fit).split())
-    with pytest.raises(OptionError, match="only method='bcd-l0' with card="):
-        sp.spca([wide[:15], wide[15:]], 2, 4, method="joint")
+    chunks = [wide[:15], wide[15:]]
+    for objective in ("adjusted", "pev"):
+        passes, whole = (sp.spca(rows, 2, 4, objective=objective) for rows in (chunks, wide))
+        np.testing.assert_allclose(passes.loadings, whole.loadings, atol=1e-7)
+    predicting = sp.spca(chunks, 2, 4, objective="least_squares", effort="quick")
+    assert predicting.measure("least_squares") > fit.measure("least_squares")
+    assert "not all exchanges were tried" in " ".join(str(predicting).split())
+    one = sp.spca(chunks, 1, 4)
+    assert np.flatnonzero(one.loadings["PC1"]).tolist() == [0, 1, 2, 3]
+    assert "no single exchange improves it" in " ".join(str(one).split())
+    kept = sp.spca(chunks, 2, variance=0.2)
+    assert (kept.variance["cumulative adjusted"] >= 0.2 * kept.variance["cumulative PCA"] - 1e-9).all()

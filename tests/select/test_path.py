@@ -83,13 +83,19 @@ def test_a_warm_start_is_never_worse(R, method):
         assert (path.table["objective"].diff().dropna() <= tol).all()
 
 
-def test_the_objective_and_the_search_of_a_call_are_those_of_the_path(R):
-    """With one cardinality there is nothing to start from: the fit is the one that stands alone."""
-    options = {"search": "joint", "objective": "adjusted", "patience": 5}
-    path = sp.spca_path(R, k=2, cards=[3], **options)
-    alone = sp.spca_cov(R, 2, 3, **options)
-    pd.testing.assert_frame_equal(path[3].loadings, alone.loadings)
-    assert path[3].status == alone.status == "searched"
+@pytest.mark.parametrize("objective", ["adjusted", "pev"])
+def test_a_path_has_what_the_same_calls_have_to_the_last_bit(R, objective):
+    path = sp.spca_path(R, k=2, cards=[3, 4, 6], objective=objective, effort="quick", rng=5)
+    for card in path:
+        alone = sp.spca_cov(R, 2, card, objective=objective, effort="quick", rng=5)
+        assert path[card].method == alone.method == "joint"
+        assert path[card].loadings.to_numpy().tobytes() == alone.loadings.to_numpy().tobytes()
+        again = path[card].refit()
+        assert again.loadings.to_numpy().tobytes() == alone.loadings.to_numpy().tobytes()
+        both = sp.compare({"path": path[card], "alone": alone}).frames["measures"]
+        assert both.loc["path", "adjusted"] == both.loc["alone", "adjusted"]
+    # what few variables explain, more of them can
+    assert path.table[objective].is_monotonic_increasing
 
 
 def test_rows_and_their_covariance_have_one_path():
@@ -155,7 +161,7 @@ def test_it_prints_in_80_columns(R):
 
 def test_a_path_that_was_stopped_says_where(R):
     with pytest.warns(sp.errors.ConvergenceWarning, match=r"card 4\)"):
-        path = sp.spca_path(R, k=3, cards=[4], max_iter=1)
+        path = sp.spca_path(R, k=3, cards=[4], method="bcd-l0", max_iter=1)
     assert "Stopped at max_iter" in str(path)
 
 

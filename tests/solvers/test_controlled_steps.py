@@ -41,5 +41,5 @@ def test_no_step_more_than_when_every_step_is_looked_at(variance, c, exact):
             (200, 60)
         )
         S = np.cov(X.T)
-        fit = sp.spca_cov(S, k=2, variance=variance, c=c, exact=exact)
+        fit = sp.spca_cov(S, k=2, variance=variance, c=c, exact=exact, method="controlled")
         assert fit.card.tolist() == step_by_step(S, 2, variance, c, exact)

@@ -76,8 +76,8 @@ def test_wide_sparse_data_far_from_zero():
     # Sparse columns need not be near zero (years, say): implicit centring must not cost the fit.
     rng = np.random.default_rng(2)
     X = rng.standard_normal((30, 450)) * np.append([12.0, 10.0, 8.0], np.ones(447)) + 1e6
-    dense = sp.spca(X, 2, 5)
-    sparse = sp.spca(sps.csc_array(X), 2, 5)
+    dense = sp.spca(X, 2, 5, method="bcd-l0")
+    sparse = sp.spca(sps.csc_array(X), 2, 5, method="bcd-l0")
     np.testing.assert_allclose(sparse.loadings, dense.loadings, atol=1e-7)  # eps * 1e6, over 450 columns
     np.testing.assert_allclose(sparse.variance, dense.variance, rtol=1e-7)
 
@@ -185,7 +185,7 @@ def test_planted_nonnegative_supports(method):
 def objective(X: pd.DataFrame, k: int, **options: Any) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return sp.spca(X, k, tol=0.0, **options).objective_value
+        return sp.spca(X, k, tol=0.0, **{"method": "bcd-l0", **options}).objective_value
 
 
 @pytest.mark.parametrize(
@@ -264,11 +264,11 @@ def test_nonnegative_loadings(options, n_init):
 def test_starts():
     R = sp.datasets.load_pitprops()
     card = [8, 5, 6]
-    alone = sp.spca_cov(R, 3, card)
-    same = sp.spca_cov(R, 3, card, n_init=1, rng=77)
+    alone = sp.spca_cov(R, 3, card, method="bcd-l0")
+    same = sp.spca_cov(R, 3, card, n_init=1, rng=77, method="bcd-l0")
     np.testing.assert_array_equal(alone.loadings, same.loadings)  # one start is PCA's own: nothing is random
     seeds = (3, np.random.default_rng(3), None, 0)
-    many = [sp.spca_cov(R, 3, card, n_init=5, rng=rng, tol=1e-6) for rng in seeds]
+    many = [sp.spca_cov(R, 3, card, n_init=5, rng=rng, tol=1e-6, method="bcd-l0") for rng in seeds]
     for fit in many:
         # of starts within tol of the best the first counts
         assert fit.objective_value <= alone.objective_value + 2e-6 * 13
@@ -282,7 +282,9 @@ def test_more_starts_find_better_fits():
     for seed in range(6):
         rng = np.random.default_rng(seed)
         S = np.cov(rng.standard_normal((20, 8)) @ rng.standard_normal((8, 8)), rowvar=False)
-        one, many = (sp.spca_cov(S, 1, 3, n_init=n_init).objective_value for n_init in (1, 20))
+        one, many = (
+            sp.spca_cov(S, 1, 3, n_init=n_init, method="bcd-l0").objective_value for n_init in (1, 20)
+        )
         best = np.trace(S) - max(
             np.linalg.eigvalsh(S[np.ix_(J, J)])[-1] for J in map(list, itertools.combinations(range(8), 3))
         )
@@ -296,7 +298,7 @@ def test_more_starts_find_better_fits():
 def test_starts_at_small_sizes(k, p):
     X = rows(10, 20, p)
     for n_init in (1, 2, 3, 7):
-        fit = sp.spca(X, k, 1, n_init=n_init, rng=0)
+        fit = sp.spca(X, k, 1, n_init=n_init, rng=0, method="bcd-l0")
         assert fit.card.tolist() == [1] * k
 
 
@@ -382,7 +384,7 @@ def test_the_promised_share_is_kept_after_every_component(share):
         X = rng.standard_normal((25, p)) * 10.0 ** rng.uniform(-1, 1, p)
         if seed % 2:
             X = X @ rng.standard_normal((p, p))
-        fit = sp.spca(X, int(rng.integers(1, p + 1)), variance=share, c=1 + seed % 3)
+        fit = sp.spca(X, int(rng.integers(1, p + 1)), variance=share, c=1 + seed % 3, method="controlled")
         kept = sp.measures.relative_adjusted(fit.loadings, X=X, cumulative=True)
         assert kept.min() >= share - 1e-9
         assert kept.max() <= 1 + 1e-9
@@ -390,12 +392,12 @@ def test_the_promised_share_is_kept_after_every_component(share):
 
 
 def test_a_tiny_share_takes_one_variable_each():
-    assert sp.spca(rows(12), 4, variance=1e-6).card.tolist() == [1, 1, 1, 1]
+    assert sp.spca(rows(12), 4, variance=1e-6, method="controlled").card.tolist() == [1, 1, 1, 1]
 
 
 def test_the_support_is_no_larger_than_needed():
     X = rows(13)
-    fit = sp.spca(X, 1, variance=0.8)
+    fit = sp.spca(X, 1, variance=0.8, method="controlled")
     J = fit.loadings.index[fit.loadings["PC1"] != 0]
     values = np.linalg.eigvalsh(X.cov())
     assert np.linalg.eigvalsh(X.cov().loc[J, J])[-1] >= 0.8 * values[-1]
@@ -404,7 +406,7 @@ def test_the_support_is_no_larger_than_needed():
 
 
 def test_more_share_costs_more_nonzeros():
-    cards = [sp.spca(rows(14), 3, variance=v).card.sum() for v in (0.3, 0.6, 0.9, 1.0)]
+    cards = [sp.spca(rows(14), 3, variance=v, method="controlled").card.sum() for v in (0.3, 0.6, 0.9, 1.0)]
     assert cards == sorted(cards)
     assert cards[-1] == 24
 
@@ -468,7 +470,7 @@ def test_of_equal_variables_the_first_are_taken(method):
 
 
 def test_control_takes_the_first_of_equal_variables():
-    np.testing.assert_array_equal(sp.spca_cov(np.eye(5), 3).loadings, np.eye(5)[:, :3])
+    np.testing.assert_array_equal(sp.spca_cov(np.eye(5), 3, method="controlled").loadings, np.eye(5)[:, :3])
 
 
 @pytest.mark.parametrize("method", BY_CARD)

@@ -48,14 +48,14 @@ def test_communalities_are_r_squared_of_regressions_on_the_scores(fit, pitprops)
 
 def test_communalities_weighted_by_variance_are_the_least_squares_share():
     data = sp.datasets.make_hastie(80)
-    fit = sp.spca(data, k=2, card=4)
+    fit = sp.spca(data, k=2, card=4, method="bcd-l0")
     mean = np.average(fit.communalities, weights=data.var())
     assert mean == pytest.approx(fit.measure("least_squares"), rel=1e-12)
 
 
 def test_a_variable_that_does_not_vary_has_no_correlation():
     data = sp.datasets.make_hastie(40).assign(flat=2.0)
-    fit = sp.spca(data, k=1, card=3)
+    fit = sp.spca(data, k=1, card=3, method="bcd-l0")
     assert fit.correlations.loc["flat"].isna().all()
     assert np.isnan(fit.communalities["flat"])
 
@@ -69,7 +69,7 @@ def explained(X: np.ndarray, T: np.ndarray) -> float:
 
 
 def test_shares_are_the_definitions(pitprops):
-    fit = sp.spca(pitprops, k=3, card=5)
+    fit = sp.spca(pitprops, k=3, card=5, method="bcd-l0")
     X, T = pitprops.to_numpy(), fit.scores.to_numpy()
     found = fit.component_shares
     for j in range(3):
@@ -123,7 +123,7 @@ def test_distances_add_up_to_what_is_explained_and_what_is_not(options):
     data = sp.datasets.make_hastie(70) + 3.0
     w = np.random.default_rng(1).integers(1, 4, 70).astype(float) if options.get("weights") else np.ones(70)
     given = {**options, "weights": w} if options.get("weights") else options
-    fit = sp.spca(data, k=2, card=3, **given)
+    fit = sp.spca(data, k=2, card=3, **given, method="bcd-l0")
     divisor = w.sum() - 1
     left = (1 - fit.measure("pev")) * fit.total_variance
     assert (w @ fit.q_statistic) / divisor == pytest.approx(left, rel=1e-9)
@@ -143,7 +143,7 @@ def test_t2_of_all_components_is_mahalanobis_and_nothing_is_left(pitprops):
 
 def test_residuals_are_data_less_fitted_and_q_their_squared_length(pitprops):
     data = 10.0 * pitprops + 4.0
-    fit = sp.spca(data, k=3, card=5)
+    fit = sp.spca(data, k=3, card=5, method="bcd-l0")
     fitted = fit.inverse_transform(fit.transform(data))
     pd.testing.assert_frame_equal(fit.residuals, data - fitted)
     np.testing.assert_allclose((fit.residuals**2).sum(axis=1), fit.q_statistic, rtol=1e-9)
@@ -151,7 +151,10 @@ def test_residuals_are_data_less_fitted_and_q_their_squared_length(pitprops):
 
 def test_sparse_rows_have_the_same_distances_a_few_rows_at_a_time(monkeypatch):
     X = sps.random(80, 500, 0.05, random_state=0, format="csr")
-    dense, sparse = sp.spca(X.toarray(), k=3, card=9), sp.spca(X, k=3, card=9)
+    dense, sparse = (
+        sp.spca(X.toarray(), k=3, card=9, method="bcd-l0"),
+        sp.spca(X, k=3, card=9, method="bcd-l0"),
+    )
     monkeypatch.setattr(accumulate, "BLOCK", 2000)  # four rows
     np.testing.assert_allclose(sparse.diagnostics(), dense.diagnostics(), rtol=1e-8)
     np.testing.assert_allclose(sparse.residuals, dense.residuals, atol=1e-9)
@@ -164,7 +167,7 @@ def test_sparse_rows_have_the_same_distances_a_few_rows_at_a_time(monkeypatch):
 
 def test_limits_of_wide_and_of_tall_data_agree(wide):
     """The traces of the residuals come from the smaller side; here both sides are worked out."""
-    fit = sp.spca(wide, k=2, card=10)
+    fit = sp.spca(wide, k=2, card=10, method="bcd-l0")
     S = np.cov(wide.T)
     P = np.eye(90) - fit.loadings.to_numpy() @ np.linalg.pinv(fit.loadings.to_numpy())
     E = P @ S @ P
@@ -190,7 +193,7 @@ def test_new_normal_rows_stay_below_the_limits_as_often_as_they_should(level):
     an approximation, good to about half a percent of the level here.
     """
     R = sp.datasets.load_pitprops()
-    fit = sp.spca_cov(R, k=3, card=5, n_obs=100_000, mean=np.zeros(13))
+    fit = sp.spca_cov(R, k=3, card=5, n_obs=100_000, mean=np.zeros(13), method="bcd-l0")
     draws = np.random.default_rng(5).multivariate_normal(np.zeros(13), R.to_numpy(), 20_000)
     below = (fit.diagnostics(pd.DataFrame(draws, columns=R.columns)) < fit.limits(level)).mean()
     assert below["T2"] == pytest.approx(level, abs=0.0065)
@@ -237,11 +240,11 @@ def test_a_covariance_fit_says_what_needs_rows(covariance_fit, what):
 
 def test_a_covariance_fit_with_means_takes_new_rows(pitprops):
     R = sp.datasets.load_pitprops()
-    fit = sp.spca_cov(R, k=3, card=5, n_obs=180, mean=pitprops.mean())
-    rows = sp.spca(pitprops, k=3, card=5)
+    fit = sp.spca_cov(R, k=3, card=5, n_obs=180, mean=pitprops.mean(), method="bcd-l0")
+    rows = sp.spca(pitprops, k=3, card=5, method="bcd-l0")
     np.testing.assert_allclose(fit.diagnostics(pitprops), rows.diagnostics(), rtol=1e-3, atol=1e-6)
     with pytest.raises(NoRowsError, match="mean"):
-        sp.spca_cov(R, k=3, card=5).diagnostics(pitprops)
+        sp.spca_cov(R, k=3, card=5, method="bcd-l0").diagnostics(pitprops)
 
 
 def test_rows_so_far_away_that_their_squares_overflow_are_named(fit, pitprops):

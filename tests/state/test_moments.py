@@ -19,7 +19,7 @@ def test_measures_are_those_of_loadings_and_rows(fit, pitprops, name):
 
 def test_of_sparse_rows_with_more_columns_than_rows():
     X = sps.random(40, 600, 0.1, random_state=0, format="csr")
-    fit = sp.spca(X, 3, 8)
+    fit = sp.spca(X, 3, 8, method="bcd-l0")
     S = np.cov(X.toarray().T)
     V = fit.loadings.to_numpy()
     moments = fit._state.moments

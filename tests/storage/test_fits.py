@@ -61,7 +61,7 @@ def test_a_fit_comes_back(fit, pitprops, path):
 
 def test_a_formula_comes_back_with_its_state(mixed, path):
     limit = 4
-    fit = sp.spca(mixed, k=2, card=4, formula=FORMULA, categorical="dummy", scale=True)
+    fit = sp.spca(mixed, k=2, card=4, formula=FORMULA, categorical="dummy", scale=True, method="bcd-l0")
     assert limit == 4
     fit.save(path)
     other = sp.load(path)
@@ -78,7 +78,9 @@ def test_a_formula_comes_back_with_its_state(mixed, path):
     "coding", ["contr.sum", "contr.treatment('y')", "contr.poly", "contr.helmert(reverse=False)"]
 )
 def test_codings_of_factors_come_back(mixed, path, coding):
-    fit = sp.spca(mixed, k=1, card=2, formula=f"~ a + C(kind, {coding})", categorical="dummy")
+    fit = sp.spca(
+        mixed, k=1, card=2, formula=f"~ a + C(kind, {coding})", categorical="dummy", method="bcd-l0"
+    )
     fit.save(path)
     pd.testing.assert_frame_equal(sp.load(path).transform(mixed), fit.transform(mixed), check_exact=True)
 
@@ -90,13 +92,15 @@ def test_every_kind_of_fit(kind, mixed, pitprops, path):
     X = pitprops.to_numpy()
     R = sp.datasets.load_pitprops()
     fits = {
-        "array": lambda: sp.spca(X, 2, 3),
-        "sparse": lambda: sp.spca(sps.random(30, 50, 0.2, random_state=0, format="csr"), 2, 3),
-        "plain formula": lambda: sp.spca(mixed, 1, 2, formula="~ b + a + `my x`"),
-        "weights": lambda: sp.spca(pitprops, 2, 3, weights=np.arange(180.0) + 1),
-        "covariance": lambda: sp.spca_cov(R, 2, 3),
-        "means": lambda: sp.spca_cov(R, 2, 3, n_obs=180, mean=pitprops.mean()),
-        "float32": lambda: sp.spca(X.astype(np.float32), 2, 3),
+        "array": lambda: sp.spca(X, 2, 3, method="bcd-l0"),
+        "sparse": lambda: sp.spca(
+            sps.random(30, 50, 0.2, random_state=0, format="csr"), 2, 3, method="bcd-l0"
+        ),
+        "plain formula": lambda: sp.spca(mixed, 1, 2, formula="~ b + a + `my x`", method="bcd-l0"),
+        "weights": lambda: sp.spca(pitprops, 2, 3, weights=np.arange(180.0) + 1, method="bcd-l0"),
+        "covariance": lambda: sp.spca_cov(R, 2, 3, method="bcd-l0"),
+        "means": lambda: sp.spca_cov(R, 2, 3, n_obs=180, mean=pitprops.mean(), method="bcd-l0"),
+        "float32": lambda: sp.spca(X.astype(np.float32), 2, 3, method="bcd-l0"),
     }
     fit = fits[kind]()
     fit.save(path)
@@ -133,7 +137,7 @@ def test_labels_of_any_type_come_back(path):
     )
     columns = pd.Index([("a", 1), 7, "β", None, pd.Timestamp("2020")], dtype=object, tupleize_cols=False)
     data = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 5)), index=index, columns=columns)
-    fit = sp.spca(data, 2, 3)
+    fit = sp.spca(data, 2, 3, method="bcd-l0")
     fit.save(path)
     other = sp.load(path)
     assert other.loadings.index.tolist() == fit.loadings.index.tolist()
@@ -161,7 +165,7 @@ def test_without_scores(fit, pitprops, path):
 
 def test_a_loaded_fit_can_be_saved_and_gives_the_same_file(mixed, path, tmp_path):
     limit = 3  # noqa: F841
-    sp.spca(mixed, k=1, card=2, formula=FORMULA, categorical="dummy").save(path)
+    sp.spca(mixed, k=1, card=2, formula=FORMULA, categorical="dummy", method="bcd-l0").save(path)
     again = tmp_path / "again.spca"
     sp.load(path).save(again)
     assert again.read_bytes() == path.read_bytes()
@@ -184,19 +188,19 @@ def test_functions_of_the_user_are_named(mixed, path):
     def squared(x):
         return x**2
 
-    fit = sp.spca(mixed, k=1, card=1, formula="~ a + squared(b)")
+    fit = sp.spca(mixed, k=1, card=1, formula="~ a + squared(b)", method="bcd-l0")
     assert squared(2) == 4
     with pytest.raises(FileError, match="uses 'squared', a function of your own"):
         fit.save(path)
     with pytest.raises(FileError, match=r"a call of 'b\.abs'"):
-        sp.spca(mixed, k=1, card=1, formula="~ a + I(b.abs())").save(path)
+        sp.spca(mixed, k=1, card=1, formula="~ a + I(b.abs())", method="bcd-l0").save(path)
     assert not list(path.parent.iterdir())
 
 
 def test_labels_without_a_form_are_named(path):
     data = sp.datasets.make_hastie(10)
     data.index = [frozenset([i]) for i in range(10)]
-    fit = sp.spca(data, 1, 2)
+    fit = sp.spca(data, 1, 2, method="bcd-l0")
     with pytest.raises(FileError, match="label of a row holds frozenset"):
         fit.save(path)
     fit.save(path, scores=False)
@@ -222,7 +226,7 @@ def rewrite(path: Path, change, seal: bool = True) -> None:
     ["__import__('os').system('true')", "C(a, '`') or open('x', '`')", "a.__class__", "eval('1')"],
 )
 def test_a_formula_in_a_file_cannot_run_anything(mixed, path, expression):
-    sp.spca(mixed, k=1, card=1, formula="~ a + log(b)").save(path)
+    sp.spca(mixed, k=1, card=1, formula="~ a + log(b)", method="bcd-l0").save(path)
 
     def change(manifest):
         manifest["content"]["spec"]["model"]["terms"][1][0][0] = expression

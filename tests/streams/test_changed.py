@@ -66,7 +66,7 @@ WALKS = {"scores": walk_scores, "diagnostics": walk_diagnostics, "transform_to":
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_told_with_its_chunk_and_rows(change, walk, tmp_path):
     source = Source(pieces(X))
-    fit = sp.spca(source, 2, 3)
+    fit = sp.spca(source, 2, 3, method="bcd-l0")
     source.chunks = pieces(CHANGES[change]())
     told = r"^chunk 3 of the function Source \(rows 2000 to 2999\) has other numbers"
     with pytest.raises(DataError, match=told):
@@ -78,7 +78,7 @@ def test_a_change_is_told_with_its_chunk_and_rows(change, walk, tmp_path):
 
 def test_no_wrong_scores_are_handed_out_before_the_error():
     source = Source(pieces(X))
-    fit = sp.spca(source, 2, 3)
+    fit = sp.spca(source, 2, 3, method="bcd-l0")
     wanted = fit.scores.to_frame()
     source.chunks = pieces(CHANGES["two rows swapped"]())
     seen = []
@@ -90,7 +90,7 @@ def test_no_wrong_scores_are_handed_out_before_the_error():
 @pytest.mark.parametrize("size", [7, 999, 1000, 1500, N])
 def test_other_chunks_of_the_same_rows_are_no_change(size):
     source = Source(pieces(X))
-    fit = sp.spca(source, 2, 3)
+    fit = sp.spca(source, 2, 3, method="bcd-l0")
     wanted = fit.scores.to_frame().to_numpy()
     source.chunks = pieces(X, size)
     np.testing.assert_allclose(fit.scores.to_frame().to_numpy(), wanted, rtol=0, atol=1e-12)
@@ -121,7 +121,7 @@ def test_a_memory_map_written_to(tmp_path):
     path = tmp_path / "rows.npy"
     np.save(path, np.tile(X, (50, 1)))
     rows = np.load(path, mmap_mode="r+")
-    fit = sp.spca(rows, 2, 3)
+    fit = sp.spca(rows, 2, 3, method="bcd-l0")
     fit.scores.to_frame()
     held = rows[150_000, 2]
     rows[150_000, 2] = held + 1.0
@@ -137,7 +137,7 @@ def test_a_part_of_a_parquet_folder_replaced(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcdef"))
     for number, start in enumerate(range(0, N, 1000)):
         frame.iloc[start : start + 1000].to_parquet(folder / f"part-{number}.parquet")
-    fit = sp.spca(folder, 2, 3)
+    fit = sp.spca(folder, 2, 3, method="bcd-l0")
     fit.scores.to_frame()
     frame.iloc[1000:2000].sample(frac=1.0, random_state=1).to_parquet(folder / "part-1.parquet")
     told = r"chunk 2 of Parquet file part-1.parquet in folder parts \(rows 1000 to 1999\)"
@@ -153,7 +153,7 @@ def test_an_iterable_that_shuffles():
         def __iter__(self):
             return iter(pieces(self.rng.permutation(X)))
 
-    fit = sp.spca(Shuffling(), 2, 3)
+    fit = sp.spca(Shuffling(), 2, 3, method="bcd-l0")
     with pytest.raises(DataError, match="chunk 1 of the chunks of the Shuffling"):
         fit.scores.to_frame()
 
@@ -162,7 +162,7 @@ def test_rows_dropped_elsewhere_are_a_change():
     holed = X.copy()
     holed[2100, 0] = np.nan
     source = Source(pieces(holed))
-    fit = sp.spca(source, 2, 3, na="drop")
+    fit = sp.spca(source, 2, 3, na="drop", method="bcd-l0")
     other = X.copy()
     other[2200, 0] = np.nan
     source.chunks = pieces(other)
@@ -173,7 +173,7 @@ def test_rows_dropped_elsewhere_are_a_change():
 def test_sparse_chunks():
     Z = sparse.csr_array(np.where(np.abs(X) < 1.0, 0.0, X))
     source = Source([Z[:2000], Z[2000:]])
-    fit = sp.spca(source, 2, 3)
+    fit = sp.spca(source, 2, 3, method="bcd-l0")
     fit.scores.to_frame()
     other = Z[2000:].copy()
     other.data[77] *= 2.0
@@ -193,11 +193,11 @@ def test_passes_within_a_screened_fit():
         return iter([wide[:30], wide[30:] + (len(calls) > 3)])
 
     with pytest.raises(DataError, match="chunk 2 of the function source"):
-        sp.spca(source, 1, 4)
+        sp.spca(source, 1, 4, method="bcd-l0")
 
 
 def test_new_rows_are_compared_with_their_own_first_pass():
-    fit = sp.spca(X, 2, 3)
+    fit = sp.spca(X, 2, 3, method="bcd-l0")
     source = Source(pieces(X))
     scores = fit.transform(source)
     scores.to_frame()
@@ -239,7 +239,7 @@ def test_partitions_of_dask(framed):
         blocks = zip(lazy, held, strict=True)
         data = da.concatenate([da.from_delayed(one, (len(rows), P), float) for one, rows in blocks])
     with dask.config.set(scheduler="sync"):
-        fit = sp.spca(data, 2, 3)
+        fit = sp.spca(data, 2, 3, method="bcd-l0")
         fit.scores.compute()
         held[1][7, 2] += 1.0
         with pytest.raises(DataError, match=r"partition 2 of the dask .* has other rows than when"):

@@ -143,9 +143,9 @@ def bits(source, p=P):
 
 @pytest.mark.parametrize("options", [{}, {"scale": True}])
 def test_a_fit_is_that_in_memory(client, X, options):
-    expected = sp.spca(in_memory(X), k=3, card=4, **options)
+    expected = sp.spca(in_memory(X), k=3, card=4, **options, method="bcd-l0")
     for source in (array(), frame()):
-        fit = sp.spca(source, k=3, card=4, **options)
+        fit = sp.spca(source, k=3, card=4, **options, method="bcd-l0")
         assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
         np.testing.assert_allclose(fit.variance.to_numpy(), expected.variance.to_numpy(), rtol=CLOSE)
     assert list(fit.loadings.index) == NAMES
@@ -153,7 +153,7 @@ def test_a_fit_is_that_in_memory(client, X, options):
 
 
 def test_weights_are_those_in_memory(client, X, w):
-    expected = sp.spca(X, k=2, card=4, weights=w).loadings.to_numpy()
+    expected = sp.spca(X, k=2, card=4, weights=w, method="bcd-l0").loadings.to_numpy()
     both = frame(weighted=True)
     df, series = both[NAMES], both["weight"]
     cases = [
@@ -166,7 +166,7 @@ def test_weights_are_those_in_memory(client, X, w):
         (df.to_dask_array(), da.from_array(w, chunks=ROWS)),
     ]
     for source, weights in cases:
-        fit = sp.spca(source, k=2, card=4, weights=weights)
+        fit = sp.spca(source, k=2, card=4, weights=weights, method="bcd-l0")
         assert np.abs(fit.loadings.to_numpy() - expected).max() < CLOSE
 
 
@@ -200,10 +200,10 @@ def test_sparse_blocks_stay_sparse():
     source = da.from_array(X, chunks=(200, 7)).map_blocks(csr_array)
     with scheduled("sync"):
         found = DaskStream.open(source).reduce(partial(Watching, P), "sums").result
-        scores = sp.spca(source, k=1, card=3).scores.compute()
+        scores = sp.spca(source, k=1, card=3, method="bcd-l0").scores.compute()
     np.testing.assert_allclose(found.squares, X.var(axis=0) * 600, rtol=1e-12)
     assert set(seen) == {csr_array}
-    np.testing.assert_allclose(scores, sp.spca(X, k=1, card=3).scores, atol=CLOSE)
+    np.testing.assert_allclose(scores, sp.spca(X, k=1, card=3, method="bcd-l0").scores, atol=CLOSE)
 
 
 def test_rows_with_missing_values_are_dropped_in_each_partition(client, X):
@@ -211,9 +211,9 @@ def test_rows_with_missing_values_are_dropped_in_each_partition(client, X):
         df.iloc[part, part] = np.nan
         return df
 
-    fit = sp.spca(frame(change), k=2, card=4, na="drop")
+    fit = sp.spca(frame(change), k=2, card=4, na="drop", method="bcd-l0")
     holes = [part * ROWS + part for part in range(PARTS)]
-    expected = sp.spca(in_memory(X).drop(index=[f"r{i:06d}" for i in holes]), k=2, card=4)
+    expected = sp.spca(in_memory(X).drop(index=[f"r{i:06d}" for i in holes]), k=2, card=4, method="bcd-l0")
     assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
     pd.testing.assert_frame_equal(fit.scores.compute(), expected.scores, atol=CLOSE, check_index_type=False)
     assert f"{PARTS} rows" in str(fit)
@@ -224,9 +224,11 @@ def test_a_formula_takes_only_what_it_uses_to_the_workers(client, X):
         return x**2
 
     lock = threading.Lock()  # stands beside the call, and cannot be pickled
-    fit = sp.spca(frame(weighted=True), k=1, card=2, formula="~ v0 + square(v5) + log(abs(v9) + 1)")
+    fit = sp.spca(
+        frame(weighted=True), k=1, card=2, formula="~ v0 + square(v5) + log(abs(v9) + 1)", method="bcd-l0"
+    )
     made = np.c_[X[:, 0], X[:, 5] ** 2, np.log(np.abs(X[:, 9]) + 1)]
-    expected = sp.spca(made, k=1, card=2)
+    expected = sp.spca(made, k=1, card=2, method="bcd-l0")
     assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
     assert list(fit.loadings.index) == ["v0", "square(v5)", "log(abs(v9) + 1)"]
     np.testing.assert_allclose(fit.scores.compute(), expected.scores, atol=1e-10 * np.abs(made).max())
@@ -236,7 +238,7 @@ def test_a_formula_takes_only_what_it_uses_to_the_workers(client, X):
             return x
 
     with pytest.raises(FormulaError, match="uses 'locked' of type function, which cannot be sent"):
-        sp.spca(frame(), k=1, card=1, formula="~ v0 + locked(v1)")
+        sp.spca(frame(), k=1, card=1, formula="~ v0 + locked(v1)", method="bcd-l0")
 
 
 # --- what travels -------------------------------------------------------------------------------
@@ -259,7 +261,7 @@ def test_no_partition_ever_travels(client):
     partition = ROWS * P * 8
     for source in (array(), frame()):
         forget_transfers(client)
-        sp.spca(source, k=2, card=4)
+        sp.spca(source, k=2, card=4, method="bcd-l0")
         sent = transfers(client)
         # Twelve means and 144 products: 1.2 kB a partition, where a partition has 288 kB.
         assert 0 < max(sent) < partition / 20
@@ -329,7 +331,7 @@ def test_a_worker_killed_in_mid_pass_changes_nothing(client, tmp_path):
         time.sleep(0.1)
         return block
 
-    expected = sp.spca(array(), k=3, card=4)
+    expected = sp.spca(array(), k=3, card=4, method="bcd-l0")
     victim = next(iter(client.run(os.getpid).values()))
     killed = []
 
@@ -339,7 +341,7 @@ def test_a_worker_killed_in_mid_pass_changes_nothing(client, tmp_path):
             killed.append(step.done)
             os.kill(victim, 9)
 
-    fit = sp.spca(array().map_blocks(slow, dtype=float), k=3, card=4, progress=watch)
+    fit = sp.spca(array().map_blocks(slow, dtype=float), k=3, card=4, progress=watch, method="bcd-l0")
     assert killed
     np.testing.assert_array_equal(fit.loadings, expected.loadings)
     runs = [line.split() for line in (tmp_path / "runs").read_text().splitlines()]
@@ -377,11 +379,11 @@ def test_a_fit_inside_a_task_does_not_wait_for_itself(client, X):
     def task():
         import spcastat
 
-        return spcastat.spca(source, k=1, card=4).loadings
+        return spcastat.spca(source, k=1, card=4, method="bcd-l0").loadings
 
     # As many tasks as there are threads on the cluster.
     found = client.gather([client.submit(task, pure=False) for _ in range(2)])
-    expected = sp.spca(in_memory(X), k=1, card=4).loadings.to_numpy()
+    expected = sp.spca(in_memory(X), k=1, card=4, method="bcd-l0").loadings.to_numpy()
     for loadings in found:
         assert np.abs(loadings.to_numpy() - expected).max() < CLOSE
 
@@ -390,8 +392,8 @@ def test_a_fit_inside_a_task_does_not_wait_for_itself(client, X):
 
 
 def test_scores_are_lazy_and_those_in_memory(client, X, tmp_path):
-    expected = sp.spca(in_memory(X), k=2, card=4).scores
-    fit = sp.spca(frame(), k=2, card=4)
+    expected = sp.spca(in_memory(X), k=2, card=4, method="bcd-l0").scores
+    fit = sp.spca(frame(), k=2, card=4, method="bcd-l0")
     scores = fit.scores
     assert isinstance(scores, dd.DataFrame)
     assert scores.npartitions == PARTS
@@ -404,7 +406,7 @@ def test_scores_are_lazy_and_those_in_memory(client, X, tmp_path):
     beside = fit.transform(frame()).PC1.corr(frame().v0).compute()
     assert beside == pytest.approx(np.corrcoef(expected.PC1, X[:, 0])[0, 1], abs=CLOSE)
 
-    fit = sp.spca(array(), k=2, card=4)
+    fit = sp.spca(array(), k=2, card=4, method="bcd-l0")
     assert isinstance(fit.scores, da.Array)
     assert fit.scores.shape == (PARTS * ROWS, 2)
     assert fit.scores.dtype == np.float64
@@ -419,7 +421,9 @@ def test_scores_compute_nothing_until_they_are_asked_for(tmp_path):
         return block
 
     with scheduled("sync"):
-        fit = sp.spca(array().map_blocks(watched, dtype=float, meta=np.empty((0, 0))), k=1, card=4)
+        fit = sp.spca(
+            array().map_blocks(watched, dtype=float, meta=np.empty((0, 0))), k=1, card=4, method="bcd-l0"
+        )
         log.unlink()
         scores = fit.scores
         assert not log.exists()
@@ -430,20 +434,23 @@ def test_scores_compute_nothing_until_they_are_asked_for(tmp_path):
 def test_known_divisions_stay(X):
     df = pd.DataFrame(X[:1000], columns=NAMES)
     source = dd.from_pandas(df, npartitions=4)
-    scores = sp.spca(source, k=1, card=4).scores
+    scores = sp.spca(source, k=1, card=4, method="bcd-l0").scores
     assert scores.divisions == source.divisions
     assert scores.loc[10:12].compute().index.tolist() == [10, 11, 12]
 
 
 def test_new_data_go_through_a_fit_by_name_or_by_position(X):
     df = pd.DataFrame(X[:600], columns=NAMES)
-    fit, expected = sp.spca(df, k=2, card=4), sp.spca(df, k=2, card=4).scores.to_numpy()
+    fit, expected = (
+        sp.spca(df, k=2, card=4, method="bcd-l0"),
+        sp.spca(df, k=2, card=4, method="bcd-l0").scores.to_numpy(),
+    )
     turned = dd.from_pandas(df[NAMES[::-1]].assign(other="text"), npartitions=3)
     np.testing.assert_allclose(fit.transform(turned).compute(), expected, atol=CLOSE)
     with pytest.warns(DataWarning, match="taken in the order of the fit"):
         scores = fit.transform(da.from_array(df.to_numpy(), chunks=(200, 5)))
     np.testing.assert_allclose(scores.compute(), expected, atol=CLOSE)  # and no further warning
-    unnamed = sp.spca(df.to_numpy(), k=2, card=4)
+    unnamed = sp.spca(df.to_numpy(), k=2, card=4, method="bcd-l0")
     with pytest.warns(DataWarning, match="taken by position"):
         scores = unnamed.transform(dd.from_pandas(df, npartitions=3))
     np.testing.assert_allclose(scores.compute(), expected, atol=CLOSE)
@@ -475,7 +482,7 @@ def test_errors_name_the_partition(client, scheduler):
     with scheduled(scheduler):
         for change, error, message in cases:
             with pytest.raises(error, match=f"^partition 3 of the dask data frame: .*{message}"):
-                sp.spca(frame(change), k=1, card=4)
+                sp.spca(frame(change), k=1, card=4, method="bcd-l0")
 
         def hole_in_array(block, block_id=None):
             return np.where(block == block[0, 0], np.nan, block) if block_id[0] == 1 else block
@@ -483,7 +490,7 @@ def test_errors_name_the_partition(client, scheduler):
         with pytest.raises(
             MissingValuesError, match=r"^partition 2 of the dask array \(rows 3000 to 5999\): 1 "
         ):
-            sp.spca(array().map_blocks(hole_in_array, dtype=float), k=1, card=4)
+            sp.spca(array().map_blocks(hole_in_array, dtype=float), k=1, card=4, method="bcd-l0")
 
 
 def test_a_partition_that_cannot_be_made_is_named(client):
@@ -496,11 +503,11 @@ def test_a_partition_that_cannot_be_made_is_named(client):
         return 1 / (part - 4) * df
 
     with pytest.raises(FileError, match=r"^partition 5 of the dask data frame cannot be .*rows-4\.parquet"):
-        sp.spca(frame(lost), k=1, card=4)
+        sp.spca(frame(lost), k=1, card=4, method="bcd-l0")
     with pytest.raises(DataError, match=r"^partition 5 of the .* cannot be computed: ZeroDivisionError"):
-        sp.spca(frame(broken), k=1, card=4)
+        sp.spca(frame(broken), k=1, card=4, method="bcd-l0")
     with scheduled("sync"), pytest.raises(FileError, match=r"^A partition of the dask data frame"):
-        sp.spca(frame(lost), k=1, card=4)
+        sp.spca(frame(lost), k=1, card=4, method="bcd-l0")
 
 
 def test_weights_that_do_not_fit_are_refused(X, w):
@@ -529,7 +536,7 @@ def test_weights_that_do_not_fit_are_refused(X, w):
     with scheduled("sync"):
         for source, weights, message in cases:
             with pytest.raises(WeightsError, match=message):
-                sp.spca(source, k=1, card=4, weights=weights)
+                sp.spca(source, k=1, card=4, weights=weights, method="bcd-l0")
 
 
 def test_what_is_no_table_of_numbers_is_refused(X):
@@ -545,13 +552,13 @@ def test_what_is_no_table_of_numbers_is_refused(X):
     with scheduled("sync"):
         for source, error, message in cases:
             with pytest.raises(error, match=message):
-                sp.spca(source, k=1, card=1)
+                sp.spca(source, k=1, card=1, method="bcd-l0")
         with pytest.raises(FormulaError, match="no names"):
-            sp.spca(da.ones((5, 2)), k=1, card=1, formula="~ a")
+            sp.spca(da.ones((5, 2)), k=1, card=1, formula="~ a", method="bcd-l0")
         with pytest.raises(FormulaError, match="learns from rows"):
-            sp.spca(df, k=1, card=1, formula="~ v0 + scale(v1)")
+            sp.spca(df, k=1, card=1, formula="~ v0 + scale(v1)", method="bcd-l0")
         with pytest.raises(OptionError, match="dummy"):
-            sp.spca(df, k=1, card=1, formula="~ .", categorical="dummy")
+            sp.spca(df, k=1, card=1, formula="~ .", categorical="dummy", method="bcd-l0")
 
 
 def test_a_source_that_gives_other_rows_is_noticed():
@@ -580,7 +587,7 @@ def test_dask_is_not_imported_for_other_data():
 
 
 def test_scores_of_dask_are_told_as_such(tmp_path):
-    fit = sp.spca(da.from_array(rows_of(0), chunks=(1000, P)), k=2, card=4)
+    fit = sp.spca(da.from_array(rows_of(0), chunks=(1000, P)), k=2, card=4, method="bcd-l0")
     with pytest.raises(NoRowsError, match=r"scores.compute\(\) all of them"):
         fit.residuals  # noqa: B018
     with pytest.raises(OptionError, match=r"write them with fit.scores.to_parquet\(folder\)"):

@@ -30,7 +30,7 @@ def second(**changes):
 def raises(family, message, data, **options):
     """Assert that a fit is refused with this family and message (whatever its spaces)."""
     with pytest.raises(family) as caught:
-        sp.spca(data, **{"k": 1, "card": 2, **options})
+        sp.spca(data, **{"k": 1, "card": 2, **options}, method="bcd-l0")
     assert type(caught.value) is family
     assert re.search(message, str(caught.value)), str(caught.value)
 
@@ -85,7 +85,7 @@ def test_sources_that_can_be_walked_only_once():
 
 def test_a_source_that_changes_between_passes():
     sizes = iter([2, 2, 1])
-    fit = sp.spca(lambda: HALVES[: next(sizes)], k=1, card=2)
+    fit = sp.spca(lambda: HALVES[: next(sizes)], k=1, card=2, method="bcd-l0")
     with pytest.raises(errors.DataError, match="gave 60 rows at first and 30 when it was walked over again"):
         fit.scores.to_frame()
 
@@ -141,7 +141,7 @@ def test_a_damaged_file_is_named_with_the_chunk(tmp_path):
 def test_a_file_that_vanishes_between_passes(tmp_path):
     path = tmp_path / "x.parquet"
     FRAME.to_parquet(path)
-    fit = sp.spca(path, k=1, card=2)
+    fit = sp.spca(path, k=1, card=2, method="bcd-l0")
     path.unlink()
     with pytest.raises(
         errors.FileError, match=r"^chunk 1 of Parquet file x.parquet cannot be read: there is no"
@@ -238,7 +238,7 @@ class FullDisk:
 
 @pytest.mark.parametrize("room", [0, 10, 600])
 def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch, room):
-    fit = sp.spca(HALVES, k=2, card=2)
+    fit = sp.spca(HALVES, k=2, card=2, method="bcd-l0")
     target = tmp_path / "scores.parquet"
     target.write_text("before")
     monkeypatch.setattr(atomic, "open", lambda *given: FullDisk(given[0].open(given[1]), room), raising=False)
@@ -257,7 +257,7 @@ def test_an_interrupt_leaves_what_was_there(tmp_path):
             raise KeyboardInterrupt
         yield HALVES[1]
 
-    fit = sp.spca(chunks, k=2, card=2)
+    fit = sp.spca(chunks, k=2, card=2, method="bcd-l0")
     interrupted.append(True)
     for before in [None, "before"]:
         target = tmp_path / "scores.parquet"
@@ -270,11 +270,11 @@ def test_an_interrupt_leaves_what_was_there(tmp_path):
 
 def test_an_error_while_reading_is_no_error_of_writing(tmp_path):
     sizes = iter([HALVES, HALVES, second(b=np.nan)])
-    fit = sp.spca(lambda: next(sizes), k=2, card=2)
+    fit = sp.spca(lambda: next(sizes), k=2, card=2, method="bcd-l0")
     with pytest.raises(errors.MissingValuesError, match=r"^chunk 2 of the lambda function"):
         fit.transform_to(tmp_path / "scores.parquet")
     FRAME.to_parquet(tmp_path / "x.parquet")
-    fit = sp.spca(tmp_path / "x.parquet", k=2, card=2)
+    fit = sp.spca(tmp_path / "x.parquet", k=2, card=2, method="bcd-l0")
     (tmp_path / "x.parquet").unlink()
     with pytest.raises(errors.FileError, match=r"^chunk 1 of Parquet file x.parquet cannot be read"):
         fit.transform_to(tmp_path / "scores.parquet")
@@ -291,7 +291,7 @@ def test_the_source_is_not_written_over(tmp_path):
         (np.load(tmp_path / "x.npy", mmap_mode="r"), tmp_path / "x.npy"),
     ]:
         with pytest.raises(errors.OptionError, match="is read from; give another"):
-            sp.spca(data, k=1, card=2).transform_to(target)
+            sp.spca(data, k=1, card=2, method="bcd-l0").transform_to(target)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "x.npy", "x.parquet"]
 
 
@@ -307,14 +307,14 @@ def test_parquet_without_pyarrow(tmp_path):
 
 
 def test_a_target_that_is_no_file_is_refused(tmp_path):
-    fit = sp.spca(FRAME, k=2, card=2)
+    fit = sp.spca(FRAME, k=2, card=2, method="bcd-l0")
     os.mkfifo(tmp_path / "pipe")
     for target, what in [(tmp_path, "a folder"), (tmp_path / "pipe", "a device or a pipe")]:
         for write in [fit.transform_to, fit.save]:
             with pytest.raises(errors.FileError, match=f"cannot be written: it is {what}"):
                 write(target)
     assert (tmp_path / "pipe").is_fifo()
-    streamed = sp.spca(HALVES, k=2, card=2)
+    streamed = sp.spca(HALVES, k=2, card=2, method="bcd-l0")
     for target in [3, None, b"x", "", ".", "a\0b"]:
         for write in [streamed.transform_to, fit.transform_to, fit.save, fit.report]:
             with pytest.raises(errors.OptionError, match=r"^path="):
@@ -328,7 +328,7 @@ def test_links_and_permissions_stay(tmp_path):
     real.write_text("before")
     real.chmod(0o600)
     link.symlink_to(real)
-    fit = sp.spca(HALVES, k=2, card=2)
+    fit = sp.spca(HALVES, k=2, card=2, method="bcd-l0")
     fit.transform_to(link)
     assert link.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o600
@@ -351,5 +351,8 @@ def test_a_parquet_file_with_two_columns_of_one_name(tmp_path):
 def test_numbers_whose_squares_are_too_large_are_told_without_a_warning():
     large = [1e200 * piece for piece in HALVES]
     raises(errors.DataError, "too large", large)
-    fit, plain = sp.spca(large, 1, 2, scale=True), sp.spca(HALVES, 1, 2, scale=True)  # these variances are 1
+    fit, plain = (
+        sp.spca(large, 1, 2, scale=True, method="bcd-l0"),
+        sp.spca(HALVES, 1, 2, scale=True, method="bcd-l0"),
+    )  # these variances are 1
     np.testing.assert_allclose(fit.loadings, plain.loadings, atol=1e-12)

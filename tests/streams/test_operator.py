@@ -186,7 +186,7 @@ def wide(n=60, p=3100):
 
 def test_a_fit_with_many_variables_is_that_in_memory():
     X = wide()
-    fit = sp.spca([X[:25], X[25:]], k=3, card=[5, 4, 3])
+    fit = sp.spca([X[:25], X[25:]], k=3, card=[5, 4, 3], method="bcd-l0")
     assert isinstance(fit._source.op, StreamRows)
     groups = [np.flatnonzero(fit.loadings[name].to_numpy()).tolist() for name in fit.components]
     assert groups == [list(range(5)), list(range(10, 14)), list(range(20, 23))]
@@ -200,6 +200,6 @@ def test_a_fit_with_many_variables_is_that_in_memory():
 
 def test_methods_of_many_products_are_refused():
     X = wide(30)
-    for options in [{"method": "zou", "card": 3}, {"variance": 0.5}]:
+    for options in [{"method": "zou", "card": 3}, {"method": "controlled", "variance": 0.5}]:
         with pytest.raises(OptionError, match="bcd-l0"):
             sp.spca([X], k=2, **options)

@@ -52,7 +52,7 @@ def test_the_rows_of_a_fit_are_not_written_over(tmp_path, monkeypatch, way, kind
     before = contents(tmp_path)
     for target in targets:
         with pytest.raises(OptionError, match="is read from; give another"):
-            writers(sp.spca(data, 1, 2))[way](target)
+            writers(sp.spca(data, 1, 2, method="bcd-l0"))[way](target)
         assert contents(tmp_path) == before
-    writers(sp.spca(data, 1, 2, na="raise"))["save"](tmp_path / "fit.spca")
+    writers(sp.spca(data, 1, 2, na="raise", method="bcd-l0"))["save"](tmp_path / "fit.spca")
     assert sp.load(tmp_path / "fit.spca").card.tolist() == [2]

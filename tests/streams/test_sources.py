@@ -99,12 +99,18 @@ def same(fit, other, scores=True):
 
 @pytest.mark.parametrize("source", NAMED)
 def test_tables_give_the_fit_of_their_rows(source, tmp_path):
-    same(sp.spca(NAMED[source](tmp_path), k=2, card=3), sp.spca(FRAME, k=2, card=3))
+    same(
+        sp.spca(NAMED[source](tmp_path), k=2, card=3, method="bcd-l0"),
+        sp.spca(FRAME, k=2, card=3, method="bcd-l0"),
+    )
 
 
 @pytest.mark.parametrize("source", UNNAMED)
 def test_arrays_give_the_fit_of_their_rows(source, tmp_path):
-    same(sp.spca(UNNAMED[source](tmp_path), k=2, card=3), sp.spca(FRAME.to_numpy(), k=2, card=3))
+    same(
+        sp.spca(UNNAMED[source](tmp_path), k=2, card=3, method="bcd-l0"),
+        sp.spca(FRAME.to_numpy(), k=2, card=3, method="bcd-l0"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,12 +122,14 @@ def test_arrays_give_the_fit_of_their_rows(source, tmp_path):
         {"center": np.arange(6.0), "scale": np.arange(1.0, 7.0)},
         {"method": "greedy"},
         {"method": "zou"},
-        {"card": None, "variance": 0.8},
+        {"card": None, "variance": 0.8, "method": "controlled"},
+        {"method": "joint", "effort": "quick"},
+        {"method": "joint", "card": None, "variance": 0.8, "effort": "quick"},
     ],
     ids=str,
 )
 def test_every_option_is_that_of_rows_in_memory(options):
-    options = {"card": 3, **options}
+    options = {"card": 3, "method": "bcd-l0", **options}
     same(sp.spca(PIECES, k=2, **options), sp.spca(FRAME, k=2, **options))
 
 
@@ -129,8 +137,14 @@ def test_every_option_is_that_of_rows_in_memory(options):
 def test_weights_go_by_position(source):
     w = np.random.default_rng(0).integers(0, 4, len(FRAME)).astype(float)
     whole = FRAME if isinstance(source[0], pd.DataFrame) else FRAME.to_numpy()
-    same(sp.spca(source, k=2, card=3, weights=w), sp.spca(whole, k=2, card=3, weights=w))
-    same(sp.spca(source, k=2, card=3, weights=pd.Series(w)), sp.spca(whole, k=2, card=3, weights=w))
+    same(
+        sp.spca(source, k=2, card=3, weights=w, method="bcd-l0"),
+        sp.spca(whole, k=2, card=3, weights=w, method="bcd-l0"),
+    )
+    same(
+        sp.spca(source, k=2, card=3, weights=pd.Series(w), method="bcd-l0"),
+        sp.spca(whole, k=2, card=3, weights=w, method="bcd-l0"),
+    )
 
 
 def test_rows_with_missing_values_are_dropped_with_their_weights_and_labels(tmp_path):
@@ -138,9 +152,9 @@ def test_rows_with_missing_values_are_dropped_with_their_weights_and_labels(tmp_
     holes.iloc[[3, 100, 699], [1, 2, 3]] = np.nan
     w = np.random.default_rng(0).uniform(0.5, 2, len(FRAME))
     holes.to_parquet(tmp_path / "x.parquet")
-    expected = sp.spca(holes, k=2, card=3, weights=w, na="drop")
+    expected = sp.spca(holes, k=2, card=3, weights=w, na="drop", method="bcd-l0")
     for source in [[holes[:100], holes[100:]], tmp_path / "x.parquet"]:
-        fit = sp.spca(source, k=2, card=3, weights=w, na="drop")
+        fit = sp.spca(source, k=2, card=3, weights=w, na="drop", method="bcd-l0")
         same(fit, expected)
         assert fit.scores.shape == (697, 2)
         assert "3 rows with missing values dropped" in " ".join(str(fit).split())
@@ -153,12 +167,12 @@ def test_a_formula_makes_the_columns_of_every_chunk(tmp_path):
     context = {"np": np, "shift": shift}
     FRAME.assign(text="x").to_parquet(tmp_path / "x.parquet")
     for source in [[piece.assign(text="x") for piece in PIECES], tmp_path / "x.parquet"]:
-        fit = sp.spca(source, k=2, card=2, formula=formula, context=context)
-        expected = sp.spca(FRAME, k=2, card=2, formula=formula, context=context)
+        fit = sp.spca(source, k=2, card=2, formula=formula, context=context, method="bcd-l0")
+        expected = sp.spca(FRAME, k=2, card=2, formula=formula, context=context, method="bcd-l0")
         same(fit, expected)
-        same(fit.refit(formula=plain), sp.spca(FRAME, k=2, card=2, formula=plain))
+        same(fit.refit(formula=plain), sp.spca(FRAME, k=2, card=2, formula=plain, method="bcd-l0"))
         np.testing.assert_allclose(fit.transform(FRAME[:5]), expected.scores[:5], atol=1e-7)
-    same(sp.spca(PIECES, k=1, card=2, formula="~ b + np.log(a + shift)"), expected.refit(
+    same(sp.spca(PIECES, k=1, card=2, formula="~ b + np.log(a + shift)", method="bcd-l0"), expected.refit(
         k=1, card=2, formula="~ b + np.log(a + shift)", context=context))  # fmt: skip
 
 
@@ -171,19 +185,21 @@ def test_a_formula_reads_only_its_columns(tmp_path):
 def test_single_precision_is_summed_in_double_precision(tmp_path):
     single = (FRAME + 1000).astype(np.float32)
     single.to_parquet(tmp_path / "x.parquet")
-    expected = sp.spca(single.astype(float), k=2, card=3)
+    expected = sp.spca(single.astype(float), k=2, card=3, method="bcd-l0")
     for source in [[single[:99], single[99:]], tmp_path / "x.parquet", [sps.csr_array(single.to_numpy())]]:
         stream = open_stream(source)
         assert next(stream.blocks("x")).values.dtype == np.float32
-        np.testing.assert_allclose(sp.spca(source, k=2, card=3).loadings, expected.loadings, atol=1e-9)
+        np.testing.assert_allclose(
+            sp.spca(source, k=2, card=3, method="bcd-l0").loadings, expected.loadings, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame.copy, lambda piece: sps.csr_array(piece.to_numpy())])
 def test_means_far_from_zero_cost_no_digits(kind):
     # The rows themselves are rounded to 1e-8 here: with exact sums no more than that is lost.
     far = [kind(piece + 1e8) for piece in PIECES]
-    fit = sp.spca(far, k=2, card=3)
-    exact = sp.spca((FRAME + 1e8) - 1e8, k=2, card=3)
+    fit = sp.spca(far, k=2, card=3, method="bcd-l0")
+    exact = sp.spca((FRAME + 1e8) - 1e8, k=2, card=3, method="bcd-l0")
     np.testing.assert_allclose(fit.loadings, exact.loadings, atol=1e-10)
     np.testing.assert_allclose(fit.variance, exact.variance, rtol=1e-10)
 
@@ -193,12 +209,15 @@ def test_integers_booleans_and_decimals_are_numbers(tmp_path):
     table = pa.Table.from_pandas(mixed)
     exact = pa.array(range(50)).cast(pa.decimal128(25, 2))
     pa.parquet.write_table(table.append_column("d", exact), tmp_path / "x.parquet")
-    same(sp.spca(tmp_path / "x.parquet", k=1, card=2), sp.spca(mixed.assign(d=np.arange(50.0)), k=1, card=2))
+    same(
+        sp.spca(tmp_path / "x.parquet", k=1, card=2, method="bcd-l0"),
+        sp.spca(mixed.assign(d=np.arange(50.0)), k=1, card=2, method="bcd-l0"),
+    )
 
 
 def test_columns_may_come_in_another_order():
     shuffled = [PIECES[0], *(piece[list("fedcba")] for piece in PIECES[1:])]
-    same(sp.spca(shuffled, k=2, card=3), sp.spca(FRAME, k=2, card=3))
+    same(sp.spca(shuffled, k=2, card=3, method="bcd-l0"), sp.spca(FRAME, k=2, card=3, method="bcd-l0"))
 
 
 def test_rows_keep_labels_of_their_own(tmp_path):
@@ -206,24 +225,24 @@ def test_rows_keep_labels_of_their_own(tmp_path):
     labelled.index.name = "trip"
     labelled.to_parquet(tmp_path / "x.parquet", row_group_size=90)
     for source in [[labelled[:300], labelled[300:]], tmp_path / "x.parquet"]:
-        fit = sp.spca(source, k=2, card=3)
-        same(fit, sp.spca(labelled, k=2, card=3))
+        fit = sp.spca(source, k=2, card=3, method="bcd-l0")
+        same(fit, sp.spca(labelled, k=2, card=3, method="bcd-l0"))
         assert fit.scores.to_frame().index.name == "trip"
     FRAME[100:].to_parquet(tmp_path / "later.parquet")
-    assert list(sp.spca(tmp_path / "later.parquet", k=1, card=3).scores.to_frame().index) == list(
-        range(100, 700)
-    )
+    assert list(
+        sp.spca(tmp_path / "later.parquet", k=1, card=3, method="bcd-l0").scores.to_frame().index
+    ) == list(range(100, 700))
 
 
 def test_the_source_is_never_written_to(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, FRAME.to_numpy())
     before = path.read_bytes()
-    fit = sp.spca(np.load(path, mmap_mode="r+"), k=2, card=3, scale=True)
+    fit = sp.spca(np.load(path, mmap_mode="r+"), k=2, card=3, scale=True, method="bcd-l0")
     fit.scores.to_frame()
     assert path.read_bytes() == before
     pieces = [piece.copy() for piece in PIECES]
-    sp.spca(pieces, k=2, card=3, scale=True).scores.to_frame()
+    sp.spca(pieces, k=2, card=3, scale=True, method="bcd-l0").scores.to_frame()
     for piece, original in zip(pieces, PIECES, strict=True):
         pd.testing.assert_frame_equal(piece, original)
 
@@ -250,8 +269,8 @@ def test_the_path_over_cardinalities_walks_over_the_rows_once():
         walks.append(1)
         return PIECES
 
-    path = sp.spca_path(chunks, k=1, cards=[1, 2, 3])
-    expected = sp.spca_path(FRAME, k=1, cards=[1, 2, 3])
+    path = sp.spca_path(chunks, k=1, cards=[1, 2, 3], method="bcd-l0")
+    expected = sp.spca_path(FRAME, k=1, cards=[1, 2, 3], method="bcd-l0")
     for card in [1, 2, 3]:
         same(path[card], expected[card], scores=False)
     assert len(walks) == 2  # the first chunk tells the columns
@@ -259,13 +278,13 @@ def test_the_path_over_cardinalities_walks_over_the_rows_once():
 
 def test_the_header_says_what_was_read(tmp_path):
     assert "700 rows x 6 variables (Parquet file trips.parquet)" in str(
-        sp.spca(as_parquet(tmp_path), k=1, card=2)
+        sp.spca(as_parquet(tmp_path), k=1, card=2, method="bcd-l0")
     )
 
 
 def test_a_pass_tells_how_far_it_is(tmp_path):
     steps = []
-    sp.spca(as_parquet(tmp_path), k=1, card=2, progress=steps.append)
+    sp.spca(as_parquet(tmp_path), k=1, card=2, progress=steps.append, method="bcd-l0")
     told = [step for step in steps if step.stage == "means and cross-products"]
     assert (told[0].done, told[0].total, told[0].unit) == (0, 700, "rows")
     assert told[-1].done == 700
@@ -275,7 +294,7 @@ def test_a_pass_tells_how_far_it_is(tmp_path):
 def test_labels_without_a_name_get_none(tmp_path):
     for index in [pd.Index([f"r{i}" for i in range(700)]), pd.date_range("2020", periods=700, tz="UTC")]:
         FRAME.set_axis(index).to_parquet(tmp_path / "x.parquet")
-        found = sp.spca(tmp_path / "x.parquet", k=1, card=3).scores.to_frame().index
+        found = sp.spca(tmp_path / "x.parquet", k=1, card=3, method="bcd-l0").scores.to_frame().index
         assert found.name is None
         assert list(found) == list(index)
 
@@ -283,7 +302,7 @@ def test_labels_without_a_name_get_none(tmp_path):
 def test_a_relative_path_stays_that_of_the_fit(tmp_path, monkeypatch):
     as_parquet(tmp_path)
     monkeypatch.chdir(tmp_path)
-    fit = sp.spca("trips.parquet", k=1, card=3)
+    fit = sp.spca("trips.parquet", k=1, card=3, method="bcd-l0")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert len(fit.scores.to_frame()) == 700

@@ -17,7 +17,9 @@ TOLERANCE = 1e-11
 @pytest.fixture
 def fits():
     """One fit from chunks, one from the whole."""
-    return sp.spca(PIECES, k=2, card=3, scale=True), sp.spca(FRAME, k=2, card=3, scale=True)
+    return sp.spca(PIECES, k=2, card=3, scale=True, method="bcd-l0"), sp.spca(
+        FRAME, k=2, card=3, scale=True, method="bcd-l0"
+    )
 
 
 def test_scores_come_in_chunks_again_and_again(fits):
@@ -96,11 +98,11 @@ def test_scores_go_into_a_file(fits, tmp_path):
 def test_labels_go_along_even_if_the_first_chunk_has_none(tmp_path):
     target = tmp_path / "scores.parquet"
     named = FRAME.set_axis([f"r{i}" for i in range(200)])
-    sp.spca([named[:50], named[50:]], k=2, card=3).transform_to(target)
+    sp.spca([named[:50], named[50:]], k=2, card=3, method="bcd-l0").transform_to(target)
     assert list(pd.read_parquet(target).index) == list(named.index)
     holes = FRAME.copy()
     holes.loc[100, "a"] = np.nan
-    sp.spca([holes[:50], holes[50:]], k=2, card=3, na="drop").transform_to(target)
+    sp.spca([holes[:50], holes[50:]], k=2, card=3, na="drop", method="bcd-l0").transform_to(target)
     assert list(pd.read_parquet(target).index) == [i for i in range(200) if i != 100]
 
 
@@ -121,7 +123,7 @@ def test_a_fit_is_saved_without_scores_that_are_not_in_memory(fits, tmp_path):
 
 
 def test_a_fit_with_a_formula_is_saved(tmp_path):
-    fit = sp.spca(PIECES, k=1, card=2, formula="~ a + I(b**2) + c")
+    fit = sp.spca(PIECES, k=1, card=2, formula="~ a + I(b**2) + c", method="bcd-l0")
     fit.save(tmp_path / "fit")
     again = sp.load(tmp_path / "fit").transform(PIECES).to_frame()
     pd.testing.assert_frame_equal(again, fit.scores.to_frame())

@@ -1,0 +1,163 @@
+"""Rows with gaps made ready for a fit: their moments, and what is told of how these came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import OptionError
+from spcastat.missing import PpcaModel, em_moments, pairwise_moments
+from spcastat.operators import CrossProducts, Operator, Standardisation, from_products, prepare
+from spcastat.operators.columns import ColumnUnits, largest_of
+
+#: More variables than this have no dense covariance matrix.
+MOST_VARIABLES = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """What was done about missing values.
+
+    Attributes
+    ----------
+    how : {"em", "pairwise"}
+    missing : ndarray of bool, shape (n, p)
+    told : dict
+        What a record keeps: counts, and how the moments were found.
+    model : PpcaModel or None
+        The model of rows by which gaps were, and will be, filled; None for "pairwise".
+    """
+
+    how: str
+    missing: np.ndarray
+    told: dict[str, Any]
+    model: PpcaModel | None = None
+
+
+def refuse_rows_methods(how: str, method: str) -> None:
+    """Raise OptionError for a method that needs the rows themselves.
+
+    Conditional means vary less than what was not measured would have, and a method that sees rows cannot be
+    told the variance that they lack; a robust one would also trust values that the normal model made of
+    outliers.
+    """
+    raise OptionError(
+        f"method={method!r} works on the rows themselves, and na={how!r} estimates their means and "
+        "covariances only: filled rows vary too little, and a robust method would take for good what "
+        "outliers had part in. Take a method that needs a covariance matrix only (spcastat.methods() "
+        "lists them as taking 'data or covariance'), or na='drop'."
+    )
+
+
+def rank_of(k_em: int | None, k: int, weights: np.ndarray | None, shape: tuple[int, int]) -> int:
+    """Return the rank of the model behind the EM: `k_em`, or k (the number of components) where that can
+    be."""
+    n, p = shape
+    positive = n if weights is None else int(np.count_nonzero(weights))
+    return max(1, min(k, p - 1, positive - 2)) if k_em is None else k_em
+
+
+def prepare_with_gaps(
+    X: Any,
+    weights: np.ndarray | None,
+    center: Any,
+    scale: Any,
+    names: pd.Index,
+    how: str,
+    rank: int,
+    *,
+    index: pd.Index | None = None,
+    start: PpcaModel | None = None,
+) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
+    """Return centre, scale and operator of rows with gaps, the rows as scores see them, and the gaps.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        NaN in gaps.
+    weights, center, scale, names
+        As for :func:`spcastat.operators.prepare`. The model of the EM holds for columns in the units of the
+        analysis: with ``scale=True`` over the standard deviations of their measured values, with numbers of
+        one's own over these. What columns are divided by in the end are the standard deviations that
+        the EM gives.
+    how : {"em", "pairwise"}
+    rank : int
+        Of the model; of no account for "pairwise".
+    index : pandas.Index, optional
+        Labels of the rows for messages.
+    start : PpcaModel, optional
+        Where the EM begins, for part of the rows or a draw of them: the model of all.
+
+    Returns
+    -------
+    standard : Standardisation
+    op : Operator
+    matrix : ndarray of shape (n, p)
+        With "em" the rows with conditional means in the gaps; with "pairwise" as they are.
+    gaps : Gaps
+    """
+    X = np.asarray(X, dtype=float)
+    n, p = X.shape
+    if p > MOST_VARIABLES:
+        raise OptionError(
+            f"na={how!r} was given with {p:,} variables; it forms their covariance matrix, of "
+            f"{MOST_VARIABLES:,} at most. Leave out the variables of least variance, or impute the values "
+            "first."
+        )
+    missing = np.isnan(X)
+    told: dict[str, Any] = {
+        "how": how,
+        "cells": int(missing.sum()),
+        "rows": int(missing.any(axis=1).sum()),
+    }
+    units = _units(X, scale)
+    Y, divisor = np.ldexp(X, -units.exponents), units.divisor(scale)
+    model, matrix = None, X
+    if how == "em":
+        begin = None if start is None else _times(start, -units.exponents)
+        found = em_moments(Y, weights, rank, scale=divisor, names=names, index=index, start=begin)
+        model = _times(found.model, units.exponents)
+        matrix = np.where(missing, np.ldexp(found.rows, units.exponents), X)
+        told |= {
+            "patterns": found.patterns,
+            "rank": rank,
+            "iterations": found.iterations,
+            "converged": found.converged,
+        }
+        mean, S = found.mean, found.covariance
+    else:
+        pairs = pairwise_moments(Y, weights, names=names, index=index)
+        told |= {
+            "fewest": pairs.fewest,
+            "smallest": pairs.nearest.smallest,
+            "moved": pairs.nearest.moved,
+            "largest": pairs.nearest.largest,
+        }
+        mean, S = pairs.mean, pairs.covariance
+    gaps = Gaps(how, missing, told, model)
+    if not missing.any():  # the moments of complete rows, to the last bit
+        return *prepare(X, weights, center, scale, names), matrix, gaps
+    products = CrossProducts(p)
+    products.weight = float(n) if weights is None else float(weights.sum())
+    products.mean, products.products = mean, S * (products.weight - 1.0)
+    # conditional covariances have no rank: rows set no limit
+    standard, op = from_products(products, p + 1, units.centre(center), divisor, names)
+    op.unit = units.unit
+    return units.restored(standard), op, matrix, gaps
+
+
+def _times(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:
+    """Return the model of columns times powers of two."""
+    mean, scale = np.ldexp(model.mean, exponents), np.ldexp(model.scale, exponents)
+    return replace(model, mean=mean, scale=scale)
+
+
+def _units(X: np.ndarray, scale: Any) -> ColumnUnits:
+    """Return powers of two that bring all columns, or each, near one; columns without a value count as 1."""
+    largest = largest_of(np.where(np.isnan(X), 0.0, X))
+    units = ColumnUnits.of(largest, scale)
+    assert units is not None  # the values are finite
+    return units

@@ -1,0 +1,134 @@
+"""Where an iteration begins: PCA's loadings, the longest column, equal loadings, or what the user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed
+from spcastat.errors import OptionError
+from spcastat.kernels.rotation import varimax
+from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import first_max
+from spcastat.operators import Operator
+
+#: Names of starts, in the order in which further ones are taken.
+STARTS = ("pca", "column", "ones")
+
+#: A name in STARTS, or loadings of shape (p, k); with the names of the variables until these are known.
+Start = str | np.ndarray | pd.DataFrame
+
+
+def matched(start: Start, columns: pd.Index) -> Start:
+    """Return a start whose rows, where they have names, stand in the order of the variables."""
+    if not isinstance(start, pd.DataFrame):
+        return start
+    missing = [name for name in columns if name not in start.index]
+    if missing or not start.index.is_unique:
+        raise OptionError(
+            f"start has no row for {listed(missing)}; its rows must be the variables."
+            if missing
+            else "start has rows of the same name; each variable needs one."
+        )
+    return np.asarray(start.loc[columns], dtype=float)
+
+
+def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
+    """Return the first start of all components together.
+
+    Parameters
+    ----------
+    op : Operator
+    pca : ndarray of shape (p, k)
+        PCA's loadings.
+    start : str or ndarray of shape (p, k)
+        "column": the scores begin as columns of the data, and so the loadings as single variables: one after
+        another that with the largest variance that the ones before leave.
+
+    Returns
+    -------
+    ndarray of shape (p, k), columns of unit length
+    """
+    if isinstance(start, np.ndarray):
+        return unit(start)
+    if start == "ones":
+        return np.full(pca.shape, op.p**-0.5)
+    return pca if start == "pca" else _longest_columns(op, pca.shape[1])
+
+
+def starting_loadings(
+    op: Operator, pca: np.ndarray, n_init: int, rng: np.random.Generator, first: np.ndarray | None = None
+) -> np.ndarray:
+    """Return `n_init` starts of all components together.
+
+    Parameters
+    ----------
+    op : Operator
+    pca : ndarray of shape (p, k)
+        PCA's loadings: the first start, as in the papers, or the second.
+    n_init : int
+    rng : numpy Generator
+    first : ndarray of shape (p, k), optional
+        The first start where that is another.
+
+    Returns
+    -------
+    ndarray of shape (n_init, k, p)
+        The first, PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and
+        random starts in turn.
+    """
+    starts = [pca] if first is None or first is pca else [first, pca]
+    if n_init > len(starts):
+        starts.append(unit(varimax(pca)))
+    if n_init > len(starts):
+        starts.append(unit(varimax(pca, normalise=True)))
+    while len(starts) < n_init:
+        starts.append(row_seeded(op, pca.shape[1], rng) if len(starts) % 2 else random(pca.shape, rng))
+    return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
+
+
+def of_component(
+    view: Operator, start: Start, done: int, n_init: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield `n_init` starts, each of shape (p,), of the component after `done` others on what these left.
+
+    The one asked for, the others of STARTS, then columns of the covariance matrix and directions at random.
+    """
+    named = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
+    for first in [start, *named][:n_init]:
+        if isinstance(first, np.ndarray):
+            yield unit(first[:, [done]])[:, 0]
+        elif first == "pca":
+            yield view.leading(1)[1][:, 0]
+        else:
+            yield first_loadings(view, np.zeros((view.p, 1)), first)[:, 0]
+    for turn in range(n_init - 1 - len(named)):
+        yield (random((view.p, 1), rng) if turn % 2 else row_seeded(view, 1, rng))[:, 0]
+
+
+def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return k different columns of the covariance matrix, drawn at random, at unit length."""
+    varying = np.flatnonzero(op.diagonal() > 0)
+    seeds = rng.choice(varying, size=k, replace=varying.size < k)
+    return unit(op.columns(seeds))
+
+
+def random(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Return random orthonormal directions, an array of shape (p, k)."""
+    return np.linalg.qr(rng.standard_normal(shape))[0]
+
+
+def _longest_columns(op: Operator, k: int) -> np.ndarray:
+    """Return loadings of single variables, the pivots of Cholesky's factorisation."""
+    left = np.array(op.diagonal(), dtype=float)
+    factor, V = np.zeros((op.p, k)), np.zeros((op.p, k))
+    for j in range(k):
+        i = first_max(left)
+        column = op.columns(np.array([i]))[:, 0] - factor[:, :j] @ factor[i, :j]
+        factor[:, j] = column / np.sqrt(max(left[i], np.finfo(float).tiny))
+        left = np.maximum(left - factor[:, j] ** 2, 0.0)
+        left[i] = 0.0
+        V[i, j] = 1.0
+    return V

@@ -1,0 +1,287 @@
+"""Means and covariances of rows with gaps by EM, for probabilistic PCA.
+
+What is missing are the unmeasured values; given the rest of their row they have a mean and a covariance
+matrix C, and the maximum of the expected likelihood is the closed form of Tipping and Bishop (1999) for the
+expected second moments. With rank p - 1 the model is any covariance matrix, so that this is the EM of
+Dempster, Laird and Rubin (1977) for the normal distribution; a lower rank is what keeps few rows from being
+fitted at will.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.missing.checks import require_measured, require_rank
+from spcastat.missing.model import Expected, PpcaModel, expect, outers
+from spcastat.missing.patterns import Patterns
+from spcastat.progress import stage
+
+#: The EM ends when the log-likelihood has less than this left to gain, for each measured value.
+TOLERANCE = 1e-8
+MAX_ITER = 1000
+#: Least variance of the noise as a share of the mean variance: data of exact rank have none.
+LEAST_NOISE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class EmMoments:
+    """Moments of rows with gaps, and what they came from.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (p,)
+        The means of `rows`.
+    covariance : ndarray of shape (p, p)
+        S = sum_i w_i ((x_i - mean)(x_i - mean)' + C_i) / (sum_i w_i - 1): x_i are the `rows`, and C_i is the
+        conditional covariance matrix of their missing values. In the units of the data.
+    rows : ndarray of shape (n, p)
+        The rows with conditional means in place of gaps; measured values as they were.
+    missing : ndarray of bool, shape (n, p)
+    model : PpcaModel
+        What `rows` are the expectations of; it fills new rows, too.
+    patterns : int
+        Number of distinct patterns of gaps, that of complete rows among them.
+    iterations : int
+    converged : bool
+    log_likelihood : ndarray of shape (iterations + 1,)
+        Of the measured values, divided as the model has them, before each iteration and at the end: it
+        never falls.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    rows: np.ndarray
+    missing: np.ndarray
+    model: PpcaModel
+    patterns: int
+    iterations: int
+    converged: bool
+    log_likelihood: np.ndarray
+
+
+def em_moments(
+    X: np.ndarray,
+    weights: np.ndarray | None,
+    k_em: int,
+    *,
+    scale: bool | np.ndarray = False,
+    names: pd.Index | None = None,
+    index: pd.Index | None = None,
+    start: PpcaModel | None = None,
+    tol: float = TOLERANCE,
+    max_iter: int = MAX_ITER,
+) -> EmMoments:
+    """Return means, covariances and conditional means of rows with gaps.
+
+    The noise of the model is one variance for all columns, so their units matter, as they do for PCA: `scale`
+    says in which units the model holds. Results are in the units of the data all the same.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        NaN marks a gap. Not changed.
+    weights : ndarray of shape (n,) or None
+        Nonnegative frequencies: a row of weight 2 counts as two rows. Rows of weight 0 are filled, too.
+    k_em : int
+        Rank of the model, at least 1 and less than p and than the number of rows less one.
+    scale : bool or ndarray of shape (p,)
+        True divides every column by the standard deviation of its measured values first; an array gives
+        divisors.
+    names, index : pandas.Index, optional
+        Labels of columns and rows for messages.
+    start : PpcaModel, optional
+        Where to begin, such as the model of all rows for a fold or a resample of them. By default
+        with principal components of the measured values, zeros (means) in the gaps.
+    tol : float
+        The log-likelihood that may be left to gain, for each measured value, as the last two gains tell.
+    max_iter : int
+
+    Raises
+    ------
+    MissingValuesError
+        For a column or a row without any value.
+    ConstantColumnError
+        For a column whose measured values do not vary.
+    OptionError
+        For a rank that the data cannot give.
+    """
+    X = np.asarray(X, dtype=float)
+    n, p = X.shape
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    missing = np.isnan(X)
+    require_measured(X, missing, w, names, index)
+    require_rank(k_em, int(np.count_nonzero(w)), p)
+    model = _in_units(X, missing, w, scale, k_em)
+    patterns = Patterns.of(missing, w)
+    Z = model.standardised(X)
+    if start is None:
+        state = _begin(Z, patterns, w, k_em)
+    else:
+        state = _State(
+            (start.mean - model.mean) / model.scale,
+            start.loadings * (start.scale / model.scale)[:, None],
+            start.sigma2,
+        )
+    heights: list[float] = []
+    cells = float(w @ (~missing).sum(axis=1))
+    converged = False
+    with stage("EM", max_iter, "iterations") as advance:
+        while True:
+            filled, expected = _expectation(Z, patterns, state)
+            heights.append(float(w @ expected.log_likelihood))
+            converged = _settled(heights, tol * cells)
+            if converged or len(heights) > max_iter:
+                break
+            state = _maximisation(_Moments(filled, w, patterns, state, expected), k_em, state)
+            advance(1)
+    found = _Moments(filled, w, patterns, state, expected)
+    units = model.scale
+    total = w.sum()
+    fitted = replace(model, mean=model.mean + units * state.mean, loadings=state.W, sigma2=state.sigma2)
+    return EmMoments(
+        mean=model.mean + units * found.mean,
+        covariance=found.dense() * (total / (total - 1.0)) * units * units[:, None],
+        rows=fitted.filled(X),
+        missing=missing,
+        model=fitted,
+        patterns=patterns.count,
+        iterations=len(heights) - 1,
+        converged=converged,
+        log_likelihood=np.array(heights),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Parameters for standardised rows: mean (p,), loadings (p, q), variance of the noise."""
+
+    mean: np.ndarray
+    W: np.ndarray
+    sigma2: float
+
+
+class _Moments:
+    """The expected covariance matrix (divisor: the sum of the weights) of standardised rows, by its products.
+
+    With B the rows less their mean and W, M as in :func:`spcastat.missing.model.expect`:
+    S = (B' w B + sum_i w_i C_i) / sum(w), C_i = sigma2 (W_m M^-1 W_m' + I) on the missing m of row i.
+    """
+
+    def __init__(
+        self, filled: np.ndarray, w: np.ndarray, patterns: Patterns, state: _State, expected: Expected
+    ):
+        self.total = w.sum()
+        self.mean = w @ filled / self.total
+        self.B = (filled - self.mean) * np.sqrt(w / self.total)[:, None]
+        gaps = np.flatnonzero(patterns.missing.any(axis=1) & (patterns.weight > 0))
+        self.missing = patterns.missing[gaps].astype(float)
+        share = patterns.weight[gaps] / self.total * state.sigma2
+        self.inverses = expected.inverses[gaps] * share[:, None, None]
+        self.noise = share @ self.missing
+        self.W = state.W
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        """Return S V for V of shape (p, m): q x q systems and products with rows only."""
+        q, m = self.W.shape[1], V.shape[1]
+        found = self.B.T @ (self.B @ V)
+        if len(self.missing):
+            inner = (self.missing @ outers(self.W, V)).reshape(-1, q, m)
+            middle = (self.inverses @ inner).reshape(-1, q * m)
+            back = (self.missing.T @ middle).reshape(-1, q, m)
+            found += np.einsum("ja,jam->jm", self.W, back) + self.noise[:, None] * V
+        return found
+
+    def diagonal(self) -> np.ndarray:
+        """Return the variances, shape (p,)."""
+        found = np.einsum("ij,ij->j", self.B, self.B) + self.noise
+        if len(self.missing):
+            q = self.W.shape[1]
+            found += np.einsum(
+                "jc,jc->j", self.missing.T @ self.inverses.reshape(-1, q * q), outers(self.W, self.W)
+            )
+        return found
+
+    def dense(self) -> np.ndarray:
+        """Return S, shape (p, p)."""
+        S = self.B.T @ self.B
+        S[np.diag_indices_from(S)] += self.noise
+        for gaps, inverse in zip(self.missing, self.inverses, strict=True):
+            m = np.flatnonzero(gaps)
+            S[np.ix_(m, m)] += self.W[m] @ inverse @ self.W[m].T
+        return 0.5 * (S + S.T)
+
+
+def _in_units(
+    X: np.ndarray, missing: np.ndarray, w: np.ndarray, scale: bool | np.ndarray, q: int
+) -> PpcaModel:
+    """Return the means of the measured values and the divisors of columns, as a model not fitted yet.
+
+    A common factor of the divisors changes nothing but the size of the numbers: their mean variance is one.
+    """
+    count = w @ ~missing
+    mean = w @ np.where(missing, 0.0, X) / count
+    variances = w @ np.where(missing, 0.0, X - mean) ** 2 / count
+    divisor = np.sqrt(variances) if scale is True else np.ones(len(mean)) if scale is False else scale
+    size = np.sqrt(np.mean(variances / divisor**2))
+    return PpcaModel(mean, divisor * size, np.zeros((X.shape[1], q)), 1.0)
+
+
+def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> _State:
+    """Return principal components of the rows with zeros in the gaps."""
+    rows = np.sqrt(w / w.sum())[:, None] * Z
+    n, p = rows.shape
+    short = n < p
+    values, vectors = np.linalg.eigh(rows @ rows.T if short else rows.T @ rows)
+    U = vectors[:, ::-1][:, :q]
+    if short:
+        U = orthonormalise(rows.T @ U)[0]
+    return _from_pairs(np.zeros(p), U, values[::-1][:q], float(np.einsum("ij,ij->", rows, rows)))
+
+
+def _expectation(Z: np.ndarray, patterns: Patterns, state: _State) -> tuple[np.ndarray, Expected]:
+    """Return standardised rows with conditional means in the gaps, and the expectations."""
+    gaps = patterns.missing[patterns.of_row]
+    expected = expect(np.where(gaps, 0.0, Z - state.mean), patterns, state.W, state.sigma2)
+    return np.where(gaps, state.mean + expected.scores @ state.W.T, Z), expected
+
+
+def _maximisation(moments: _Moments, q: int, state: _State) -> _State:
+    """Return the parameters of largest expected likelihood.
+
+    The leading eigenvectors of S are sought in the span of U, SU and S^2 U, U those of before: exact where
+    that is everything. Elsewhere the Ritz values cannot fall (interlacing), nor can the likelihood, which
+    grows with every eigenvalue above the variance of the noise.
+    """
+    p = len(moments.mean)
+    total = float(moments.diagonal().sum())
+    if 3 * q >= p:
+        values, vectors = np.linalg.eigh(moments.dense())
+        return _from_pairs(moments.mean, vectors[:, ::-1][:, :q], values[::-1][:q], total)
+    U = np.linalg.qr(state.W)[0]
+    SU = moments.dot(U)
+    basis = np.linalg.qr(np.hstack([U, SU, moments.dot(SU)]))[0]
+    inner = basis.T @ moments.dot(basis)
+    values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
+    return _from_pairs(moments.mean, basis @ vectors[:, ::-1][:, :q], values[::-1][:q], total)
+
+
+def _from_pairs(mean: np.ndarray, U: np.ndarray, values: np.ndarray, total: float) -> _State:
+    """Return Tipping and Bishop's closed form, W = U (L - sigma2 I)^1/2; `total` is the trace of S."""
+    p, q = U.shape
+    sigma2 = max((total - float(values.sum())) / (p - q), LEAST_NOISE * total / p)
+    return _State(mean, U * np.sqrt((values - sigma2).clip(min=0.0)), sigma2)
+
+
+def _settled(heights: list[float], left: float) -> bool:
+    """Whether the likelihood has less than `left` to gain, its gains falling as the last two did."""
+    if len(heights) < 3:
+        return len(heights) == 2 and heights[1] - heights[0] <= 1e-3 * left
+    before, last = heights[-2] - heights[-3], heights[-1] - heights[-2]
+    if last <= 1e-3 * left:
+        return True
+    rate = last / before if before > 0 else 1.0
+    return rate < 1.0 and last * rate / (1.0 - rate) <= left

@@ -1,0 +1,129 @@
+"""Probabilistic PCA as a model of rows: what it expects where a value is missing.
+
+Tipping and Bishop (1999), Probabilistic principal component analysis, J. R. Statist. Soc. B 61: x = m + W t +
+e with t normal of covariance I and e normal of covariance sigma2 I, here for columns over `scale`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.missing.patterns import Patterns
+
+
+@dataclass(frozen=True, eq=False)
+class PpcaModel:
+    """A fitted model of rows with gaps.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (p,)
+        In the units of the data.
+    scale : ndarray of shape (p,)
+        What columns are divided by before the model holds for them.
+    loadings : ndarray of shape (p, q)
+        W, for the divided columns.
+    sigma2 : float
+        Variance of the noise, for the divided columns.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    loadings: np.ndarray
+    sigma2: float
+
+    @property
+    def rank(self) -> int:
+        """Number of components q."""
+        return self.loadings.shape[1]
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance matrix (WW' + sigma2 I) of the model in the units of the data, shape (p, p)."""
+        S = self.loadings @ self.loadings.T
+        S[np.diag_indices_from(S)] += self.sigma2
+        return S * self.scale * self.scale[:, None]
+
+    def filled(self, X: np.ndarray) -> np.ndarray:
+        """Return rows with their conditional means, given what was measured, in place of gaps.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, p)
+            NaN marks a gap. Not changed. A row without any value has the means.
+
+        Returns
+        -------
+        ndarray of shape (n, p), float64
+            Measured values are those of `X`, to the last bit.
+        """
+        filled = np.array(X, dtype=float)
+        gaps = np.isnan(filled)
+        rows = np.flatnonzero(gaps.any(axis=1))
+        if rows.size:
+            part = gaps[rows]
+            patterns = Patterns.of(part, np.ones(rows.size))
+            expected = expect(self.standardised(filled[rows]), patterns, self.loadings, self.sigma2)
+            values = self.mean + self.scale * (expected.scores @ self.loadings.T)
+            filled[rows] = np.where(part, values, filled[rows])
+        return filled
+
+    def standardised(self, X: np.ndarray) -> np.ndarray:
+        """Return (X - mean) / scale with zeros in place of gaps."""
+        Z = (X - self.mean) / self.scale
+        Z[np.isnan(Z)] = 0.0
+        return Z
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What the model expects of the rows, given what is measured in them.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n, q)
+        E[t], M^-1 W_o'(x_o - m_o) with M = W_o'W_o + sigma2 I.
+    inverses : ndarray of shape (P, q, q)
+        M^-1 of each pattern; sigma2 M^-1 is the covariance of t.
+    log_likelihood : ndarray of shape (n,)
+        Of what was measured in each row.
+    """
+
+    scores: np.ndarray
+    inverses: np.ndarray
+    log_likelihood: np.ndarray
+
+
+def expect(Z: np.ndarray, patterns: Patterns, W: np.ndarray, sigma2: float) -> Expected:
+    """Return the expectations of all rows: q x q systems alone are solved, one for each pattern.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+        Standardised rows less their mean, zero where a value is missing.
+    patterns : Patterns
+    W : ndarray of shape (p, q)
+    sigma2 : float
+    """
+    q = W.shape[1]
+    measured = (~patterns.missing).astype(float)
+    M = (measured @ outers(W, W)).reshape(-1, q, q)
+    M[:, np.arange(q), np.arange(q)] += sigma2
+    inverses = np.linalg.inv(M)
+    inverses = 0.5 * (inverses + inverses.transpose(0, 2, 1))
+    of_row = patterns.of_row
+    scores = np.einsum("iab,ib->ia", inverses[of_row], Z @ W)
+    counts = measured.sum(axis=1)
+    log_det = (counts - q) * np.log(sigma2) + np.linalg.slogdet(M)[1]
+    # r'(W_o W_o' + sigma2 I)^-1 r as the least of |r - W_o t|^2 / sigma2 + |t|^2: nothing cancels
+    left = (Z - scores @ W.T) * measured[of_row]
+    square = np.einsum("ij,ij->i", left, left) / sigma2 + np.einsum("ij,ij->i", scores, scores)
+    likelihood = -0.5 * (counts * np.log(2.0 * np.pi) + log_det)[of_row] - 0.5 * square
+    return Expected(scores, inverses, likelihood)
+
+
+def outers(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the outer products of the rows of A, shape (p, a), and B, shape (p, b), as rows of length ab."""
+    return (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)

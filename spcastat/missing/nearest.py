@@ -1,0 +1,69 @@
+"""The nearest correlation matrix that is positive semidefinite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Eigenvalues above minus this count as rounding.
+NEGATIVE = 1e-8
+#: Alternating projections, at most, and the change of an entry at which they end.
+STEPS, SETTLED = 200, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A correlation matrix, and how far from the given one it is.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (p, p)
+        Positive semidefinite, with a diagonal of ones.
+    smallest : float
+        The smallest eigenvalue of the given matrix.
+    moved : float
+        The Frobenius norm of the difference; 0 where the given matrix was positive semidefinite.
+    largest : float
+        The largest change of a correlation.
+    """
+
+    correlation: np.ndarray
+    smallest: float
+    moved: float = 0.0
+    largest: float = 0.0
+
+
+def nearest_correlation(R: np.ndarray) -> Nearest:
+    """Return the nearest correlation matrix in the Frobenius norm.
+
+    Higham (2002), Computing the nearest correlation matrix, IMA J. Numer. Anal. 22, Algorithm 3.3:
+    alternating projections with Dykstra's correction, as in ``corr_nearest`` of statsmodels, whose functions
+    clip the eigenvalues here (`corr_nearest` itself cannot end before its limit of iterations where the
+    result is singular, and warns). What rounding leaves is clipped at the end.
+
+    Parameters
+    ----------
+    R : ndarray of shape (p, p)
+        Symmetric, with a diagonal of ones.
+    """
+    from statsmodels.stats.correlation_tools import clip_evals, corr_clipped
+
+    smallest = float(np.linalg.eigvalsh(R)[0])
+    if smallest >= -NEGATIVE:
+        return Nearest(R, smallest)
+    found, correction = R.copy(), np.zeros(R.shape)
+    for _ in range(STEPS):
+        given = found - correction
+        projected = clip_evals(given, 0.0)[0]
+        correction = projected - given
+        np.fill_diagonal(projected, 1.0)
+        change = float(np.abs(projected - found).max())
+        found = projected
+        if change <= SETTLED:
+            break
+    found = corr_clipped(found, 0.0)
+    found = 0.5 * (found + found.T)
+    np.fill_diagonal(found, 1.0)
+    difference = found - R
+    return Nearest(found, smallest, float(np.linalg.norm(difference)), float(np.abs(difference).max()))

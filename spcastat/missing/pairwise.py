@@ -1,0 +1,113 @@
+"""Means, variances and correlations of available cases, each pair of columns on the rows that have both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed
+from spcastat.errors import ConstantColumnError, MissingValuesError
+from spcastat.missing.checks import require_measured
+from spcastat.missing.nearest import Nearest, nearest_correlation
+from spcastat.operators.columns import CONSTANT
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseMoments:
+    """Available-case moments.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (p,)
+        Of the measured values of each column.
+    covariance : ndarray of shape (p, p)
+        Correlations times the standard deviations of the measured values of each column; positive
+        semidefinite.
+    missing : ndarray of bool, shape (n, p)
+    fewest : float
+        The smallest sum of weights (number of rows) behind a correlation.
+    nearest : Nearest
+        The correlations, and how much they were moved.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    missing: np.ndarray
+    fewest: float
+    nearest: Nearest
+
+
+def pairwise_moments(
+    X: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    names: pd.Index | None = None,
+    index: pd.Index | None = None,
+) -> PairwiseMoments:
+    """Return available-case moments of rows with gaps.
+
+    Means and variances are those of all measured values of a column (divisor: the sum of the weights less
+    one); the correlation of two columns is that of the rows that have both, with the means and variances
+    of these rows, as ``DataFrame.corr`` has it. Such correlations fit no common sample: where their matrix is
+    not positive semidefinite, the nearest correlation matrix takes its place.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        NaN marks a gap.
+    weights : ndarray of shape (n,) or None
+        Nonnegative frequencies.
+    names, index : pandas.Index, optional
+        Labels of columns and rows for messages.
+
+    Raises
+    ------
+    MissingValuesError
+        For a column or row without any value, and for columns that fewer than two rows have together.
+    ConstantColumnError
+        For a column whose measured values do not vary, or not where another is measured.
+    """
+    X = np.asarray(X, dtype=float)
+    w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
+    missing = np.isnan(X)
+    require_measured(X, missing, w, names, index)
+    names = pd.RangeIndex(X.shape[1]) if names is None else names
+    measured = (~missing).astype(float)
+    weighted = measured * w[:, None]
+    together = measured.T @ weighted
+    rows = measured.T @ (measured * (w > 0)[:, None])
+    _require_pairs(rows < 2, names, "fewer than two rows have both")
+    count = np.diag(together)
+    mean = w @ np.where(missing, 0.0, X) / count
+    centred = np.where(missing, 0.0, X - mean)
+    size = np.sqrt(w @ centred**2 / count)
+    Z = centred / size
+    first = Z.T @ weighted  # [j, k]: sum of column j over the rows that have both
+    second = (Z * Z).T @ weighted
+    variances = second / together - (first / together) ** 2
+    still = variances <= CONSTANT
+    _require_pairs(still | still.T, names, "one of them does not vary in the rows that have both")
+    covariances = (Z * w[:, None]).T @ Z / together - first * first.T / together**2
+    R = (covariances / np.sqrt(variances * variances.T)).clip(-1.0, 1.0)
+    np.fill_diagonal(R, 1.0)
+    nearest = nearest_correlation(0.5 * (R + R.T))
+    deviations = size * np.sqrt(count / (count - 1.0))
+    S = nearest.correlation * deviations * deviations[:, None]
+    return PairwiseMoments(mean, S, missing, float(together.min()), nearest)
+
+
+def _require_pairs(bad: np.ndarray, names: pd.Index, why: str) -> None:
+    """Refuse pairs of columns that have no correlation."""
+    np.fill_diagonal(bad, False)
+    if not bad.any():
+        return
+    first = np.argwhere(np.triu(bad, 1))
+    pair = listed(names[first[0]])
+    others = f" (and {len(first) - 1} more pairs)" if len(first) > 1 else ""
+    error = MissingValuesError if why.startswith("fewer") else ConstantColumnError
+    raise error(
+        f"na='pairwise' needs a correlation of every pair of columns, and {pair}{others} have none: "
+        f"{why}. Use na='em', or leave a column out."
+    )

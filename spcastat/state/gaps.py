@@ -1,0 +1,89 @@
+"""Rows with gaps and a fit: gaps filled, scores of what was measured, and the rows as they came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, plural
+from spcastat.engine.inputs import Source
+from spcastat.errors import MissingValuesError, NoRowsError, OptionError
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.state.fitstate import FitState
+from spcastat.state.handed import own
+
+
+def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:
+    """Return new rows as scores see them: with ``na="em"`` with conditional means in the gaps.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m, p)
+        NaN in gaps.
+    index : pandas.Index
+        The m labels of the rows.
+    na : {"raise", "drop", "em", "pairwise"}
+    what : str
+        Names what is asked for, for messages.
+
+    Raises
+    ------
+    MissingValuesError
+        For rows without any value, of which the model expects what it expects of all.
+    OptionError
+        For a fit without such a model.
+    """
+    if na != "em":
+        return matrix
+    model = state.need_model(f"{what} with na='em'")
+    if is_sparse(matrix):
+        raise OptionError("na='em' was given with sparse data; give a dense table, such as X.toarray().")
+    blank = np.isnan(matrix).all(axis=1)
+    if blank.any():
+        raise MissingValuesError(
+            f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}; nothing is "
+            "known of them. Leave such rows out, e.g. df.dropna(how='all')."
+        )
+    return model.filled(matrix)
+
+
+def projected(state: FitState, matrix: Any, what: str) -> np.ndarray:
+    """Return the scores of rows, shape (n, k): NaN where a gap lies in a component's own variables."""
+    standard = state.need_centre(what)
+    if is_sparse(matrix):
+        return standard.project(matrix, state.V)
+    used = np.flatnonzero(state.V.any(axis=1))
+    gaps = np.isnan(matrix[:, used])
+    if not gaps.any():
+        return standard.project(matrix, state.V)
+    scores = standard.project(np.where(np.isnan(matrix), standard.mean, matrix), state.V)
+    scores[gaps.astype(float) @ (state.V[used] != 0) > 0] = np.nan
+    return scores
+
+
+def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
+    """The rows of a fit with ``na="em"``, n x p: conditional means in the gaps, measured values as they were.
+
+    With the labels of the rows, and of the columns that were fitted: with a formula those that it makes.
+    Columns of whole numbers or 0 and 1 are expected values in their gaps, too. Such values are for looking
+    at, and for methods that take no gaps: they vary less than measured ones would have, which the
+    covariances of the fit allow for and a table cannot.
+
+    Raises
+    ------
+    OptionError
+        For a fit without ``na="em"``.
+    NoRowsError
+        For a fit from a file, which has no data.
+    """
+    if state.model is None:
+        raise OptionError("imputed is for fits with na='em', and this one has no model of missing values.")
+    if source is None or source.gaps is None:
+        raise NoRowsError(
+            "imputed needs the data, and a fit from a file does not have them; fit again: "
+            f"{state.record.call}."
+        )
+    columns = own(state.spec.columns)
+    return pd.DataFrame(np.array(source.matrix), index=own(source.index), columns=columns)
