@@ -30,8 +30,6 @@ RATIO = 2.0
 NOTHING = 1e-12
 #: A problem is given up where it would take so many times the steps that are left to reach its threshold.
 HOPELESS = 3.0
-#: With more steps than this, problems are given up later.
-SHORT = 100
 #: Rounds of EVERY steps from which that is foreseen.
 WINDOW = 5
 
@@ -138,7 +136,6 @@ def support_bounds(
     B, d = M.shape[:2]
     m = len(bases)
     level = np.broadcast_to(np.asarray(threshold, dtype=float), (B,)).copy()
-    patience = HOPELESS * max(1.0, steps / SHORT)
     scale = np.maximum(np.trace(M, axis1=1, axis2=2) / max(k, 1), 1e-300)
     best = np.zeros((B, m, d, d)) if Y is None else Y.copy()
     bound = certified(M, bases, k, best)
@@ -163,7 +160,7 @@ def support_bounds(
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
             fall = (history[0] - history[-1]) / WINDOW  # in each round of EVERY steps
-            open_ &= bound[at] - patience * fall * (steps - done) / EVERY <= level[at]
+            open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
         if not open_.all():
             at, state = at[open_], state.some(open_)
             history = [values[open_] for values in history]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.certify.dual import EVERY, HOPELESS, ROUNDING, SHORT, WINDOW, Running, fantope, ky_fan, positive
+from spcastat.certify.dual import EVERY, HOPELESS, ROUNDING, WINDOW, Running, fantope, ky_fan, positive
 
 #: Primal over dual step length.
 RATIO = 2.0
@@ -61,7 +61,6 @@ def ordered_bounds(
     """
     B, d, _ = groups[0].shape
     level = np.broadcast_to(np.asarray(threshold, dtype=float), (B,))
-    patience = HOPELESS * max(1.0, steps / SHORT)
     bound = certified(groups, counts, np.zeros((B, d, d)))
     at = np.flatnonzero(bound > level)
     state = _State.begin([N[at] for N in groups], counts)
@@ -77,7 +76,7 @@ def ordered_bounds(
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
             fall = (history[0] - history[-1]) / WINDOW
-            open_ &= bound[at] - patience * fall * (steps - done) / EVERY <= level[at]
+            open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
         if not open_.all():
             at, state = at[open_], state.some(open_)
             history = [values[open_] for values in history]

@@ -9,8 +9,8 @@ import numpy as np
 
 from spcastat.certify.relaxed import Relaxed, Root
 
-#: Nodes that are looked at together, and leaves for the last time.
-BATCH, LAST_BATCH = 500, 50
+#: Nodes that are looked at together.
+BATCH = 500
 #: Steps of the dual method where supports are still to be chosen, where all are, and once more.
 INNER, LEAF, LAST = 60, 120, 800
 #: Nodes with fewer children than this, by the table of unions, are not bounded otherwise.
@@ -160,7 +160,7 @@ class Tuples:
         if leaf and stage >= 2:
             raise Stop("bound not tight")
         alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
-        most = int(min(LAST_BATCH if leaf and stage else BATCH, self.max_nodes - self.nodes))
+        most = int(min(BATCH, self.max_nodes - self.nodes))
         if len(alike) > most:
             alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
         batch = nodes.some(alike)
