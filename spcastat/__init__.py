@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spcastat import datasets, errors, measures
     from spcastat.api import spca, spca_cov, spca_path
     from spcastat.catalogue import methods
+    from spcastat.choosing import choose, choose_k
     from spcastat.coordinates import spco
     from spcastat.results import SpcaResult
     from spcastat.results.compare import compare
@@ -28,6 +29,8 @@ __version__ = "0.1.0"
 __all__ = [
     "SpcaResult",
     "__version__",
+    "choose",
+    "choose_k",
     "compare",
     "datasets",
     "errors",
@@ -43,6 +46,8 @@ __all__ = [
 _HOME = {
     # name: the module that it is taken from, or is
     "SpcaResult": "spcastat.results",
+    "choose": "spcastat.choosing",
+    "choose_k": "spcastat.choosing",
     "compare": "spcastat.results.compare",
     "datasets": "spcastat.datasets",
     "errors": "spcastat.errors",

@@ -38,6 +38,7 @@ ROWS = [
     ["report"],
     ["results"],
     ["api", "catalogue", "coordinates", "datasets"],
+    ["choosing"],
     ["cli", "sklearn"],
     ["__main__", "__init__"],
 ]

@@ -104,8 +104,8 @@ def notebook(tmp_path, monkeypatch):
     plt.close("all")
 
 
-def test_all_ten_are_there():
-    assert [path.name[:2] for path in VIGNETTES] == [f"{number:02}" for number in range(1, 11)]
+def test_all_twelve_are_there():
+    assert [path.name[:2] for path in VIGNETTES] == [f"{number:02}" for number in range(1, 13)]
 
 
 @pytest.mark.parametrize("path", VIGNETTES, ids=lambda path: path.stem)

@@ -15,8 +15,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.report import Table, add_data, command_line, stamp, write_section
 
-#: Name of a table -> "module:function" that makes it of a `Call`.
+#: Name of a table -> "module:function" that makes it of a `Call`, and of what else follows: ":A"
 TABLES: dict[str, str] = {
+    **{f"choose-{model}": f"choosing:table_choose:{model}" for model in "ABCDEF"},
+    "choose-free": "choosing:table_free",
+    "choose-k": "choosing:table_k",
+    "choose-speed": "choosing:table_speed",
     "missing": "missing:missing",
     "missing-elsewhere": "missing:missing_elsewhere",
     "intervals": "intervals:intervals",
@@ -44,10 +48,10 @@ class Call:
 
 def _maker(target: str) -> Callable[[Call], Table]:
     """Return a function that imports the table's module when it is made."""
-    module, name = target.split(":")
+    module, name, *further = target.split(":")
 
     def make(call: Call) -> Table:
-        return getattr(importlib.import_module(f"benchmarks.trust.{module}"), name)(call)
+        return getattr(importlib.import_module(f"benchmarks.trust.{module}"), name)(call, *further)
 
     return make
 

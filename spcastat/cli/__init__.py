@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spcastat import __version__
-from spcastat.cli import comparing, fitting, transforming
+from spcastat.cli import choosing, comparing, fitting, transforming
 from spcastat.cli.printing import discard_output, require_output, show, tell
 from spcastat.config import warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
@@ -85,6 +85,12 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
 
 COMMANDS = {
     "fit": Command("fit a sparse PCA and print it", fitting.arguments, fitting.run, fitting.EXAMPLES),
+    "choose": Command(
+        "choose how many components and how sparse, and fit them",
+        choosing.arguments,
+        choosing.run,
+        choosing.EXAMPLES,
+    ),
     "path": Command(
         "fit many cardinalities and print what each keeps",
         comparing.path_arguments,

@@ -31,7 +31,7 @@ examples:
 MOST_CARDS = 100_000
 
 
-def _cards(text: str) -> list[Any]:
+def cardinalities(text: str) -> list[Any]:
     """Read ``2-8``, ``2;5;9`` and ``4,4;5,4`` as cardinalities to try."""
     found: list[Any] = []
     for part in text.split(";"):
@@ -58,7 +58,7 @@ def path_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
     add("--k", type=int, default=1, help="number of components (1)")
-    add("--cards", type=_cards, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
+    add("--cards", type=cardinalities, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
     add("--method", help="see: spcastat methods")
     add("--plot", metavar="OUT.png", help="draw variance against cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
@@ -90,7 +90,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", metavar="DATA | FIT", nargs="+", help="one data set to fit in several ways, or saved fits")
     add("--k", type=int, help="number of components")
-    add("--cards", type=_cards, metavar="A;B", help="cardinalities: 5, or 2-8, or 2;5;9, or 4,4;5,4")
+    add("--cards", type=cardinalities, metavar="A;B", help="cardinalities: 5, or 2-8, or 2;5;9, or 4,4;5,4")
     add("--methods", type=names, metavar="A,B", help="see: spcastat methods")
     add("--plot", metavar="OUT.png", help="draw the measures")
     fitting_arguments(parser)

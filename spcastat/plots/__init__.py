@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spcastat.plots.biplot import BiplotData, biplot, biplot_data
+from spcastat.plots.choice import plot_choice, plot_choice_data, plot_components, plot_components_data
 from spcastat.plots.compare import plot_compare, plot_compare_data
 from spcastat.plots.contributions import plot_contributions, plot_contributions_data
 from spcastat.plots.coordinates import (
@@ -25,8 +26,12 @@ __all__ = [
     "DiagnosticsData",
     "biplot",
     "biplot_data",
+    "plot_choice",
+    "plot_choice_data",
     "plot_compare",
     "plot_compare_data",
+    "plot_components",
+    "plot_components_data",
     "plot_contributions",
     "plot_contributions_data",
     "plot_coordinates",

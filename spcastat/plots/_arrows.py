@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 #: Tips nearer than this, in points, may share a number.
 CLOSE = 7.0
-#: A tip without room even for a number is told beside that of another within this distance, in points.
-BESIDE = 25.0
 
 
 def draw_arrows(
@@ -63,6 +61,7 @@ def name_arrows(
     labels = list(arrows["label"])
     written: list[Annotation] = []
     missed: list[int] = []
+    named: list[int] = []
     for colour in dict.fromkeys(colours[i] for i in free):
         # the strong ones come first in the frame, and choose their places first
         chosen = [int(i) for i in free if colours[i] == colour]
@@ -77,18 +76,28 @@ def name_arrows(
         )
         written += [one for one in names if one is not None]
         missed += [i for i, one in zip(chosen, names, strict=True) if one is None]
-    numbers, key = _numbered(ax, scene, tips, labels, colours, missed)
+        named += [i for i, one in zip(chosen, names, strict=True) if one is not None]
+    numbers, key = _numbered(ax, scene, tips, labels, colours, missed, named)
     return written + numbers, key
 
 
 def _numbered(
-    ax: Axes, scene: Scene, tips: np.ndarray, labels: list[str], colours: list[Any], missed: list[int]
+    ax: Axes,
+    scene: Scene,
+    tips: np.ndarray,
+    labels: list[str],
+    colours: list[Any],
+    missed: list[int],
+    named: list[int],
 ) -> tuple[list[Annotation], str]:
-    """Put numbers at the tips that have no room for a name; tips on one spot share one."""
+    """Put numbers at the tips that have no room for a name; tips on one spot share one.
+
+    A tip without room even for a number is told beside the nearest one that has a name or a number.
+    """
     written: list[Annotation] = []
+    known = {i: labels[i] for i in named}
     entries: list[str] = []
-    lost: list[str] = []
-    at: list[np.ndarray] = []
+    left: list[int] = []
     for members in _together(scene.tips, missed):
         number = str(len(entries) + 1)
         first = members[0]
@@ -104,20 +113,20 @@ def _numbered(
             fontweight="bold",
             gid="number",
         )
-        names = ", ".join(labels[i] for i in members)
-        if label is not None:
-            written.append(label)
-            entries.append(f"{number} {names}")
-            at.append(scene.tips[first])
+        if label is None:
+            left += members
             continue
-        gaps = np.hypot(*(np.array(at).reshape(-1, 2) - scene.tips[first]).T)
-        if len(gaps) and gaps.min() < BESIDE:
-            entries[int(np.argmin(gaps))] += f", beside it {names}"
-        else:
-            lost.append(names)
+        written.append(label)
+        known[first] = number
+        entries.append(f"{number} {', '.join(labels[i] for i in members)}")
     key = "At tips without room for a name: " + "; ".join(entries) + "." if entries else ""
-    if lost:
-        key = " ".join([key, "Without room at all: " + "; ".join(lost) + "."]).strip()
+    beside: dict[str, list[str]] = {}
+    for i in left:
+        nearest = min(known, key=lambda j: float(np.hypot(*(scene.tips[i] - scene.tips[j]))), default=None)
+        beside.setdefault("" if nearest is None else known[nearest], []).append(labels[i])
+    told = [f"beside {one}: {', '.join(names)}" if one else ", ".join(names) for one, names in beside.items()]
+    if told:
+        key = " ".join([key, "Without room at all, " + "; ".join(told) + "."]).strip()
     return written, key
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.plots._shared import settle
-from spcastat.plots._stacks import lists_of, margins_of, put_lists, sizes_of, write_lists
+from spcastat.plots._stacks import SIDES, lists_of, margins_of, pin_lists, put_lists, sizes_of, write_lists
 from spcastat.plots._theme import size_of_text
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 SIDE = 370.0
 #: Names beyond the data get no more room than this, in points.
 WIDEST = 150.0
-#: Sizes of text that are tried for lists on axes of the user's.
-SIZES = ("small", "x-small", "xx-small")
+#: Sizes of text, and lengths of names, that are tried for lists on axes of the user's.
+TRIED = (("small", 24), ("small", 16), ("x-small", 16), ("x-small", 12), ("xx-small", 12))
 
 
 @dataclass
@@ -42,6 +42,8 @@ class Frame:
         points.
     own : bool
         Whether the figure is the package's own, and may take the size that it needs.
+    arrows : DataFrame
+        What the lists are of.
     """
 
     texts: dict[str, Text]
@@ -51,6 +53,7 @@ class Frame:
     tips: Array
     names: Array
     own: bool
+    arrows: pd.DataFrame
 
     def margins(self, scale: float) -> Array:
         """Return the room needed beyond the data: left, lower, right and upper, in points.
@@ -102,19 +105,23 @@ def frame_of(ax: Axes, arrows: pd.DataFrame, low: Array, high: Array, own: bool)
         free[["x", "y"]].to_numpy(dtype=float),
         np.array(names).reshape(-1, 2),
         own,
+        arrows,
     )
 
 
 def fit_frame(ax: Axes, frame: Frame) -> None:
     """Give the axes limits that hold the data and all names; a figure of the package's own gets its size."""
     room = _fit_figure(ax, frame) if frame.own else _room(ax)
-    for size in SIZES:
-        if size != SIZES[0]:
-            for text in frame.texts.values():
-                text.set_fontsize(size)
+    for size, limit in TRIED:
+        if (size, limit) != TRIED[0]:
+            lists = lists_of(frame.arrows, limit)
+            for side, text in frame.texts.items():
+                text.set(fontsize=size, text=lists[side])
             frame.sizes = sizes_of(ax, frame.texts)
         if _fit_limits(ax, frame, room) or frame.own:
             break
+    if not frame.own:
+        pin_lists(ax, frame.texts)
 
 
 def _fit_figure(ax: Axes, frame: Frame) -> Array:
@@ -148,6 +155,8 @@ def _fit_limits(ax: Axes, frame: Frame, room: Array) -> bool:
     low, high = low - spare, high + spare
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal", adjustable="box")
+    for side, text in frame.texts.items():
+        text.set(ha=SIDES[side][0], va=SIDES[side][1], transform=ax.transData)
     put_lists(frame.texts, frame.sizes, frame.low, frame.high, unit, (low, high))
     settle(ax)
     return bool((inner >= 0.5 * room).all())

@@ -158,7 +158,7 @@ def dots(n: int, size: float = 22.0) -> dict[str, Any]:
     """Return how n points are drawn: smaller and fainter the more they are, as an image beyond 5,000."""
     return {
         "s": area(float(np.clip(size * (200 / max(n, 1)) ** 0.4, 0.18 * size, size))),
-        "alpha": float(np.clip(0.7 * (200 / max(n, 1)) ** 0.25, 0.3, 0.75)),
+        "alpha": float(np.clip(0.7 * (200 / max(n, 1)) ** 0.32, 0.15, 0.75)),
         "rasterized": n > RASTER,
     }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.labels import NAME_WIDTH, short_names
 from spcastat.plots._shared import value_text
 from spcastat.plots._theme import ink, line, paper
 
@@ -36,8 +37,15 @@ def side_of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     ).astype(object)
 
 
-def lists_of(arrows: pd.DataFrame) -> dict[str, str]:
-    """Return the text of the list at each side that has one, the largest weight first."""
+def lists_of(arrows: pd.DataFrame, limit: int = NAME_WIDTH) -> dict[str, str]:
+    """Return the text of the list at each side that has one, the largest weight first.
+
+    Names have at most `limit` characters.
+    """
+    labels = pd.Series(short_names(list(arrows.index), limit), index=range(len(arrows)), dtype=object)
+    if limit >= NAME_WIDTH:
+        labels = pd.Series(arrows["label"].to_numpy(), dtype=object)
+    arrows = arrows.assign(label=labels.to_numpy())
     found = {}
     for side in SIDES:
         here = arrows[arrows["side"] == side].sort_values("length", ascending=False, kind="stable")
@@ -127,6 +135,25 @@ def put_lists(
                 np.clip(-half[0], limits[0][0] + gap, max(limits[1][0] - 2 * half[0] - gap, limits[0][0]))
             )
             text.set_position((x, high[1] + gap if side == "top" else low[1] - gap))
+
+
+def pin_lists(ax: Axes, texts: dict[str, Text]) -> None:
+    """Keep the lists within the frame at the ends of the axes, whatever becomes of its size."""
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    for side, text in texts.items():
+        towards = SIDES[side][2]
+        dx, dy = (-GAP * towards / 72).tolist()
+        inwards = ScaledTranslation(dx, dy, figure.dpi_scale_trans)
+        x, y = text.get_position()
+        if side in ("right", "left"):
+            text.set(ha=side, multialignment=SIDES[side][0], x=float(side == "right"), y=y)
+            text.set_transform(blended_transform_factory(ax.transAxes, ax.transData) + inwards)
+        else:
+            text.set(va=side, x=x, y=float(side == "top"))
+            text.set_transform(blended_transform_factory(ax.transData, ax.transAxes) + inwards)
 
 
 def draw_on_axes(ax: Axes, arrows: pd.DataFrame) -> None:

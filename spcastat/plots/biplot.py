@@ -11,12 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.config import flag, listed, one_of, real_number, shown, whole_number
-from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
+from spcastat.errors import ComponentsError, OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 from spcastat.plots._biplot_draw import draw_biplot
 from spcastat.plots._clouds import OUTLINES
 from spcastat.plots._groups import group_rows, row_numbers
 from spcastat.plots._row_names import row_labels
+from spcastat.plots._scaling import correlation_of, scaling_text, spread_of
 from spcastat.plots._shared import axes_for, axis_names, frame_of, positions
 from spcastat.plots._stacks import side_of
 from spcastat.plots._theme import size_of_text
@@ -103,7 +104,7 @@ def biplot_data(
     if groups is not None and color is not None:
         raise OptionError("groups and color were given; one of them can colour the points.")
     names = (short_name(scores.columns[pair[0]]), short_name(scores.columns[pair[1]]))
-    spread = _spread(values[:, pair], scale, names)
+    spread = spread_of(values[:, pair], scale, names)
     xy = values[:, pair] / spread**scale
     points = pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1]}, index=scores.index)
     if groups is not None:
@@ -121,12 +122,12 @@ def biplot_data(
         points,
         drawn,
         stretch,
-        _correlation(values[:, pair]),
+        correlation_of(values[:, pair]),
         names,
         _points_of(new, "new", scores, pair, spread**scale),
         _points_of(levels, "levels", scores, pair, spread**scale),
         undrawn,
-        _scaling(scale, arrows, stretch),
+        scaling_text(scale, arrows, stretch),
     )
 
 
@@ -383,28 +384,3 @@ def _points_of(
     return pd.DataFrame(
         {"x": xy[:, 0], "y": xy[:, 1], "label": short_names(list(frame.index))}, index=frame.index
     )
-
-
-def _spread(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -> NDArray[np.float64]:
-    if len(values) < 2:
-        raise DataError(f"There are scores of {len(values)} row; a biplot needs two or more.")
-    spread = np.nanstd(values, axis=0, ddof=1)
-    for size, name in zip(spread, names, strict=True):
-        if scale > 0 and not size > 0:
-            raise DataError(f"The scores of {name} are constant; choose other components, or scale=0.")
-    return spread
-
-
-def _correlation(values: NDArray[np.float64]) -> float:
-    x, y = (values - np.nanmean(values, axis=0)).T
-    size = np.sqrt(np.nansum(x**2) * np.nansum(y**2))
-    return float(np.nansum(x * y) / size) if size > 0 else float("nan")
-
-
-def _scaling(scale: float, arrows: str, stretch: float) -> str:
-    power = "" if scale == 1 else f"^{scale:g}"
-    points = "scores" if scale == 0 else f"scores / sd{power}"
-    drawn = "loadings" if scale == 0 else f"loadings × sd{power}"
-    if arrows == "correlations":
-        drawn = "correlations with the scores"
-    return f"Points: {points}. Arrows: {drawn}, stretched {stretch:.3g} times."

@@ -12,17 +12,16 @@ from spcastat.config import whole_number
 from spcastat.errors import DataError, ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
-from spcastat.plots._groups import group_rows, legend_of, scatter_groups
+from spcastat.plots._groups import dots, group_rows, legend_of, scatter_groups
 from spcastat.plots._labels import place_labels
-from spcastat.plots._shared import BLUE, ORANGE, axes_for, settle
+from spcastat.plots._shared import axes_for, settle
+from spcastat.plots._theme import accents, line, shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Values further beyond their limit than this factor ask for a logarithmic axis.
 FAR = 30.0
-#: More points than this are drawn as an image within a vector graphic.
-RASTER = 5000
 
 
 @dataclass(frozen=True)
@@ -118,24 +117,21 @@ def plot_diagnostics(
     points = data.points
     grouped = "group" in points
     new = ax is None
-    ax = axes_for(ax, 6.0 + 1.2 * grouped, 4.4)
+    size = size_of_text()
+    ax = axes_for(ax, (6.0 + 1.2 * grouped) * size, 4.4 * size)
     xy = points[["T2", "Q"]].to_numpy(dtype=float)
     n = len(xy)
     _scales(ax, xy, limits)
-    how: dict[str, Any] = {
-        "s": float(np.clip(22 * (200 / n) ** 0.4, 4, 22)),
-        "rasterized": n > RASTER,
-        "zorder": 2,
-    }
-    shade = float(np.clip(0.7 * (200 / n) ** 0.25, 0.3, 0.7))
+    how: dict[str, Any] = {**dots(n), "zorder": 2}
     if grouped:
-        artists, names = scatter_groups(ax, xy, points["group"].array, alpha=shade, **how)
+        artists, names = scatter_groups(ax, xy, points["group"].array, **how)
         title = short_name(groups.name) if getattr(groups, "name", None) is not None else ""
         legend_of(ax, artists, names, title, outside=new, xy=xy)
     else:
         out = (points["beyond"] != "").to_numpy()
-        ax.scatter(xy[~out, 0], xy[~out, 1], c=BLUE, alpha=shade, linewidths=0, **how)
-        ax.scatter(xy[out, 0], xy[out, 1], c=ORANGE, marker="^", alpha=0.9, linewidths=0, **how)
+        blue, orange = accents(ax)
+        ax.scatter(xy[~out, 0], xy[~out, 1], color=[blue], linewidths=0, **how)
+        ax.scatter(xy[out, 0], xy[out, 1], color=[orange], marker="^", linewidths=0, **{**how, "alpha": 0.9})
     _limit_lines(ax, limits)
     ax.set_xlabel("Hotelling T² (distance within the components)")
     ax.set_ylabel("Q (squared residual)")
@@ -163,8 +159,9 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
 
 
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:
-    style: dict[str, Any] = {"color": "0.35", "linewidth": 0.9, "linestyle": (0, (5, 3)), "zorder": 1.5}
-    text: dict[str, Any] = {"fontsize": "x-small", "color": "0.35", "textcoords": "offset points"}
+    grey = shade(ax, 0.7)
+    style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
+    text: dict[str, Any] = {"fontsize": "x-small", "color": grey, "textcoords": "offset points"}
     level = _level_text(limits.name)
     if np.isfinite(limits["T2"]):
         ax.axvline(limits["T2"], **style)

@@ -11,15 +11,14 @@ import pandas as pd
 from spcastat.config import real_number, whole_number
 from spcastat.kernels.leading import leading
 from spcastat.labels import short_name
-from spcastat.plots._shared import BLUE, axes_for, frame_of, positions, settle
+from spcastat.plots._shared import axes_for, frame_of, positions, settle
+from spcastat.plots._theme import accents, ink, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: The part of a band that a frequency of one takes.
 FULL = 0.85
-#: Bars of variables that the fit does not select.
-GREY = "0.65"
 
 
 def plot_frequency_data(
@@ -79,10 +78,10 @@ def plot_frequency(
     ax.set_xlim(-0.05, k)
     lines, at = (-0.6, rows - 0.4), FULL * threshold
     for c in range(k):
-        colours = np.where(loaded.to_numpy()[:, c], BLUE, GREY)
-        ax.barh(range(rows), FULL * values[:, c], left=c, height=0.62, color=colours.tolist(), zorder=2)
-        ax.vlines(c, *lines, colors="0.6", linewidth=0.8, zorder=3)
-        ax.vlines(c + at, *lines, colors="0.25", linestyles=":", linewidth=1.0, zorder=3)
+        colours = [accents(ax)[0] if used else shade(ax, 0.28) for used in loaded.to_numpy()[:, c]]
+        ax.barh(range(rows), FULL * values[:, c], left=c, height=0.62, color=colours, zorder=2)
+        ax.vlines(c, *lines, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=3)
+        ax.vlines(c + at, *lines, colors=[ink(ax)], linestyles=":", linewidth=line(1.0), zorder=3)
     ax.set_xticks(np.arange(k) + FULL / 2, [short_name(name, 12) for name in data.columns], parse_math=False)
     places = (np.arange(k)[:, None] + np.array([0.0, at])).ravel()
     ax.set_xticks(places, ["0", f"{threshold:g}"] * k, minor=True)

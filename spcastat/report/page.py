@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
@@ -107,12 +108,37 @@ div.spcastat > p:first-of-type strong { font-size: 1rem; }
 }"""
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A section before those of the fit: a table, and a plot.
+
+    Attributes
+    ----------
+    heading : str
+    html : str
+    draw : callable
+        Draws on axes given as ``ax=``.
+    about : str
+        What the plot shows.
+    """
+
+    heading: str
+    html: str
+    draw: Callable[..., Any]
+    about: str
+
+    def section(self) -> str:
+        """Return the section as HTML."""
+        return _section(self.heading, self.html, _picture(lambda ax: self.draw(ax=ax), 4.9, 3.4, self.about))
+
+
 def write_report(
     state: FitState,
     source: Source | None,
     path: str | PathLike[str],
     title: str | None = None,
     call: str | None = None,
+    before: Sequence[Part] = (),
 ) -> None:
     """Write one HTML page with the tables, the plots, the call and the versions.
 
@@ -124,6 +150,8 @@ def write_report(
     title : str, optional
     call : str, optional
         What remakes the fit, instead of `call`.
+    before : sequence of Part
+        Sections before those of the fit.
 
     Raises
     ------
@@ -135,7 +163,7 @@ def write_report(
     target = file_path(path)
     if source is not None:
         source.spare(target)
-    page = report_page(state, source, title, call).encode("utf-8", "xmlcharrefreplace")
+    page = report_page(state, source, title, call, before).encode("utf-8", "xmlcharrefreplace")
 
     def write(file: IO[bytes]) -> None:
         file.write(page)
@@ -144,7 +172,11 @@ def write_report(
 
 
 def report_page(
-    state: FitState, source: Source | None, title: str | None = None, call: str | None = None
+    state: FitState,
+    source: Source | None,
+    title: str | None = None,
+    call: str | None = None,
+    before: Sequence[Part] = (),
 ) -> str:
     """Return the page as text."""
     record = state.record
@@ -156,7 +188,9 @@ def report_page(
         title=escape(heading),
         style=STYLE,
         version=escape(record.versions.get("spcastat", "")),
-        sections="\n".join(_sections(state, source, call or record.call)),
+        sections="\n".join(
+            [*(part.section() for part in before), *_sections(state, source, call or record.call)]
+        ),
     )
 
 
@@ -274,8 +308,8 @@ def _score_plots(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
             5.0,
             4.8,
             "Biplot of the first two components",
-            "Points are rows, arrows the variables with a nonzero loading on either component; the ten "
-            "longest are named.",
+            "Points are rows, arrows the variables with a nonzero loading on either component; those on one "
+            "alone are listed at the ends of the axes.",
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
+from spcastat.kernels.leading import leading
 from spcastat.labels import short_names
 from spcastat.state import FitState, trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
@@ -126,7 +127,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
     first, second = found.rows
     again = f"; drawn anew {found.again} times" if found.again else ""
     normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
-    left = f"{ROWS} of {len(frame)} loadings are shown; conf_int() has all."
+    left = f"Of {len(frame)} loadings the largest are shown; conf_int() has all."
     return Document(
         title=f"Split inference: {100 * level:g} % intervals",
         facts=(
@@ -135,7 +136,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
             ("Similarity", _similar(pd.Series(found.similarity, state.components))),
         ),
         tables=(
-            Table("Loading", heading, _lines(frame.iloc[:ROWS], columns, "term", _three, "component")),
+            Table("Loading", heading, _lines(_largest(frame), columns, "term", _three, "component")),
             Table("Component", ("variance", *heading[1:]), _lines(variances, columns, "component", _four)),
         ),
         notes=(UNSAID["split"], *([left] if many else [])),
@@ -150,10 +151,10 @@ def test_document(state: FitState, found: Tested) -> Document:
     shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= 0.05)]
     hidden = len(frame) - len(shown)
     columns = ("loading", "correlation", "p_value", "q_value")
-    lines = _lines(shown.iloc[:ROWS], columns, "term", _three, "component")
+    lines = _lines(_largest(shown), columns, "term", _three, "component")
     notes = [UNSAID["test"]]
     if len(shown) > ROWS:
-        notes.append(f"{ROWS} of {len(shown)} loadings are shown; `table` has all.")
+        notes.append(f"Of {len(shown)} loadings the largest are shown; `table` has all.")
     if hidden:
         notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
     ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
@@ -200,8 +201,8 @@ def summary_tables(state: FitState) -> tuple[list[Table], list[str]]:
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
     if len(frame) > ROWS:
-        notes.append(f"{ROWS} of {len(frame)} loadings are shown here; tidy(conf_int=True) has all.")
-    lines = _lines(frame.iloc[:ROWS], tuple(columns), "term", _three, "component")
+        notes.append(f"Of {len(frame)} loadings the largest are shown here; tidy(conf_int=True) has all.")
+    lines = _lines(_largest(frame), tuple(columns), "term", _three, "component")
     return [Table("How sure", tuple(columns), lines)], notes
 
 
@@ -216,13 +217,13 @@ def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Tabl
     shown = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
     notes = []
     if len(shown) > ROWS:
-        notes.append(f"{ROWS} of {len(shown)} loadings are shown; conf_int() has all.")
+        notes.append(f"Of {len(shown)} loadings the largest are shown; conf_int() has all.")
     if len(frame) > len(shown):
         count = plural(len(frame) - len(shown), "further loading")
         notes.append(f"{count} selected in less than 10 % of the draws: conf_int() has them.")
     columns = ("estimate", "std_error", "lower", "upper", "selected")
     heading = ("loading", "std. error", "lower", "upper", "selected")
-    lines = _lines(shown.iloc[:ROWS], columns, "term", _three, "component")
+    lines = _lines(_largest(shown), columns, "term", _three, "component")
     return Table("Loading", heading, lines), notes
 
 
@@ -231,13 +232,14 @@ def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Tab
     from spcastat.tables import Table
 
     values = frequency.to_numpy()
-    rows = np.flatnonzero(((state.V != 0) | (values >= OFTEN)).any(axis=1))
+    met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
+    rows = leading(np.where(met[:, None], values, 0.0), ROWS)
     names = short_names(list(frequency.index[rows]), positions=rows.tolist())
     cells = [tuple(f"{one:.2f}{'*' if one >= found.threshold else ' '}" if one else "" for one in values[row])
              for row in rows]
     note = f"* {found.threshold:g} or more; a blank was never selected"
-    more = "" if len(rows) <= ROWS else f"; {ROWS} of {len(rows)} variables are shown, frequency has all"
-    lines = list(zip(names, cells, strict=True))[:ROWS]
+    more = "" if len(rows) == met.sum() else f"; {len(rows)} of {met.sum()} variables, `frequency` has all"
+    lines = list(zip(names, cells, strict=True))
     heading = tuple(short_names(list(state.components)))
     return Table("Selected in", heading, _rows(lines), notes=(f"{note}{more}.",))
 
@@ -247,7 +249,8 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
 
     if len(frame):
         rows = []
-        for component, members, often, largest in frame.head(ROWS).itertuples(index=False):
+        frame = frame.sort_values("frequency", ascending=False, kind="stable").head(ROWS // 4)
+        for component, members, often, largest in frame.itertuples(index=False):
             names = short_names(members)
             text = " ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             rows.append((f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
@@ -277,6 +280,15 @@ def _associates(state: FitState, found: Halved) -> Iterator[Table]:
             _rows(rows),
             notes=("Associates: variables not selected that take a selected one's place, and how often.",),
         )
+
+
+def _largest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a frame of loadings; of more than ROWS the largest loadings of every component."""
+    if len(frame) <= ROWS:
+        return frame
+    size = frame["loading" if "loading" in frame else "estimate"].abs()
+    rank = size.groupby(frame["component"], sort=False).rank(method="first", ascending=False)
+    return frame[rank <= max(1, ROWS // frame["component"].nunique())]
 
 
 def _lines(

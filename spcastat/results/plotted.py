@@ -335,8 +335,8 @@ class Plotted:
             Rows as for `diagnostics`.
         level : float in (0, 1)
             Share of new rows of the same kind that stays below the limits; see `limits`.
-        groups : array-like or Series of length n, optional
-            One color and mark for each group.
+        groups : array-like or Series of length n, or str, optional
+            One color and mark for each group; a text names a column of the fitted data.
         labels : int
             So many rows are named, those furthest beyond a limit.
         ax : Axes, optional
@@ -347,12 +347,14 @@ class Plotted:
         Axes
         """
         found, limits = self._judged(new, level)
+        groups = groups if new is not None else self._by_row(groups, "groups")
         return plots.plot_diagnostics(found, limits, groups=groups, labels=labels, ax=ax)
 
     def plot_diagnostics_data(
         self, new: Any = None, *, level: float = 0.95, groups: Any = None, labels: int = 10
     ) -> DiagnosticsData:
         """Return what `plot_diagnostics` draws; its parameters are described there."""
+        groups = groups if new is not None else self._by_row(groups, "groups")
         return plots.plot_diagnostics_data(*self._judged(new, level), groups=groups, labels=labels)
 
     def _judged(self, new: Any, level: float) -> tuple[pd.DataFrame, pd.Series]:

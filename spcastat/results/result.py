@@ -15,7 +15,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.progress import listening
 from spcastat.report.equations import Text, equations
-from spcastat.report.page import write_report
+from spcastat.report.page import Part, write_report
 from spcastat.report.summary import ROWS, Summary, summarise
 from spcastat.results import proving
 from spcastat.results.carried import Carried
@@ -442,4 +442,9 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
 
     @documented(write_report, "state", "source")
     def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
-        write_report(self._state, self._source, path, title, call)
+        self._report(path, title, call)
+
+    def _report(
+        self, path: str | PathLike[str], title: str | None, call: str | None, before: tuple[Part, ...] = ()
+    ) -> None:
+        write_report(self._state, self._source, path, title, call, before)

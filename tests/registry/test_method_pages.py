@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 
@@ -10,6 +11,9 @@ import spcastat as sp
 from spcastat.errors import MethodError
 from spcastat.registry import SOLVERS
 from spcastat.results import SpcaResult
+from spcastat.results.path import SpcaPath
+from spcastat.results.spco import SpcoResult
+from spcastat.results.spco_path import SpcoPath
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -61,3 +65,16 @@ def test_help_of_a_plot_says_what_the_function_says():
         assert parameter == "self" or f"\n{parameter} : " in text
     assert "\nloadings : " not in text
     assert "\nshares : " not in text
+
+
+@pytest.mark.parametrize("kind", [SpcaResult, SpcaPath, SpcoResult, SpcoPath])
+def test_help_of_every_plot_describes_its_parameters(kind):
+    for name in dir(kind):
+        if not name.startswith(("plot", "biplot", "screeplot")):
+            continue
+        method = getattr(kind, name)
+        text = inspect.getdoc(method) or ""
+        described = re.findall(r"^((?:\w+, )*\w+)(?: : .*)?$", text, re.MULTILINE)
+        known = {word for line in described for word in line.split(", ")}
+        wanted = set(inspect.signature(method).parameters) - {"self"}
+        assert wanted <= known or "described there" in text, f"{name}: {wanted - known}"

@@ -1,0 +1,169 @@
+"""How many components and how sparse: what the rules of the package, and of others, get right."""
+
+from __future__ import annotations
+
+import resource
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.report import Table
+from benchmarks.trust import rules
+from benchmarks.trust.models import CHOOSE, FREE, NUMBER, Model, generator, share, support_f1
+from spcastat.operators import prepare
+from spcastat.resample.folds import FoldSums, MomentFolds, random_labels
+from spcastat.select import chosen
+from spcastat.select.components import standing
+from spcastat.select.noise import RowNoise
+from spcastat.select.quick import Fitter
+
+if TYPE_CHECKING:
+    from benchmarks.trust.__main__ import Call
+
+FOLDS = 5
+#: Ours, then those of others.
+OURS = {
+    "cv": ("cv", "1se"),
+    "cv, minimum": ("cv", "min"),
+    "ebic": ("ebic", "1se"),
+    "ebic, minimum": ("ebic", "min"),
+}
+NAMED = {"bic (Allen)": ("bic", "min"), "index of sparseness": ("is", "min")}
+
+
+def candidates(X: np.ndarray, k: int, seed: int) -> tuple[chosen.Candidates, np.ndarray]:
+    """Return candidates of `choose` for rows, none fitted yet, and the folds of the rows."""
+    n, p = X.shape
+    labels = random_labels(n, FOLDS, 1, np.random.default_rng([seed, 2]))
+    sums = FoldSums(p, FOLDS, 1, seed)
+    sums.add_to(0, labels[0], X, None)
+    names = pd.RangeIndex(p)
+    op = prepare(X, None, True, False, names)[1].at_unit_size()
+    return chosen.Candidates(op, Fitter(k), float(n), MomentFolds(sums, True, False, names)), labels[0]
+
+
+def _one(model: Model, name: str, number: int, others: bool) -> dict[str, float]:
+    """Return the F1 of every rule on one data set, of those of other packages where asked for."""
+    X = model.draw(generator(f"choose {name}", number))
+    found, labels = candidates(X, model.k, 0)
+    cards = [(card,) * model.k for card in model.grid]
+    found.add(cards)
+    fits = [found.fits[card] for card in cards]
+    places = {name: chosen.choose(found, cards, *how, 0.9)[0] for name, how in {**OURS, **NAMED}.items()}
+    places["cv, paired"] = chosen.choose(found, cards, "cv", "1se", 0.9, paired=True)[0]
+    if others:
+        places |= _others(X, found, labels, cards, fits, number)
+    return {name: support_f1(fits[place], model.loadings) for name, place in places.items()}
+
+
+def _others(
+    X: np.ndarray,
+    found: chosen.Candidates,
+    labels: np.ndarray,
+    cards: list[tuple[int, ...]],
+    fits: list[np.ndarray],
+    number: int,
+) -> dict[str, int]:
+    """Return the places that the rules of other packages choose."""
+    S, n, grid = np.cov(X.T), len(X), [card[0] for card in cards]
+    by_fold, rows = [], []
+    for fold in range(FOLDS):
+        assert found.folds is not None
+        by_fold.append(found.fitter.path(found.folds.split(fold)[0], cards, fits))
+        rows.append(X[labels == fold] - X[labels != fold].mean(axis=0))
+    return {
+        "held-out PEV": rules.held_out_pev(by_fold, rows),
+        "pcaPP opt.BIC": rules.croux_bic(fits, S, n),
+        "pcaPP opt.TPO": rules.tpo(fits, S),
+        "mixOmics tune.spca": rules.score_correlation(fits, by_fold, rows, S),
+        "PMA SPC.cv": rules.pma_cv(X, grid, np.random.default_rng(number)),
+        "abess GIC": rules.abess_gic(S, n, grid),
+    }
+
+
+def table_choose(call: Call, name: str) -> Table:
+    """How sparse, on one model: share of data sets with exactly the true supports, and mean F1."""
+    model = CHOOSE[name]
+    noise = {"ar": ", autoregressive noise", "hetero": ", unequal noise"}.get(model.noise, "")
+    noise += ", graded loadings" if model.graded else ""
+    title = f"How sparse, model {name}: n = {model.n}, p = {model.p}, cardinalities {model.cards}{noise}"
+    table = Table(title, ["rule", "exactly right", "F1", "data sets"])
+    found = [_one(model, name, i, i < call.sets // 5) for i in range(call.sets)]
+    for rule in found[0]:
+        f1 = [one[rule] for one in found if rule in one]
+        table.rows.append([rule, share([float(value == 1.0) for value in f1]), share(f1), str(len(f1))])
+    table.notes.append(
+        "All rules choose between the same fits, and k is given. Those below 'cv, paired' are others', as "
+        "`benchmarks/trust/rules.py` defines them; PMA and abess look at one component."
+    )
+    return table
+
+
+def table_free(call: Call) -> Table:
+    """Unequal cardinalities."""
+    table = Table("Cardinalities 10, 6, 3: mean F1 of the supports", ["each", "cv", "ebic"])
+    f1: dict[tuple[str, str], list[float]] = {}
+    for i in range(call.sets):
+        X = FREE.draw(generator("choose free", i))
+        found, _ = candidates(X, FREE.k, 0)
+        cards = [(card,) * FREE.k for card in FREE.grid]
+        found.add(cards)
+        for by in ("cv", "ebic"):
+            equal = cards[chosen.choose(found, cards, by, "1se", 0.9)[0]]
+            free = chosen.free(found, equal, FREE.grid, by, "1se")
+            for how, card in (("equal", equal), ("free", free)):
+                f1.setdefault((how, by), []).append(support_f1(found.fits[card], FREE.loadings))
+    table.rows = [[how, *(share(f1[how, by]) for by in ("cv", "ebic"))] for how in ("equal", "free")]
+    return table
+
+
+def table_k(call: Call) -> Table:
+    """How many components."""
+    head = ["model", "k", "parallel right", "sequential right", "parallel > k", "sequential > k"]
+    table = Table("How many components: share of data sets", head)
+    for name, model in NUMBER.items():
+        found = []
+        for i in range(call.sets):
+            X = model.draw(generator(f"k {name}", i))
+            Z = (X - X.mean(axis=0)) / np.sqrt(model.n - 1)
+            card = max(2, round(1.5 * np.log(model.p)))
+            one = standing(RowNoise(Z), 4, card, 0.05, 199, i)
+            found.append((one.parallel, one.sequential))
+        k = np.array(found)
+        right, more = (k == model.k).astype(float), (k > model.k).astype(float)
+        table.rows.append(
+            [name, str(model.k), share(right[:, 0]), share(right[:, 1]), share(more[:, 0]), share(more[:, 1])]
+        )
+    table.notes.append(
+        "Both tests by 199 sign flips at level .05; four components at most are looked at. In the nulls the "
+        "columns '> k' are the level. Autoregressive noise is correlated, and no test of independence calls "
+        "it noise."
+    )
+    return table
+
+
+def table_speed(call: Call) -> Table:
+    """Seconds of one call."""
+    import spcastat as sp
+
+    table = Table("What a choice costs", ["call", "CPU s", "memory, MB"])
+    X = CHOOSE["D"].draw(generator("speed", 0))
+    grid = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20]
+    tasks = [("n = 200, p = 50, k = 2", pd.DataFrame(X), 2), ("the same, k = 3", pd.DataFrame(X), 3)]
+    if call.data is not None:
+        alon = np.load(call.data / "micro_alon.npz", allow_pickle=False)
+        tasks.append(
+            ("colon, 62 x 2000, k = 3", next(alon[n] for n in alon.files if alon[n].shape == (62, 2000)), 3)
+        )
+    for name, data, k in tasks:
+        begun = time.process_time()
+        choice = sp.choose(data, k=k, cards=grid)
+        took = time.process_time() - begun
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        table.rows.append([f"{name}: card {choice.card}", f"{took:.2f}", f"{peak:.0f}"])
+    table.notes.append(
+        "12 cardinalities, 5 folds, and the final fit by the default method; memory of the process."
+    )
+    return table

@@ -1,0 +1,317 @@
+"""Make the gallery: docs/gallery.md and its figures in docs/gallery/, each by the lines that it shows.
+
+    python docs/gallery.py [NAME ...]
+
+Data are drawn with the shapes of real sets (tests/plots/shapes.py): 5 to 2,000 variables, 50 to 10,000 rows.
+With names only these figures are drawn anew; the page is always written whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS.parent))
+
+import spcastat as sp  # noqa: E402
+from tests.plots.shapes import SHAPES  # noqa: E402
+
+#: Colours of a small figure in a PNG; dots an inch.
+DPI = 80
+
+INTRO = """# Gallery
+
+Every figure is drawn by the lines above it, from data with the shapes of real sets. The page is made by
+`python docs/gallery.py`.
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the gallery: the data it is drawn from, the lines that draw it, and what they show."""
+
+    name: str
+    data: str
+    about: str
+    code: str
+    style: str = ""
+
+
+FIGURES = (
+    Figure(
+        "wine",
+        "wine",
+        "Thirteen variables in three groups of rows. Each variable has a loading on one component alone, so "
+        "that all are listed at the ends of the axes, the largest first.",
+        'fit = sp.spca(df, k=2, card=5, scale=True)\n'
+        'ax = fit.biplot(groups=group, outline="normal", centroids=True)',
+    ),
+    Figure(
+        "row-names",
+        "small wine",
+        "Fifty rows with their names, and dense components: every arrow is named at its tip, or by a number "
+        "that the note explains. Rows without room are counted.",
+        'fit = sp.spca(df, k=2, method="pca", scale=True)\nax = fit.biplot(labels=12)',
+    ),
+    Figure(
+        "correlations-as-arrows",
+        "cells",
+        "Correlations as arrows: variables with a nonzero loading are drawn strongly, the others faintly.",
+        'fit = sp.spca(df, k=2, card=6, scale=True)\n'
+        'ax = fit.biplot(arrows="correlations", groups=group, outline="hull", variables=18)',
+    ),
+    Figure(
+        "circle",
+        "collinear cells",
+        "The circle of correlations of thirty variables that hardly differ: numbers and their key "
+        "where names "
+        "have no room.",
+        'fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()',
+    ),
+    Figure(
+        "eight-groups",
+        "census",
+        "A hundred variables with long names, 1,994 rows in eight groups, no colour twice.",
+        'fit = sp.spca(df, k=2, card=9, method="greedy", scale=True)\n'
+        "ax = fit.biplot(groups=group, centroids=True)",
+    ),
+    Figure(
+        "loadings-by-group",
+        "census",
+        "Loadings of variables in groups; names are shortened in the middle.",
+        'fit = sp.spca(df, k=4, card=6, method="greedy", scale=True)\n'
+        'ax = fit.plot_loadings(groups=[name.rsplit("_", 1)[1] for name in df.columns])',
+    ),
+    Figure(
+        "genes",
+        "genes",
+        "2,000 variables and 62 rows: the thirty longest arrows, and how many variables are not drawn.",
+        'fit = sp.spca(df, k=2, card=25, method="greedy", scale=True)\nax = fit.biplot(groups=group)',
+    ),
+    Figure(
+        "genes-scree",
+        "genes",
+        "The whole spectrum of the same data, added up, beside the sparse components.",
+        'fit = sp.spca(df, k=3, card=25, method="greedy", scale=True)\n'
+        'ax = fit.screeplot(kind="cumulative", max_components=61)',
+    ),
+    Figure(
+        "letters",
+        "letters",
+        "10,000 rows in twelve groups; points are an image within vector graphics, and the t ellipses are "
+        "hardly moved by far rows.",
+        'fit = sp.spca(df, k=2, card=5, method="greedy", scale=True)\n'
+        'ax = fit.biplot(groups=group, outline="t", level=0.5)',
+    ),
+    Figure(
+        "letters-scores",
+        "letters",
+        "Pairs of scores with the density of each component.",
+        'fit = sp.spca(df, k=4, card=5, method="greedy", scale=True)\nax = fit.plot_scores()',
+    ),
+    Figure(
+        "exams",
+        "exams",
+        "Five variables, 88 rows; the colour is a number.",
+        'fit = sp.spca(df, k=2, method="pca", scale=True)\n'
+        'ax = fit.biplot(color="statistics", palette="cividis")',
+    ),
+    Figure(
+        "one-component",
+        "exams",
+        "One component alone: its density, with a mark for each row.",
+        'fit = sp.spca(df, k=1, card=3, scale=True)\nax = fit.plot_scores(groups=df["algebra"] > 0)',
+    ),
+    Figure(
+        "far-row",
+        "far row",
+        "One row far from all others leaves arrows and points their room.",
+        "fit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.biplot(labels=1)",
+    ),
+    Figure(
+        "far-row-contributions",
+        "far row",
+        "The rows that make most of a component; were all equal, each would give what the line shows.",
+        'fit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.plot_contributions("rows", max_rows=12)',
+    ),
+    Figure(
+        "spectra",
+        "spectra",
+        "Loadings of a hundred wavelengths as lines over the columns, whose names are numbers.",
+        'fit = sp.spca(df, k=3, card=25)\nax = fit.plot_loadings(kind="line")',
+    ),
+    Figure(
+        "spectra-biplot",
+        "spectra",
+        "The same in a biplot: neighbours all but coincide, and share numbers.",
+        "fit = sp.spca(df, k=2, card=12)\nax = fit.biplot(groups=group)",
+    ),
+    Figure(
+        "intervals",
+        "survey",
+        "Thirty long questions: loadings with their bootstrap intervals, grey where they hold zero.",
+        'fit = sp.spca(df, k=3, card=6, method="greedy", scale=True)\n'
+        "intervals = fit.bootstrap(50).conf_int()\n"
+        "ax = fit.plot_loadings(intervals=intervals)",
+    ),
+    Figure(
+        "cos2",
+        "survey",
+        "How well two components show the questions.",
+        'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\nax = fit.plot_cos2(components=[1, 2])',
+    ),
+    Figure(
+        "supplement",
+        "equal names",
+        "Names that differ in their middle are told apart by their number. Supplementary variables, "
+        "levels and "
+        "new rows lie on the scale of the others.",
+        'fit = sp.spca(df, k=2, method="pca", scale=True)\n'
+        'depth, site = df.iloc[:, 0] - df.iloc[:, 1], ["hill", "lake", "wood"] * 40\n'
+        'further = pd.DataFrame({"depth": depth, "site": site})\n'
+        "extra = fit.supplement(rows=df.iloc[:4] * 1.3, variables=further)\n"
+        'ax = fit.biplot(arrows="correlations", supplement=extra)',
+    ),
+    Figure(
+        "images",
+        "images",
+        "Loadings as images; pixels without a loading are white.",
+        'fit = sp.spca(df, k=4, card=20)\nax = fit.plot_loadings(kind="image", shape=(12, 12))',
+    ),
+    Figure(
+        "path",
+        "wine",
+        "Measures along a path over the cardinality.",
+        "path = sp.spca_path(df, 2, scale=True)\n"
+        'ax = path.plot(measures=["adjusted", "pev", "least_squares"], x="card")',
+    ),
+    Figure(
+        "compare",
+        "wine",
+        "Fits beside one another.",
+        "fits = {f\"card={card}\": sp.spca(df, k=3, card=card, scale=True) for card in (3, 5, 7)}\n"
+        "ax = sp.compare(fits).plot()",
+    ),
+    Figure(
+        "reconstruction",
+        "cells",
+        "The error with which the first components give the data back.",
+        'fit = sp.spca(df, k=6, card=6, method="greedy", scale=True)\nax = fit.plot_reconstruction()',
+    ),
+    Figure(
+        "coordinates",
+        "coordinates",
+        "Sparse principal coordinates over the rows.",
+        "fit = sp.spco(df, k=2, zeros=0.5)\nax = fit.plot(groups=group)",
+    ),
+    Figure(
+        "dark",
+        "cells",
+        "A dark style: ink, arrows and grey tones follow the paper.",
+        'fit = sp.spca(df, k=2, card=6, scale=True)\nax = fit.biplot(groups=group, outline="normal")',
+        "dark_background",
+    ),
+    Figure(
+        "talk",
+        "wine",
+        "The context \"talk\" of seaborn: text, lines and marks grow, and the figure with them.",
+        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group, components=(1, 2))",
+        "talk",
+    ),
+)
+
+
+def images() -> tuple[pd.DataFrame, np.ndarray]:
+    """Return 300 images of 12 x 12 pixels: blots of random strength at four places."""
+    rng = np.random.default_rng(5)
+    grid = np.stack(np.meshgrid(np.arange(12), np.arange(12), indexing="ij"), axis=-1)
+    centres = np.array([[3, 3], [3, 8], [8, 3], [8, 8]])
+    blots = np.exp(-((grid[None] - centres[:, None, None]) ** 2).sum(axis=-1) / 5.0).reshape(4, 144)
+    values = rng.gamma(2.0, size=(300, 4)) * [4, 3, 2.5, 2] @ blots + 0.3 * rng.normal(size=(300, 144))
+    return pd.DataFrame(values), np.zeros(300)
+
+
+def coordinates() -> tuple[pd.DataFrame, np.ndarray]:
+    """Return ten rows each of three normal distributions in 50 variables (Dou, Dai, Xu and Zhang, 5.2)."""
+    rng = np.random.default_rng(0)
+    kinds = ((10.0, 1.0), (-10.0, 3.0), (0.0, np.sqrt(17.0)))
+    rows = [mean + sd * rng.normal(size=(10, 50)) for mean, sd in kinds]
+    return pd.DataFrame(np.vstack(rows)), np.repeat(["G1", "G2", "G3"], 10)
+
+
+@contextmanager
+def styled(style: str) -> Iterator[None]:
+    """Draw in a style of matplotlib's, or in the context "talk" of seaborn, where that is installed."""
+    if style != "talk":
+        with plt.style.context(style or "default"):
+            yield
+        return
+    try:
+        import seaborn
+    except ImportError:
+        settings = {"font.size": 18, "axes.labelsize": 18, "xtick.labelsize": 16.5, "ytick.labelsize": 16.5}
+        settings |= {"legend.fontsize": 16.5, "lines.linewidth": 2.25, "lines.markersize": 9}
+        with plt.rc_context(settings):
+            yield
+    else:
+        with seaborn.axes_style("whitegrid"), seaborn.plotting_context("talk"):
+            yield
+
+
+def draw(figure: Figure) -> None:
+    """Run the lines of a figure and save what they draw."""
+    path = DOCS / "gallery" / f"{figure.name}.png"
+    makers = {**SHAPES, "images": images, "coordinates": coordinates}
+    df, group = makers[figure.data]()
+    names = {"sp": sp, "pd": pd, "df": df, "group": pd.Series(group, index=df.index, name="group")}
+    with styled(figure.style):
+        exec(figure.code, names)  # the lines above, nobody else's
+        drawn = names["ax"].figure
+        drawn.savefig(path, dpi=DPI, facecolor=drawn.get_facecolor())
+        plt.close(drawn)
+    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
+
+
+def sizes(figure: Figure) -> str:
+    """Return how large the data of a figure are."""
+    makers = {**SHAPES, "images": images, "coordinates": coordinates}
+    df, _ = makers[figure.data]()
+    return f"{len(df):,} rows, {df.shape[1]:,} variables"
+
+
+def main(chosen: list[str]) -> None:
+    """Draw the chosen figures, or all, and write the page."""
+    unknown = set(chosen) - {figure.name for figure in FIGURES}
+    if unknown:
+        raise SystemExit(f"no figure is called {', '.join(sorted(unknown))}")
+    (DOCS / "gallery").mkdir(exist_ok=True)
+    parts = [INTRO]
+    for figure in FIGURES:
+        if not chosen or figure.name in chosen:
+            draw(figure)
+        style = {"": "", "talk": ' with seaborn.plotting_context("talk"):'}.get(
+            figure.style, f' with plt.style.context("{figure.style}"):'
+        )
+        code = figure.code if not style else style.strip() + "\n    " + figure.code.replace("\n", "\n    ")
+        parts.append(
+            f"## {figure.name.replace('-', ' ').capitalize()}\n\n{figure.about} ({sizes(figure)})\n\n"
+            f"```python\n{code}\n```\n\n![{figure.about}](gallery/{figure.name}.png)\n"
+        )
+    (DOCS / "gallery.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,65 @@
+"""``spcastat choose``: how many components, and how sparse."""
+
+from __future__ import annotations
+
+import argparse
+
+from spcastat.cli.comparing import cardinalities
+from spcastat.cli.fitting import fitting_arguments, prepare
+from spcastat.cli.reading import DATA
+from spcastat.cli.writing import csv_separator, csv_text, draw, refuse_overlap, require_picture, write_bytes
+
+EXAMPLES = """\
+examples:
+  spcastat choose trees.csv --scale --report trees.html
+  spcastat choose trees.csv --k 2 --cards 2-8 --by ebic --out choice.csv
+  spcastat choose trees.csv --k 3 --each free --plot choice.png --save trees.spca
+  spcastat choose pitprops
+"""
+#: Options of the choice that are passed on where they were given.
+_OPTIONS = ("k", "cards", "by", "rule", "each", "folds", "repeats", "share", "n_jobs")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat choose``."""
+    add = parser.add_argument
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
+    add("--k", type=int, help="number of components; chosen by parallel analysis where it is not given")
+    add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
+    add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
+    add("--rule", metavar="NAME", help="1se: the sparsest within one standard error (default); or min")
+    add("--each", metavar="NAME", help="equal cardinalities (default), or free ones")
+    add("--folds", type=int, metavar="N", help="parts of the rows (5)")
+    add("--repeats", type=int, metavar="N", help="how often they are drawn anew (1)")
+    add("--share", type=float, help="of dense PCA's variance to keep, with --by variance: 0.9")
+    add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
+    add("--method", help="see: spcastat methods")
+    add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
+    add("--out", metavar="OUT.csv", help="write the table")
+    add("--report", metavar="OUT.html", help="write a page with the choice, tables and plots")
+    add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform and compare")
+    fitting_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> str:
+    """Choose, print, and write what was asked for."""
+    written = {"--plot": args.plot, "--out": args.out, "--report": args.report, "--save": args.save}
+    refuse_overlap([args.data], written)
+    require_picture(args.plot)
+    separator = csv_separator(args.out or "")
+    from spcastat import choosing
+
+    data, covariance, given = prepare(args)
+    given |= {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
+    choice = choosing.choose(data, covariance=covariance, **given)
+    if args.save:
+        choice.fit.save(args.save)
+    if args.plot:
+        draw(args.plot, lambda ax: choice.plot(ax=ax))
+    if args.out:
+        text = csv_text(choice.table, labelled=False, raw=False, separator=separator)
+        write_bytes(args.out, text.encode())
+    if args.report:
+        choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line)
+    parts = [choice, choice.fit] if choice.components is None else [choice.components, choice, choice.fit]
+    return "\n\n".join(map(str, parts))

@@ -1,0 +1,62 @@
+"""Columns of a formula for some rows, by terms that have learnt from the other rows alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import DataError, FormulaError, NewDataError
+from spcastat.intake.design import ReadOptions
+from spcastat.intake.frames import open_table
+from spcastat.intake.read import read_data
+from spcastat.intake.replay import replay
+
+
+class FoldedTerms:
+    """Reads parts of the rows as the whole was read; can be pickled where the context can.
+
+    Parameters
+    ----------
+    data : DataFrame, polars or pyarrow table
+    reading : ReadOptions
+        With a formula.
+    """
+
+    def __init__(self, data: Any, reading: ReadOptions):
+        table = open_table(data)
+        assert isinstance(table.values, pd.DataFrame)
+        frame = table.values.set_axis(table.columns, axis=1).reset_index(drop=True)
+        weights = reading.weights
+        if isinstance(weights, pd.Series) and table.labelled:
+            weights = weights.reindex(table.index)
+        weights = None if weights is None else np.asarray(weights, dtype=float)
+        self.reading = replace(reading, na="raise", weights=None)
+        whole = read_data(frame, replace(reading, weights=weights))
+        kept = whole.index.to_numpy()
+        self.frame = frame.iloc[kept].reset_index(drop=True)
+        self.weights = None if weights is None else weights[kept]
+        self.columns = whole.columns
+
+    def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
+        """Return the columns of the rows of a mask, and those of all others.
+
+        Raises
+        ------
+        DataError
+            Where the other rows have a level, or a value, that these do not know.
+        """
+        w = None if self.weights is None else self.weights[which]
+        try:
+            learnt = read_data(self.frame[which], replace(self.reading, weights=w))
+            if not learnt.columns.equals(self.columns):
+                raise NewDataError("its columns are not those of all rows")
+            others = replay(learnt.spec, self.frame[~which])[0]
+        except (NewDataError, FormulaError) as error:
+            raise DataError(
+                f"The formula cannot be learnt without a fold: {error} Give fewer folds, leave rare levels "
+                "out, or make the columns before."
+            ) from None
+        return learnt.matrix, others

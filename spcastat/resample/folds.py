@@ -1,0 +1,321 @@
+"""Folds of rows: moments of each by one pass, and the covariance matrix of the rows outside it.
+
+A fold is held out with what centring and scaling it needs from the other rows: nothing of a held-out row
+enters the mean, the standard deviation or the fit that it is compared with.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import plural
+from spcastat.errors import ConstantColumnError, DataError, TooFewRowsError, WeightsError
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators import CrossProducts, Operator, Standardisation, prepare
+from spcastat.operators.build import Given, from_products
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Rows that were held out, centred and scaled by the others, as predictions ask for them.
+
+    Attributes
+    ----------
+    weight : float
+        Their number, or the sum of their weights.
+    squares : ndarray of shape (p,)
+        Sums of squares of the columns.
+    block : callable
+        Places of u variables -> their cross-products, shape (u, u).
+    """
+
+    weight: float
+    squares: np.ndarray
+    block: Callable[[np.ndarray], np.ndarray]
+
+
+class Folds(ABC):
+    """Rows in `count` folds, once or several times; can be pickled.
+
+    Attributes
+    ----------
+    count, repeats : int
+    center, scale : bool or ndarray of shape (p,)
+    names : pandas.Index of length p
+    """
+
+    count: int
+    repeats: int
+    center: Given
+    scale: Given
+    names: pd.Index
+
+    @abstractmethod
+    def _split(self, number: int) -> tuple[Operator, Held]: ...
+
+    def split(self, number: int) -> tuple[Operator, Held]:
+        """Return the operator of the rows outside a fold, at unit size, and the rows of the fold.
+
+        Parameters
+        ----------
+        number : int
+            From 0 on; the folds of the second repeat follow those of the first.
+
+        Raises
+        ------
+        ConstantColumnError
+            With ``scale=True``, where a column is constant outside the fold.
+        """
+        try:
+            return self._split(number)
+        except ConstantColumnError as error:
+            raise ConstantColumnError(
+                f"Without fold {number % self.count + 1} of {self.count}: {error} Fewer folds may do as well."
+            ) from None
+
+
+class MomentFolds(Folds):
+    """Folds by their moments alone.
+
+    Parameters
+    ----------
+    sums : FoldSums
+    center, scale, names
+        See :class:`Folds`.
+    """
+
+    def __init__(self, sums: FoldSums, center: Given, scale: Given, names: pd.Index):
+        self.count, self.repeats = sums.count, sums.repeats
+        self.parts, self.rows = sums.parts, sums.rows
+        self.center, self.scale, self.names = center, scale, names
+
+    def _split(self, number: int) -> tuple[Operator, Held]:
+        first = number // self.count * self.count
+        others = CrossProducts(len(self.names))
+        rows = 0
+        for i in range(first, first + self.count):
+            if i != number:
+                others.merge(self.parts[i])
+                rows += self.rows[i]
+        standard, op = from_products(others, rows, self.center, self.scale, self.names)
+        own = self.parts[number]
+        return op.at_unit_size(), _Moments(own.about(standard.mean), own.weight, standard).held
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Cross-products of rows about the centre of others, before scaling."""
+
+    products: np.ndarray
+    weight: float
+    standard: Standardisation
+
+    @property
+    def held(self) -> Held:
+        return Held(self.weight, np.diag(self.products) / self.standard.scale**2, self.block)
+
+    def block(self, some: np.ndarray) -> np.ndarray:
+        divisor = self.standard.scale[some]
+        scaled: np.ndarray = self.products[np.ix_(some, some)] / np.outer(divisor, divisor)
+        return scaled
+
+
+class RowFolds(Folds):
+    """Folds of rows that are at hand, for many variables and for methods that work on rows.
+
+    Parameters
+    ----------
+    X : ndarray or scipy.sparse array of shape (n, p)
+    weights : ndarray of shape (n,) or None
+    labels : ndarray of int, shape (repeats, n)
+        The fold of each row.
+    center, scale, names
+        See :class:`Folds`.
+    keep_rows : bool
+        Whether the method needs an operator with rows.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        weights: np.ndarray | None,
+        labels: np.ndarray,
+        center: Given,
+        scale: Given,
+        names: pd.Index,
+        keep_rows: bool,
+    ):
+        self.X = X.tocsr() if is_sparse(X) else X
+        self.weights, self.labels, self.keep_rows = weights, labels, keep_rows
+        self.repeats, self.count = len(labels), int(labels.max()) + 1
+        self.center, self.scale, self.names = center, scale, names
+
+    def _split(self, number: int) -> tuple[Operator, Held]:
+        out = self.labels[number // self.count] == number % self.count
+        return self._parted(self._rows(~out), self._rows(out), out)
+
+    def _rows(self, which: np.ndarray) -> Any:
+        rows = self.X[np.flatnonzero(which)]
+        return rows.tocsc() if is_sparse(rows) else rows
+
+    def _parted(self, training: Any, own: Any, out: np.ndarray) -> tuple[Operator, Held]:
+        w = None if self.weights is None else self.weights[~out]
+        standard, op = prepare(training, w, self.center, self.scale, self.names, self.keep_rows)
+        v = None if self.weights is None else self.weights[out]
+        return op.at_unit_size(), _HeldRows(own, v, standard).held
+
+
+class TermFolds(RowFolds):
+    """Folds of rows whose columns come from a formula that learns from rows: it learns without the fold.
+
+    Parameters
+    ----------
+    columns : callable
+        A mask of rows -> the columns of these, shape (m, p), and those of all others, by terms that learnt
+        from these alone.
+    weights, labels, center, scale, names, keep_rows
+        See :class:`RowFolds`.
+    """
+
+    def __init__(self, columns: Callable[[np.ndarray], tuple[Any, Any]], *further: Any):
+        super().__init__(np.empty((0, 0)), *further)
+        self.columns = columns
+
+    def _split(self, number: int) -> tuple[Operator, Held]:
+        out = self.labels[number // self.count] == number % self.count
+        return self._parted(*self.columns(~out), out)
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldRows:
+    """Rows, to be centred and scaled as others are."""
+
+    X: Any
+    weights: np.ndarray | None
+    standard: Standardisation
+
+    @property
+    def held(self) -> Held:
+        p = self.X.shape[1]
+        weight = float(self.X.shape[0] if self.weights is None else self.weights.sum())
+        squares = np.concatenate(
+            [(self._columns(np.arange(a, min(a + 500, p))) ** 2).sum(axis=0) for a in range(0, p, 500)]
+        )
+        return Held(weight, squares, self.block)
+
+    def block(self, some: np.ndarray) -> np.ndarray:
+        Z = self._columns(some)
+        return Z.T @ Z
+
+    def _columns(self, some: np.ndarray) -> np.ndarray:
+        X = self.X[:, some]
+        X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
+        Z = (X - self.standard.mean[some]) / self.standard.scale[some]
+        return Z if self.weights is None else Z * np.sqrt(self.weights)[:, None]
+
+
+# --- which row is in which fold -------------------------------------------------------------------
+
+
+def random_labels(n: int, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
+    """Return folds of equal size, up to one row, drawn anew for each repeat: shape (repeats, n)."""
+    return np.stack([rng.permutation(n) % count for _ in range(repeats)])
+
+
+class FoldSums:
+    """Cross-products of the rows of each fold, an accumulator: k folds cost one pass.
+
+    Parameters
+    ----------
+    p, count, repeats : int
+    seed : int
+        A row that comes by itself belongs to the fold that its numbers and the seed make: the same for
+        chunks of any size, in any order, on any worker.
+    """
+
+    def __init__(self, p: int, count: int, repeats: int, seed: int):
+        self.count, self.repeats, self.seed = count, repeats, seed
+        self.parts = [CrossProducts(p) for _ in range(count * repeats)]
+        self.rows = [0] * (count * repeats)
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Add rows, each to the fold that its numbers make."""
+        for repeat in range(self.repeats):
+            self.add_to(repeat, hashed_labels(X, self.count, self.seed + repeat), X, weights)
+
+    def add_to(self, repeat: int, labels: np.ndarray, X: Any, weights: np.ndarray | None) -> None:
+        """Add rows to the folds, shape (n,), of a repeat."""
+        X = X.tocsr() if is_sparse(X) else X
+        for fold in range(self.count):
+            which = np.flatnonzero(labels == fold)
+            if which.size:
+                w = None if weights is None else weights[which]
+                self.parts[repeat * self.count + fold].add(X[which], w)
+                self.rows[repeat * self.count + fold] += int(which.size if w is None else np.count_nonzero(w))
+
+    def merge(self, other: FoldSums) -> None:
+        """Add what another accumulator has summed up."""
+        for i, part in enumerate(other.parts):
+            self.parts[i].merge(part)
+            self.rows[i] += other.rows[i]
+
+
+def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
+    """Return a fold of each row that depends on its numbers and the seed alone, shape (n,)."""
+    multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
+    if is_sparse(X):
+        X = X.tocsr()
+        cells = _bits(X.data) * multipliers[X.indices]
+        filled = np.append(np.cumsum(cells, dtype=np.uint64), np.uint64(0))
+        ends = np.concatenate([[np.uint64(0)], filled[:-1]])[X.indptr]
+        sums = ends[1:] - ends[:-1]
+    else:
+        sums = np.zeros(len(X), dtype=np.uint64)
+        for j, multiplier in enumerate(multipliers):
+            sums += _bits(X[:, j]) * multiplier
+    sums ^= sums >> np.uint64(32)
+    sums *= np.uint64(0x9E3779B97F4A7C15)
+    found: np.ndarray = ((sums >> np.uint64(33)) % np.uint64(count)).astype(np.int64)
+    return found
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Return the numbers as whole numbers of 64 bits, well mixed; zero is zero."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> None:
+    """Raise TooFewRowsError, WeightsError or DataError where rows outside a fold cannot be fitted.
+
+    Parameters
+    ----------
+    rows : sequence of int
+        Rows with weight in each fold.
+    count, k : int
+    weighted : bool
+    """
+    n = sum(rows[:count])
+    if n < count:
+        kind = "rows with a positive weight" if weighted else "rows"
+        raise (WeightsError if weighted else TooFewRowsError)(
+            f"folds={count} was given for {n} {kind}; give at most as many folds as rows."
+        )
+    if min(rows) == 0:
+        raise DataError(
+            f"A fold of {count} is empty: rows in pieces go to folds by their numbers, equal rows to the "
+            "same. Give fewer folds, or another rng."
+        )
+    least = n - max(rows)
+    if least < k + 2:
+        raise TooFewRowsError(
+            f"Outside a fold there are {plural(least, 'row')} only, too few for {plural(k, 'component')}; "
+            "give more folds, or fewer components."
+        )

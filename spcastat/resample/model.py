@@ -1,0 +1,101 @@
+"""The covariance matrix that sparse components stand for: what predictions and criteria are made of.
+
+Sigma = V L V' + s2 I, as in probabilistic PCA (Tipping and Bishop 1999), but with the span of sparse loadings
+`V` given: in an orthonormal basis of the span L + s2 (V'V)^-1 is the covariance matrix S there, and s2 is the
+mean variance outside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.operators import Operator
+
+#: Directions of the span with a smaller squared length are none: loadings that depend on the others.
+DEPENDENT = 1e-10
+#: The noise has at least this share of the mean variance.
+LEAST_NOISE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class SparseModel:
+    """Sigma = s2 I + W diag(m - s2) W', with W orthonormal.
+
+    Attributes
+    ----------
+    W : ndarray of shape (u, r)
+        The principal directions of S within the span of the loadings, on the variables `used`.
+    used : ndarray of int, shape (u,)
+        Variables with a loading.
+    variances : ndarray of shape (r,)
+        Variances m along W, at least s2.
+    noise : float
+        s2.
+    p : int
+    total, kept : float
+        The trace of S, and of S within the span: their ratio is the PEV.
+    """
+
+    W: np.ndarray
+    used: np.ndarray
+    variances: np.ndarray
+    noise: float
+    p: int
+    total: float
+    kept: float
+
+    @classmethod
+    def of(cls, V: np.ndarray, op: Operator) -> SparseModel:
+        """Return the model of loadings V, shape (p, k), and the covariance matrix of `op`, p > k."""
+        used = np.flatnonzero(V.any(axis=1))
+        squares, turn = np.linalg.eigh(V[used].T @ V[used])
+        some = squares > DEPENDENT * squares[-1]
+        Q = np.zeros((op.p, int(some.sum())))
+        Q[used] = V[used] @ (turn[:, some] / np.sqrt(squares[some]))
+        variances, axes = np.linalg.eigh(op.products(Q))
+        p, r = Q.shape
+        kept = float(variances.sum())
+        noise = max((op.total - kept) / (p - r), LEAST_NOISE * op.total / p)
+        return cls(Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, kept)
+
+    @property
+    def shrinkage(self) -> np.ndarray:
+        """1 - s2 / m, shape (r,): Sigma^-1 = (I - W diag(shrinkage) W') / s2."""
+        shares: np.ndarray = 1.0 - self.noise / self.variances
+        return shares
+
+    def deviance(self, n: float) -> float:
+        """Return n (log |Sigma| + tr Sigma^-1 S): minus twice the log-likelihood, but for a constant."""
+        log_determinant = (self.p - len(self.variances)) * np.log(self.noise) + np.log(self.variances).sum()
+        inside = (self.variances * self.shrinkage).sum()  # nothing along axes at the level of the noise
+        return float(n * (log_determinant + (self.total - inside) / self.noise))
+
+    def press(self, squares: np.ndarray, block: np.ndarray) -> float:
+        """Return the sum of squared errors when every cell is predicted from the others of its row.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (p,)
+            Sums of squares of new rows, centred and scaled as those of S.
+        block : ndarray of shape (u, u)
+            Their cross-products among the variables `used`.
+
+        Notes
+        -----
+        With Omega = Sigma^-1 the error of cell j in row x is (Omega x)_j / Omega_jj. A variable that stands
+        alone in its component is predicted by its mean, as one without a loading is.
+        """
+        shrunk = self.W * self.shrinkage
+        image = block @ self.W
+        inner = self.W.T @ image
+        left = (
+            squares[self.used]
+            - 2.0 * np.einsum("ij,ij->i", shrunk, image)
+            + np.einsum("ij,jk,ik->i", shrunk, inner, shrunk)
+        )
+        own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
+        alone = own <= LEAST_NOISE  # the model has this variable and no other in a component
+        errors = np.where(alone, squares[self.used], left / np.where(alone, 1.0, own) ** 2)
+        return float(squares.sum() - squares[self.used].sum() + errors.sum())

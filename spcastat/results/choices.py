@@ -1,0 +1,365 @@
+"""What users hold after a choice: the number of components, or the cardinalities, with tables and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat import plots
+from spcastat.config import plural
+from spcastat.report.page import Part
+from spcastat.report.summary import Summary, describe_data
+from spcastat.results.result import SpcaResult
+from spcastat.select.chosen import CRITERIA
+from spcastat.select.components import Standing, broken_stick, kaiser
+from spcastat.state.handed import own
+from spcastat.tables import Document, Row, Table
+from spcastat.tables.cells import alike, fixed, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Data whose best prediction needs more than this share of the variables are not sparse.
+NOT_SPARSE = 0.6
+#: With fewer rows the rule of one standard error selects too few.
+FEW_ROWS = 60
+#: What a choice is called, by its criterion.
+NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
+
+
+class ComponentChoice(Summary):
+    """How many components stand out of noise, by two tests.
+
+    `frames` holds the table under "components" and the whole spectrum under "spectrum".
+    """
+
+    def __init__(self, found: Standing, *, p: int, card: int, alpha: float, n_resample: int, unit: float):
+        self._found = found
+        self.alpha, self.n_resample, self.sparse_card = alpha, n_resample, card
+        values = found.values * unit
+        shares = values / values.sum()
+        index = pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component")
+        m = len(found.p_values)
+        self._table = pd.DataFrame(
+            {
+                "observed": values[:m],
+                "noise": found.bound * unit,
+                "p": found.p_values,
+                "sparse_observed": found.sparse_variances * unit,
+                "sparse_p": found.sparse_p_values,
+                "share": shares[:m],
+                "cumulative": np.cumsum(shares)[:m],
+            },
+            index=index[:m],
+        )
+        self._spectrum = pd.DataFrame(
+            {
+                "eigenvalue": values,
+                "share": shares,
+                "cumulative": np.cumsum(shares),
+                "broken_stick": broken_stick(p)[: len(values)],
+            },
+            index=index,
+        )
+        above = self._spectrum["share"] > self._spectrum["broken_stick"]
+        self.kaiser = kaiser(found.values, p)
+        self.broken_stick = len(above) if above.all() else int(np.argmin(above))
+        super().__init__(self._made(), {"components": self._table, "spectrum": self._spectrum})
+
+    @property
+    def k(self) -> int:
+        """The number of components that parallel analysis keeps."""
+        return self._found.parallel
+
+    @property
+    def sequential(self) -> int:
+        """The number that the sequential sparse test keeps."""
+        return self._found.sequential
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a component: eigenvalue, noise and p; variance and p of the sparse one; shares.
+
+        "noise" is the point that a share alpha of the draws exceeds. The sparse test ends with the first
+        component that is not significant.
+        """
+        return own(self._table)
+
+    @property
+    def spectrum(self) -> pd.DataFrame:
+        """All eigenvalues, their shares, and those of a broken stick."""
+        return own(self._spectrum)
+
+    @property
+    def reason(self) -> str:
+        """Why so many, in words."""
+        return " ".join(self._reasons())
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the eigenvalues and those of noise; see :func:`spcastat.plots.plot_components`."""
+        return plots.plot_components(self.spectrum, self.table, alpha=self.alpha, ax=ax)
+
+    def plot_data(self) -> pd.DataFrame:
+        """Return what `plot` draws."""
+        return plots.plot_components_data(self.spectrum, self.table)
+
+    def _reasons(self) -> Iterator[str]:
+        table, k, m = self._table, self.k, len(self._table)
+        if k == m:
+            yield (
+                f"All {plural(m, 'component')} that were looked at exceed those of noise; give a larger kmax "
+                "to see where this ends."
+            )
+        else:
+            line = table.iloc[k]
+            value, bound = alike([line["observed"], line["noise"]])
+            fails = f"that of PC{k + 1} is {value}, and {percent(self.alpha, 0)} % of noise exceed {bound}"
+            lead = "No eigenvalue exceeds" if k == 0 else f"The first {k} exceed" if k > 1 else "One exceeds"
+            yield f"{lead} what noise gives; {fails}."
+        more = self.sequential - k
+        if more > 0:
+            yield (
+                f"The sequential sparse test finds {self.sequential}: beyond the first {k} it detects weak "
+                "signals that strong components shadow, or what sparsity left of these."
+            )
+        elif more < 0:
+            yield (
+                f"The sequential sparse test ends at {self.sequential}: further on no component of "
+                f"{plural(self.sparse_card, 'variable')} stands out of noise, so the others are weak or "
+                "spread over many variables."
+            )
+
+    def _made(self) -> Document:
+        lines = []
+        values = alike([*self._table["observed"], *self._table["noise"]])
+        m = len(self._table)
+        for i, (name, line) in enumerate(self._table.iterrows()):
+            cells = (
+                values[i],
+                values[m + i],
+                fixed(line["p"], 3),
+                "" if np.isnan(line["sparse_p"]) else fixed(line["sparse_p"], 3),
+                percent(line["cumulative"], 1),
+            )
+            lines.append(Row(str(name), cells, rule=i == self.k > 0))
+        headings = ("observed", f"{percent(1 - self.alpha, 0)} % of noise", "p", "sparse p", "cum. %")
+        key = (
+            f"observed: eigenvalue. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
+            "beside those before it. cum. %: variance up to here. Below the line: not above noise. "
+            f"Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
+        )
+        how = f"parallel analysis, sign flips, {self.n_resample} draws"
+        title = f"Number of components: {self.k}   ({how})"
+        return Document(title, (), (Table("", headings, tuple(lines)),), (*self._reasons(), key))
+
+
+class Choice(Summary):
+    """Cardinalities that were chosen, why, and the fit with them.
+
+    `frames` holds the table under "choice".
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        fit: SpcaResult,
+        *,
+        card: Any,
+        by: str,
+        rule: str,
+        share: float,
+        folds: int,
+        repeats: int,
+        best: int,
+        dense: float | None,
+        free: bool,
+        components: ComponentChoice | None,
+        call: str,
+    ):
+        self._table, self._fit, self._card, self._best, self._dense = table, fit, card, best, dense
+        self._rule, self._share, self._folds, self._repeats, self._free = rule, share, folds, repeats, free
+        self.by, self.components, self.call = by, components, call
+        super().__init__(self._made(), {"choice": table})
+
+    @property
+    def fit(self) -> SpcaResult:
+        """The fit with the chosen cardinalities, as a call with them gives it."""
+        return self._fit
+
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return len(self._fit.components)
+
+    @property
+    def card(self) -> Any:
+        """The chosen cardinality: a number for all components, or a list with one for each."""
+        return own(self._card) if isinstance(self._card, list) else self._card
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a candidate: "card", "nonzeros", errors, criteria, shares of variance, "chosen".
+
+        "error" is the mean squared error of prediction as a share of that of the column means, "se" its
+        standard error over folds; "excess" and "excess_se" are those of the difference to the smallest
+        error, paired by fold. "ebic" and "bic" are the better the smaller, "is" the better the larger.
+        """
+        return own(self._table)
+
+    @property
+    def reason(self) -> str:
+        """Why these, in words."""
+        return " ".join(self._reasons())
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the criterion against the cardinality; see :func:`spcastat.plots.plot_choice`."""
+        return plots.plot_choice(self.table, by=self.by, dense=self._dense, ax=ax)
+
+    def plot_data(self) -> pd.DataFrame:
+        """Return what `plot` draws."""
+        return plots.plot_choice_data(self.table, by=self.by)
+
+    def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
+        """Write the page of the fit, with the choice and its plot before everything else.
+
+        The parameters are those of ``fit.report``.
+        """
+        parts = [Part("How sparse", self.as_html(), self.plot, "The criterion of every cardinality")]
+        if self.components is not None:
+            number = self.components
+            what = "Eigenvalues of the data and of noise"
+            parts.insert(0, Part("How many components", number.as_html(), number.plot, what))
+        self._fit._report(path, title, call, tuple(parts))
+
+    # --- in words ---------------------------------------------------------------------------------
+
+    @property
+    def _chosen(self) -> pd.Series:
+        return self._table[self._table["chosen"]].iloc[0]
+
+    def _reasons(self) -> Iterator[str]:
+        line, best = self._chosen, self._table.iloc[self._best]
+        name = _card_text(line["card"])
+        record = self._fit._state.record
+        if self.by == "cv":
+            yield from self._by_error(name, best, record.p)
+            if record.n is not None and record.n < FEW_ROWS and self._rule == "1se":
+                rows = plural(record.n, "row")
+                yield f"With {rows} the rule of one standard error tends to select too few."
+        elif self.by == "variance":
+            kept = percent(line["relative_adjusted"], 1)
+            if line["relative_adjusted"] >= self._share:
+                goal = f"that keep {percent(self._share, 0)} % of dense PCA's variance ({kept} %)"
+                yield f"Cardinality {name}: the fewest loadings {goal}."
+            else:
+                goal = percent(self._share, 0)
+                yield f"Cardinality {name}: no candidate keeps {goal} %; it keeps {kept} %."
+        elif self._best != int(np.argmax(self._table["chosen"])):
+            yield (
+                f"Cardinality {name}: the sparsest whose {NAMES[self.by]} exceeds the smallest (at "
+                f"{_card_text(best['card'])}) by less than 2, which is worth no more than a mention."
+            )
+        else:
+            extreme = "largest" if self.by == "is" else "smallest"
+            yield f"Cardinality {name} has the {extreme} {NAMES[self.by]}."
+        if not self._free and len(self._table) > 1:
+            counts = self._table["nonzeros"]
+            if line["nonzeros"] == counts.max() and counts.max() < self.k * record.p:
+                yield "It is the largest that was tried: cards= takes larger ones."
+
+    def _by_error(self, name: str, best: pd.Series, p: int) -> Iterator[str]:
+        line = self._chosen
+        smallest = f"{fixed(best['error'], 3)}, at {_card_text(best['card'])}"
+        if line["card"] == best["card"]:
+            extra = "" if self._rule == "min" else ", and no sparser fit lies within one standard error of it"
+            yield f"Cardinality {name} predicts best ({fixed(best['error'], 3)}){extra}."
+        elif self._free:
+            yield (
+                f"Cardinalities {name}: changed one at a time, each to the sparsest within one standard "
+                f"error of the best; the error is {fixed(line['error'], 3)}, the smallest {smallest}."
+            )
+        else:
+            yield (
+                f"Cardinality {name}: the sparsest within one standard error ({fixed(best['se'], 3)}) of the "
+                f"smallest error ({smallest})."
+            )
+        if best["error"] >= 1.0:
+            yield "No candidate predicts better than the column means: do not make much of these components."
+        elif best["nonzeros"] > NOT_SPARSE * p * self.k:
+            count = best["nonzeros"] / self.k
+            yield (
+                f"Predicting best would need {fixed(count, 0)} of {p} variables in each component: these "
+                "data are not exactly sparse."
+            )
+        others = [by for by in ("ebic",) if by in self._table]
+        for by in others:
+            other = self._table["card"].iloc[int(self._table[by].argmin())]
+            if other != line["card"]:
+                yield f"{NAMES[by]} would take {_card_text(other)}."
+
+    # --- the table --------------------------------------------------------------------------------
+
+    def _made(self) -> Document:
+        table, several = self._table, self.k > 1
+        columns: list[tuple[str, list[str]]] = []
+        if "error" in table:
+            columns += [
+                (name, [fixed(value, 3) for value in table[key]])
+                for name, key in (("error", "error"), ("se", "se"))
+            ]
+        if "ebic" in table:
+            columns.append(("EBIC", [fixed(value, 1) for value in table["ebic"] - table["ebic"].min()]))
+        if self.by == "bic":
+            columns.append(("BIC", [fixed(value, 4) for value in table["bic"]]))
+        columns.append(("IS", [fixed(value, 3) for value in table["is"]]))
+        columns.append(("PEV", [percent(value, 1) for value in table["pev"]]))
+        if self.by == "variance":
+            columns.append(("of PCA's", [percent(value, 1) for value in table["relative_adjusted"]]))
+        marks = ["<- chosen" if mark else "" for mark in table["chosen"]]
+        columns.append(("", marks))
+        rows = tuple(
+            Row(_card_text(card), tuple(cells[i] for _, cells in columns))
+            for i, card in enumerate(table["card"])
+        )
+        grid = Table("card", tuple(name for name, _ in columns), rows, "r" * (len(columns) - 1) + "l")
+        record = self._fit._state.record
+        words = plural(self.k, "component")
+        facts = [("Data", describe_data(record)), ("Rule", self._rule_text())]
+        if self.components is not None:
+            facts.append(("k", f"{self.k}, by parallel analysis ({self.components.n_resample} sign flips)"))
+        facts.append(("Fit", self.call))
+        title = (
+            f"{'Cardinalities' if several and self._free else 'Cardinality'} of {words} by {NAMES[self.by]}"
+        )
+        return Document(title, tuple(facts), (grid,), (*self._reasons(), self._key()))
+
+    def _rule_text(self) -> str:
+        if self.by == "variance":
+            return f"the fewest loadings that keep {percent(self._share, 0)} % of dense PCA's variance"
+        rule = {"1se": "1 standard error" if self.by == "cv" else "sparsest within 2", "min": "best value"}
+        text = rule[self._rule] if self.by in ("cv", "ebic") else "best value"
+        if self.by == "cv":
+            repeats = f", {self._repeats} repeats" if self._repeats > 1 else ""
+            text = f"{text}; {self._folds} folds{repeats}, cells predicted from the others of their row"
+        return text
+
+    def _key(self) -> str:
+        parts = []
+        if "error" in self._table:
+            parts.append(
+                "error: of predicting held-out cells, over that of the column means"
+                + ("" if self._dense is None else f" (dense PCA {fixed(self._dense, 3)})")
+                + "; se: its standard error over folds."
+            )
+        if "ebic" in self._table:
+            parts.append("EBIC: less the smallest.")
+        parts.append("IS: index of sparseness. PEV: % of the total variance.")
+        return " ".join(parts)
+
+
+def _card_text(card: Any) -> str:
+    return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)

@@ -1,0 +1,197 @@
+"""Candidates for the cardinalities: their fits, errors and criteria, and the choice between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.measures import adjusted_variances
+from spcastat.operators import Operator
+from spcastat.progress import stage
+from spcastat.resample.folds import Folds
+from spcastat.resample.model import SparseModel
+from spcastat.select.criteria import bic, ebic, sparseness_index
+from spcastat.select.crossvalidation import Errors, cross_validate, sparsest_within
+from spcastat.select.path import Cards
+from spcastat.select.quick import Fitter
+
+#: Criteria by name: what the smallest, or for the index the largest, value says.
+CRITERIA = {
+    "cv": "cross-validation",
+    "ebic": "EBIC",
+    "bic": "BIC",
+    "is": "index of sparseness",
+    "variance": "share of variance",
+}
+#: Fits whose EBIC or BIC exceeds the smallest by less say the same: Kass and Raftery (1995), "Bayes factors".
+BARE_MENTION = 2.0
+#: Rounds of a search over single cardinalities, at most.
+ROUNDS = 6
+
+
+@dataclass(eq=False)
+class Candidates:
+    """Fits of several cardinalities to the same data; those that were fitted once are kept.
+
+    Attributes
+    ----------
+    op : Operator
+        Of all rows.
+    fitter : Fitter
+    n : float or None
+        Rows, or the sum of their weights; None for a covariance matrix without it.
+    folds : Folds or None
+        None without cross-validation.
+    n_jobs : int
+    """
+
+    op: Operator
+    fitter: Fitter
+    n: float | None
+    folds: Folds | None = None
+    n_jobs: int = 1
+    fits: dict[Cards, np.ndarray] = field(default_factory=dict)
+    models: dict[Cards, SparseModel] = field(default_factory=dict)
+    press: dict[Cards, np.ndarray] = field(default_factory=dict)
+    dense_press: np.ndarray | None = None
+    mean: np.ndarray | None = None
+    weight: np.ndarray | None = None
+
+    def add(self, cards: Sequence[Cards], near: np.ndarray | None = None) -> None:
+        """Fit cardinalities that were not fitted yet, from loadings `near`, shape (p, k), as well."""
+        new = [card for card in cards if card not in self.fits]
+        if not new:
+            return
+        with stage("fits to all rows", len(new), "fits") as advance:
+            found = self.fitter.path(self.op, new, [near] * len(new), True)
+            advance(len(new))
+        for card, V in zip(new, found, strict=True):
+            self.fits[card] = V
+            self.models[card] = SparseModel.of(V, self.op)
+        if self.folds is None:
+            return
+        dense = self.dense_press is None
+        errors = cross_validate(self.folds, self.fitter, new, found, dense=dense, n_jobs=self.n_jobs)
+        for i, card in enumerate(new):
+            self.press[card] = errors.press[:, :, i]
+        if dense:
+            self.dense_press, self.mean, self.weight = errors.press[:, :, -1], errors.mean, errors.weight
+
+    def errors(self, cards: Sequence[Cards]) -> Errors:
+        """Return the errors of some candidates and, last, of dense PCA."""
+        assert self.dense_press is not None
+        assert self.mean is not None
+        assert self.weight is not None
+        press = np.stack([*(self.press[card] for card in cards), self.dense_press], axis=2)
+        return Errors(press, self.mean, self.weight)
+
+    @property
+    def dense(self) -> float:
+        """The PEV of dense PCA."""
+        return float(self.op.leading(self.fitter.k)[0].sum() / self.op.total)
+
+    def criterion(self, by: str, card: Cards) -> float:
+        """Return a criterion of one candidate, the smaller the better."""
+        counts = np.count_nonzero(self.fits[card], axis=0)
+        model = self.models[card]
+        if by == "is":
+            zeros = 1.0 - counts.sum() / self.fits[card].size
+            return -sparseness_index(model.kept / model.total, self.dense, zeros)
+        assert self.n is not None
+        return ebic(model, self.n, counts) if by == "ebic" else bic(model, self.n, counts)
+
+    def adjusted(self, card: Cards) -> float:
+        """Return the adjusted variance as a share of the total."""
+        return float(adjusted_variances(self.fits[card], self.op).sum() / self.op.total)
+
+
+def choose(
+    found: Candidates, cards: Sequence[Cards], by: str, rule: str, share: float, paired: bool = False
+) -> tuple[int, int]:
+    """Return the place of the choice among candidates that were fitted, and of the best value.
+
+    Parameters
+    ----------
+    found : Candidates
+    cards : sequence of tuples of k ints
+    by : str
+        A key of CRITERIA.
+    rule : {"1se", "min"}
+        Of choices that differ little, the sparsest; or the best value.
+    share : float
+        For "variance": what of dense PCA's variance shall be kept.
+    paired : bool
+        See :func:`sparsest_within`.
+    """
+    sizes = [sum(card) for card in cards]
+    if by == "cv":
+        return sparsest_within(found.errors(cards), sizes, rule, paired)
+    if by == "variance":
+        kept = np.array([found.adjusted(card) for card in cards]) / found.dense
+        most = int(np.argmax(kept))
+        enough = [i for i in range(len(cards)) if kept[i] >= share * (1.0 - 1e-12)]
+        return (min(enough, key=lambda i: (sizes[i], -kept[i])) if enough else most), most
+    values = np.array([found.criterion(by, card) for card in cards])
+    best = int(np.argmin(values))
+    if rule == "min" or by != "ebic":
+        return best, best
+    near = [i for i in range(len(cards)) if values[i] < values[best] + BARE_MENTION]
+    return min(near, key=lambda i: (sizes[i], values[i])), best
+
+
+def free(found: Candidates, start: Cards, grid: Sequence[int], by: str, rule: str) -> Cards:
+    """Return cardinalities chosen one component at a time, the others held, until none changes.
+
+    Parameters
+    ----------
+    found : Candidates
+    start : tuple of k ints
+        Fitted already.
+    grid : sequence of int
+    by, rule : str
+        See :func:`choose`.
+    """
+    now = start
+    for _ in range(ROUNDS):
+        before = now
+        for j in range(len(now)):
+            tried = [(*now[:j], card, *now[j + 1 :]) for card in grid]
+            found.add(tried, found.fits[now])
+            now = tried[choose(found, tried, by, rule, 1.0, paired=True)[0]]
+        if now == before:
+            break
+    return now
+
+
+def table(found: Candidates, cards: Sequence[Cards], keys: Sequence[Any]) -> pd.DataFrame:
+    """Return one row a candidate: errors, criteria and shares of variance.
+
+    Parameters
+    ----------
+    found : Candidates
+    cards : sequence of tuples of k ints
+    keys : sequence
+        What stands in the column "card".
+    """
+    columns: dict[str, Any] = {
+        "card": pd.Series(list(keys), dtype=object if any(isinstance(key, tuple) for key in keys) else None),
+        "nonzeros": [int(np.count_nonzero(found.fits[card])) for card in cards],
+    }
+    if found.folds is not None:
+        errors = found.errors(cards)
+        m = len(cards)
+        best = sparsest_within(errors, columns["nonzeros"], "min")[0]
+        excess, spread = errors.excess(best)
+        columns |= {"error": errors.error[:m], "se": errors.se[:m]}
+        columns |= {"excess": excess[:m], "excess_se": spread[:m]}
+    if found.n is not None:
+        columns |= {by: [found.criterion(by, card) for card in cards] for by in ("ebic", "bic")}
+    columns["is"] = [-found.criterion("is", card) for card in cards]
+    columns["pev"] = [found.models[card].kept / found.models[card].total for card in cards]
+    columns["adjusted"] = [found.adjusted(card) for card in cards]
+    columns["relative_adjusted"] = np.array(columns["adjusted"]) / found.dense
+    return pd.DataFrame(columns)

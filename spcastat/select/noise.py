@@ -1,0 +1,207 @@
+"""What the data would look like without correlations: the signs of centred cells flipped at random.
+
+Flips keep the size of every cell, and so the sizes of rows and the variances of columns; permutations of
+columns mix the sizes of rows, and take heavy tails for components. Hong, Sheng and Dobriban, "Selecting the
+number of components in PCA via random signflips".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from spcastat.errors import CovarianceError
+from spcastat.kernels.eig import top_eigh
+
+#: Numbers in the rows that are drawn for a covariance matrix; beyond, flips follow the central limit theorem.
+MOST_CELLS = 3_000_000
+#: Up to so many variables the covariance matrix is formed.
+HELD = 500
+#: A variable of which less is left than this share of its variance is not brought to more.
+LEAST_LEFT = 0.05
+#: Truncated power steps of a sparse component, and starts.
+STEPS, STARTS = 8, 4
+
+
+class Noise(ABC):
+    """Data, of which components can be removed and signs flipped.
+
+    Attributes
+    ----------
+    p : int
+    values : ndarray of shape (r,)
+        Eigenvalues of the covariance matrix, descending; r is the smaller of p and the number of rows.
+    """
+
+    p: int
+    values: np.ndarray
+
+    @abstractmethod
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        """Return the data with random signs."""
+
+    @abstractmethod
+    def without(self, Q: np.ndarray) -> Noise:
+        """Return what is left beside the directions of an orthonormal Q, shape (p, j).
+
+        Its flips are those of noise beside these directions: what is left has lost a share h_i = |Q_i|^2 of
+        the variance of variable i, and a covariance I - QQ' of what had none. So cells are brought to their
+        full variance, flipped, and the directions taken out of them, too.
+        """
+
+    @abstractmethod
+    def sparse(self, card: int) -> tuple[float, np.ndarray]:
+        """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
+
+
+class RowNoise(Noise):
+    """Rows Z with covariance matrix Z'Z.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+    """
+
+    def __init__(self, Z: np.ndarray, beside: np.ndarray | None = None):
+        self.Z = Z
+        self.p = Z.shape[1]
+        self.beside = beside
+
+    @property
+    def S(self) -> np.ndarray:
+        return self.Z.T @ self.Z
+
+    @property
+    def values(self) -> np.ndarray:  # type: ignore[override]
+        wide = self.Z.shape[1] > self.Z.shape[0]
+        return np.linalg.eigvalsh(self.Z @ self.Z.T if wide else self.S)[::-1].clip(min=0.0)
+
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        Q, Z = self.beside, self.Z
+        if Q is not None:
+            Z = Z * _inflation(Q)
+        flips = rng.integers(0, 2, size=Z.shape, dtype=np.int8)
+        drawn = np.where(flips, Z, -Z)
+        return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
+
+    def without(self, Q: np.ndarray) -> Noise:
+        return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q)
+
+    def sparse(self, card: int) -> tuple[float, np.ndarray]:
+        if self.p <= HELD:
+            return sparse_component(self.S, card)
+        U = top_eigh(self.Z @ self.Z.T, min(STARTS, len(self.Z)))[1]
+        W = U.T @ self.Z
+        for _ in range(STEPS):
+            W = (_cut(W, card) @ self.Z.T) @ self.Z
+        return _best(_cut(W, card), lambda some: self.Z[:, some].T @ self.Z[:, some])
+
+
+class MomentNoise(Noise):
+    """A covariance matrix of many normal rows, for which flips follow the central limit theorem.
+
+    Flips leave the variances as they are. Covariances get the mean zero and, for normal rows, the variance
+    (s_ii s_jj + 2 s_ij^2) / n.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    n : float
+    """
+
+    def __init__(self, S: np.ndarray, n: float, beside: np.ndarray | None = None):
+        self.S, self.n, self.p, self.beside = S, n, len(S), beside
+
+    @property
+    def values(self) -> np.ndarray:  # type: ignore[override]
+        return np.linalg.eigvalsh(self.S)[::-1].clip(min=0.0)
+
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        Q, S = self.beside, self.S
+        if Q is not None:
+            S = S * np.outer(_inflation(Q), _inflation(Q))
+        variances = np.diag(S)
+        spread = np.sqrt((np.outer(variances, variances) + 2.0 * S**2) / self.n)
+        E = np.triu(rng.standard_normal(S.shape) * spread, 1)
+        F = E + E.T + np.diag(variances)
+        return MomentNoise(F if Q is None else _projected(F, Q), self.n)
+
+    def without(self, Q: np.ndarray) -> Noise:
+        return MomentNoise(_projected(self.S, Q), self.n, Q)
+
+    def sparse(self, card: int) -> tuple[float, np.ndarray]:
+        return sparse_component(self.S, card)
+
+
+def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
+    """Return normal rows that have exactly the covariance matrix S, or its law for many rows.
+
+    Raises
+    ------
+    CovarianceError
+        Where so few rows cannot have this matrix.
+    """
+    p = len(S)
+    if n * p > MOST_CELLS or n != int(n):
+        return MomentNoise(S, n)
+    values, V = np.linalg.eigh(S)
+    some = values > 1e-10 * values[-1]
+    rank = int(some.sum())
+    if rank > n - 1:
+        raise CovarianceError(
+            f"n_obs={int(n)} was given for a covariance matrix of rank {rank}, and so many rows have one of "
+            f"rank {int(n) - 1} at most. Give the true n_obs, or the rows themselves."
+        )
+    Z = rng.standard_normal((int(n), rank))
+    Q = np.linalg.qr(Z - Z.mean(axis=0))[0]
+    return RowNoise((Q * np.sqrt(values[some])) @ V[:, some].T)
+
+
+def _inflation(Q: np.ndarray) -> np.ndarray:
+    """Return what brings variables to the variance that they had before Q was taken out."""
+    return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), LEAST_LEFT))
+
+
+def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Return (I - QQ') S (I - QQ')."""
+    C = S @ Q
+    return S - C @ Q.T - Q @ C.T + Q @ (Q.T @ C) @ Q.T
+
+
+def sparse_component(S: np.ndarray, card: int) -> tuple[float, np.ndarray]:
+    """Return variance and loadings, shape (p,), of a component of `card` variables of a matrix S.
+
+    Truncated power steps start from the columns whose largest entries are largest together, and the best
+    support is fitted exactly.
+    """
+    p = len(S)
+    card = min(card, p)
+    squares = S**2
+    sums = np.partition(squares, p - card, axis=0)[p - card :].sum(axis=0)
+    W = S[np.argsort(-sums, kind="stable")[:STARTS]]
+    for _ in range(STEPS):
+        W = _cut(W, card) @ S
+    return _best(_cut(W, card), lambda some: S[np.ix_(some, some)])
+
+
+def _best(found: np.ndarray, block: Callable[[np.ndarray], np.ndarray]) -> tuple[float, np.ndarray]:
+    """Return the largest variance on the supports of rows, and its loadings."""
+    best, loadings = -1.0, np.zeros(found.shape[1])
+    for v in found:
+        some = np.flatnonzero(v)
+        values, vectors = np.linalg.eigh(block(some)) if some.size else (np.zeros(1), np.zeros((0, 1)))
+        if values[-1] > best:
+            best, loadings = float(values[-1]), np.zeros(len(v))
+            loadings[some] = vectors[:, -1]
+    return best, loadings
+
+
+def _cut(W: np.ndarray, card: int) -> np.ndarray:
+    """Return rows with all but their `card` largest entries zero, at unit length."""
+    keep = np.argpartition(-np.abs(W), card - 1, axis=1)[:, :card]
+    V = np.zeros_like(W)
+    np.put_along_axis(V, keep, np.take_along_axis(W, keep, axis=1), axis=1)
+    sizes = np.linalg.norm(V, axis=1, keepdims=True)
+    return V / np.where(sizes > 0, sizes, 1.0)

@@ -1,0 +1,304 @@
+"""The choice of cardinalities: the model's numbers by plain linear algebra, planted truth, refusals."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import (
+    ComponentsError,
+    ConstantColumnError,
+    DataError,
+    NoRowsError,
+    OptionError,
+    TooFewRowsError,
+    UnknownOptionError,
+    WeightsError,
+)
+from spcastat.operators import Gram
+from spcastat.resample.folds import FoldSums, MomentFolds, RowFolds, hashed_labels
+from spcastat.resample.model import SparseModel
+from spcastat.select.criteria import ebic
+
+CARDS = [2, 4, 6, 8]
+
+
+def planted(n: int, p: int, cards: tuple[int, ...], variances: tuple[float, ...], seed: int) -> pd.DataFrame:
+    """Rows with disjoint sparse components, of equal loadings with alternating signs, and unit noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    first = 0
+    for card, variance in zip(cards, variances, strict=True):
+        v = np.where(np.arange(card) % 2, -1.0, 1.0) / np.sqrt(card)
+        X[:, first : first + card] += np.outer(rng.standard_normal(n) * np.sqrt(variance), v)
+        first += card
+    return pd.DataFrame(X, columns=[f"v{j + 1}" for j in range(p)])
+
+
+@pytest.fixture(scope="module")
+def X() -> pd.DataFrame:
+    return planted(120, 16, (4, 4), (6.0, 4.0), 3)
+
+
+def sigma(V: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """The covariance matrix of the model by its definition: V L V' + s2 I with dense inverses."""
+    p, k = V.shape
+    G = np.linalg.inv(V.T @ V)
+    B = V @ G
+    s2 = (np.trace(S) - np.trace(G @ V.T @ S @ V)) / (p - k)
+    return V @ (B.T @ S @ B - s2 * G) @ V.T + s2 * np.eye(p)
+
+
+@pytest.fixture
+def case() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(8)
+    A = rng.standard_normal((60, 7)) @ np.diag([3, 3, 2, 2, 1, 1, 1]) + 2 * rng.standard_normal((60, 1))
+    V = np.zeros((7, 2))
+    V[[0, 1, 2], 0], V[[2, 3], 1] = (0.6, 0.6, 0.52915), (0.6, 0.8)
+    return V, np.cov(A.T)
+
+
+def test_the_deviance_is_that_of_the_dense_matrix(case):
+    V, S = case
+    Sigma = sigma(V, S)
+    expected = 50 * (np.linalg.slogdet(Sigma)[1] + np.trace(np.linalg.solve(Sigma, S)))
+    assert SparseModel.of(V, Gram(S)).deviance(50) == pytest.approx(expected, rel=1e-10)  # rounding
+
+
+def test_ebic_adds_what_its_paper_says(case):
+    V, S = case
+    model = SparseModel.of(V, Gram(S))
+    expected = model.deviance(50) + 5 * np.log(50) + 2 * (np.log(comb(7, 3)) + np.log(comb(7, 2)))
+    assert ebic(model, 50, np.array([3, 2])) == pytest.approx(expected, rel=1e-12)
+
+
+def test_cells_are_predicted_from_the_others_of_their_row(case):
+    """Against the regression of each variable on the others that Sigma implies, cell by cell."""
+    V, S = case
+    Sigma = sigma(V, S)
+    rows = np.random.default_rng(1).standard_normal((9, 7))
+    expected = 0.0
+    for j in range(7):
+        rest = np.delete(np.arange(7), j)
+        weights = np.linalg.solve(Sigma[np.ix_(rest, rest)], Sigma[rest, j])
+        expected += ((rows[:, j] - rows[:, rest] @ weights) ** 2).sum()
+    model = SparseModel.of(V, Gram(S))
+    block = rows[:, model.used].T @ rows[:, model.used]
+    assert model.press((rows**2).sum(axis=0), block) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_variable_alone_in_its_component_is_predicted_by_its_mean(case):
+    _, S = case
+    model = SparseModel.of(np.eye(7)[:, :1], Gram(S))
+    rows = np.random.default_rng(1).standard_normal((9, 7))
+    block = rows[:, model.used].T @ rows[:, model.used]
+    assert model.press((rows**2).sum(axis=0), block) == pytest.approx((rows**2).sum())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_folds_are_those_of_the_rows(weighted):
+    rng = np.random.default_rng(5)
+    rows, labels = rng.standard_normal((40, 5)) + 100, np.arange(40) % 4
+    w = rng.integers(1, 4, 40).astype(float) if weighted else None
+    names = pd.RangeIndex(5)
+    sums = FoldSums(5, 4, 1, 0)
+    sums.add_to(0, labels, rows, w)
+    one = MomentFolds(sums, True, True, names)
+    other = RowFolds(rows, w, labels[None], True, True, names, False)
+    for fold in range(4):
+        out = labels == fold
+        training = rows[~out] if w is None else np.repeat(rows[~out], w[~out].astype(int), axis=0)
+        held = rows[out] if w is None else np.repeat(rows[out], w[out].astype(int), axis=0)
+        Z = (held - training.mean(axis=0)) / training.std(axis=0, ddof=1)
+        for folds in (one, other):
+            op, found = folds.split(fold)
+            S = op.block(np.arange(5)) * op.unit**2
+            # a mean of 100 costs four of sixteen digits
+            np.testing.assert_allclose(S, np.corrcoef(training.T), atol=1e-10)
+            np.testing.assert_allclose(found.squares, (Z**2).sum(axis=0), rtol=1e-9)
+            np.testing.assert_allclose(found.block(np.array([1, 3])), (Z.T @ Z)[[1, 3]][:, [1, 3]], rtol=1e-8)
+
+
+# --- planted truth --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["cv", "ebic"])
+def test_the_planted_cardinality_is_chosen(X, by):
+    choice = sp.choose(X, k=2, cards=CARDS, by=by)
+    assert choice.card == 4
+    supports = {frozenset(column[column != 0].index) for _, column in choice.fit.loadings.items()}
+    assert supports == {frozenset(X.columns[:4]), frozenset(X.columns[4:8])}
+    assert choice.table.loc[choice.table["chosen"], "card"].tolist() == [4]
+    assert "ardinality 4" in choice.reason
+
+
+def test_unequal_cardinalities_are_chosen_freely():
+    data = planted(150, 16, (6, 3), (9.0, 5.0), 1)
+    assert sp.choose(data, k=2, cards=[2, 3, 4, 6, 8], each="free").card == [6, 3]
+
+
+def test_without_k_the_number_comes_first(X):
+    choice = sp.choose(X, cards=CARDS)
+    assert (choice.k, choice.card) == (2, 4)
+    assert choice.components.k == 2
+
+
+def test_the_fit_is_that_of_its_call(X):
+    choice = sp.choose(X, k=2, cards=CARDS, scale=True)
+    again = sp.spca(X, k=2, card=choice.card, scale=True)
+    pd.testing.assert_frame_equal(choice.fit.loadings, again.loadings)
+    assert choice.fit.call == again.call
+
+
+def test_a_covariance_matrix_is_chosen_by_ebic_as_its_rows_are(X):
+    by_rows = sp.choose(X, k=2, cards=CARDS, by="ebic")
+    by_matrix = sp.choose(X.cov(), k=2, cards=CARDS, n_obs=len(X))
+    assert (by_matrix.by, by_matrix.card) == ("ebic", by_rows.card)
+    np.testing.assert_allclose(by_matrix.table["ebic"], by_rows.table["ebic"], rtol=1e-8)  # sweeps end
+
+
+def test_the_share_of_variance_is_kept(X):
+    choice = sp.choose(X, k=2, by="variance", share=0.8)
+    table = choice.table.set_index("card")["relative_adjusted"]
+    assert table[choice.card] >= 0.8
+    assert (table[table.index < choice.card] < 0.8).all()
+
+
+@pytest.mark.parametrize("method", ["bcd-l0", "rspca-l0", "nspca"])
+def test_folds_are_fitted_by_the_method_that_was_named(X, method):
+    data = X.abs() if method == "nspca" else X
+    if method not in set(sp.methods()["name"]):
+        pytest.skip("no such method")
+    try:
+        choice = sp.choose(data, k=2, cards=[2, 4], folds=3, method=method)
+    except UnknownOptionError:
+        pytest.skip("no cardinalities")
+    assert choice.fit.method == method
+
+
+# --- what the rows come as ------------------------------------------------------------------------
+
+
+def test_sparse_rows_give_the_table_of_dense_ones(X):
+    from scipy import sparse
+
+    Z = X.where(X.abs() > 0.8, 0.0)
+    dense = sp.choose(Z.to_numpy(), k=2, cards=CARDS)
+    other = sp.choose(sparse.csr_array(Z.to_numpy()), k=2, cards=CARDS)
+    pd.testing.assert_frame_equal(dense.table, other.table, rtol=1e-8)  # products in another order
+
+
+def test_chunks_of_any_size_give_one_choice(X):
+    few = sp.choose([X.iloc[:70], X.iloc[70:]], k=2, cards=CARDS)
+    many = sp.choose([X.iloc[a : a + 17] for a in range(0, 120, 17)], k=2, cards=CARDS)
+    assert few.card == many.card == 4
+    pd.testing.assert_frame_equal(few.table, many.table, rtol=1e-8)  # sums in another order
+
+
+def test_rows_in_pieces_go_to_folds_by_their_numbers_alone():
+    rows = np.random.default_rng(2).standard_normal((3000, 3))
+    labels = hashed_labels(rows, 5, 0)
+    order = np.random.default_rng(3).permutation(3000)
+    assert (hashed_labels(rows[order], 5, 0) == labels[order]).all()
+    # 600 expected, standard deviation sqrt(3000 * .2 * .8) = 22; five of these
+    assert (abs(np.bincount(labels, minlength=5) - 600) < 110).all()
+    from scipy import sparse
+
+    assert (hashed_labels(sparse.csr_array(rows), 5, 0) == labels).all()
+
+
+def test_what_a_formula_learns_it_learns_without_the_fold(X):
+    """The formula's own scale() is what scale=True does, in every fold."""
+    some = X.iloc[:, :6] * [1, 2, 3, 4, 5, 6]
+    terms = " + ".join(f"scale({name})" for name in some.columns)
+    by_formula = sp.choose(some, k=2, cards=[2, 4], formula=f"~ {terms}")
+    by_option = sp.choose(some, k=2, cards=[2, 4], scale=True)
+    pd.testing.assert_series_equal(by_formula.table["error"], by_option.table["error"], rtol=1e-8)
+
+
+def test_the_number_of_processes_changes_no_bit(X):
+    one, two = (sp.choose(X, k=2, cards=[2, 4], folds=3, n_jobs=jobs).table for jobs in (1, 2))
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+# --- how it is shown ------------------------------------------------------------------------------
+
+
+def test_it_prints_within_80_columns_in_four_formats(X):
+    choice = sp.choose(X.set_axis([f"a rather long name of a variable {j}" for j in range(16)], axis=1))
+    for one in (choice, choice.components):
+        assert max(map(len, str(one).splitlines())) <= 80
+        assert "<table" in one.as_html()
+        assert r"\toprule" in one.as_latex()
+        assert "| " in one.as_markdown()
+
+
+def test_the_plot_marks_the_choice(X):
+    choice = sp.choose(X, k=2, cards=CARDS)
+    ax = choice.plot()
+    marks = [line for line in ax.get_lines() if line.get_label() == "chosen"]
+    assert [line.get_xdata().tolist() for line in marks] == [[8.0]]
+    assert choice.plot_data()["chosen"].sum() == 1
+
+
+def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
+    sp.choose(X, cards=CARDS).report(tmp_path / "a.html", title="Planted")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert page.index("How many components") < page.index("How sparse") < page.index("Loadings and variance")
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"folds": 200}, TooFewRowsError, "folds=200 .* 120 rows"),
+        ({"folds": 1}, OptionError, "folds"),
+        ({"k": 16}, ComponentsError, "at most 15"),
+        ({"by": "aic"}, OptionError, "by='aic'"),
+        ({"rule": "2se"}, OptionError, "rule='2se'"),
+        ({"each": "free", "by": "is"}, OptionError, "each='free'"),
+        ({"card": 3}, UnknownOptionError, "cards="),
+        ({"cards": [17]}, OptionError, "17"),
+        ({"n_jobs": 0}, OptionError, "n_jobs"),
+        ({"weights": [1.0] * 3 + [0.0] * 117, "folds": 4}, WeightsError, "positive weight"),
+        ({"method": "no"}, OptionError, "method"),
+        ({"na": "em"}, OptionError, "never measured"),
+        ({"share": 1.5, "by": "variance"}, OptionError, "share"),
+    ],
+)
+def test_refusals(X, arguments, error, words):
+    with pytest.raises(error, match=words):
+        sp.choose(X, **{"k": 2, "cards": CARDS, **arguments})
+
+
+def test_a_column_that_is_constant_without_a_fold_is_named(X):
+    data = X.assign(rare=np.eye(len(X))[0])
+    with pytest.raises(ConstantColumnError, match=r"(?s)Without fold . of 5.*'rare'"):
+        sp.choose(data, k=2, cards=[2, 4], scale=True)
+    assert sp.choose(data, k=2, cards=[2, 4]).card == 4
+
+
+def test_a_covariance_matrix_needs_the_number_of_its_rows(X):
+    with pytest.raises(OptionError, match="n_obs"):
+        sp.choose(X.cov(), k=2)
+    with pytest.raises(NoRowsError, match="by='cv'"):
+        sp.choose(X.cov(), k=2, by="cv", n_obs=120)
+    assert sp.choose(X.cov(), k=2, by="is").by == "is"
+
+
+def test_noise_alone_is_not_fitted():
+    noise = pd.DataFrame(np.random.default_rng(4).standard_normal((80, 10)))
+    with pytest.raises(ComponentsError, match="No component stands out"):
+        sp.choose(noise.add_prefix("v"))
+
+
+def test_a_level_that_one_fold_alone_has_is_told(X):
+    data = X.assign(group=["a"] * 119 + ["b"])
+    with pytest.raises(DataError, match="fold"):
+        sp.choose(data, k=2, cards=[2], formula="~ v1 + v2 + scale(v3) + group", categorical="dummy")

@@ -1,0 +1,117 @@
+"""The number of components: planted truth, noise of several kinds, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import ComponentsError, CovarianceError, OptionError, UnknownOptionError
+from spcastat.select.components import broken_stick
+from spcastat.select.noise import MomentNoise, RowNoise
+
+
+def noise(n: int, p: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, p))
+
+
+@pytest.fixture(scope="module")
+def X() -> pd.DataFrame:
+    rng = np.random.default_rng(6)
+    rows = noise(100, 12, 5)
+    for first, size in ((0, 3.0), (4, 2.5)):
+        rows[:, first : first + 4] += size * rng.standard_normal((100, 1)) / 2
+    return pd.DataFrame(rows).add_prefix("v")
+
+
+def test_planted_components_are_counted(X):
+    found = sp.choose_k(X)
+    assert (found.k, found.sequential) == (2, 2)
+    assert found.table["p"].iloc[:2].tolist() == [1 / 200] * 2  # no draw of 199 as large
+    assert "first 2" in found.reason
+
+
+def test_pitprops_has_three():
+    """Parallel analysis on this matrix keeps three, by flips and by normal noise alike."""
+    R = sp.datasets.load_pitprops()
+    assert sp.choose_k(R, n_obs=180).k == 3
+    # many rows: the central limit theorem instead of rows that are drawn
+    values = MomentNoise(R.to_numpy(), 180).flipped(np.random.default_rng(0)).values
+    assert values.sum() == pytest.approx(13)
+
+
+def test_noise_is_rejected_at_the_level():
+    found = [sp.choose_k(noise(60, 10, seed), n_resample=39, rng=seed) for seed in range(40)]
+    # level .05: 8 or more of 40 have probability 4e-4
+    assert sum(one.k > 0 for one in found) < 8
+    assert sum(one.sequential > 0 for one in found) < 8
+
+
+def test_rows_of_very_unequal_size_are_no_component():
+    """Permutation of columns finds components in such noise; flips keep the sizes of rows."""
+    rng = np.random.default_rng(7)
+    rows = noise(150, 15, 8) / np.sqrt(rng.chisquare(3, 150) / 3)[:, None]
+    assert sp.choose_k(rows).k == 0
+
+
+def test_flips_keep_the_variances_and_the_sizes_of_rows():
+    Z = noise(20, 6, 1)
+    flipped = RowNoise(Z).flipped(np.random.default_rng(0))
+    np.testing.assert_array_equal(np.abs(flipped.Z), np.abs(Z))
+
+
+def test_the_broken_stick_is_its_expectation():
+    """Pieces of a stick broken at 5 random points: means of 40000 draws, standard errors below 7e-4."""
+    cuts = np.sort(np.random.default_rng(0).random((40_000, 5)), axis=1)
+    pieces = np.diff(np.hstack([np.zeros((40_000, 1)), cuts, np.ones((40_000, 1))]), axis=1)
+    np.testing.assert_allclose(broken_stick(6), np.sort(pieces, axis=1)[:, ::-1].mean(axis=0), atol=3e-3)
+
+
+def test_the_same_seed_gives_the_same_table(X):
+    pd.testing.assert_frame_equal(
+        sp.choose_k(X, rng=3).table, sp.choose_k(X, rng=3).table, check_exact=True
+    )
+
+
+def test_the_unit_of_the_data_counts_for_nothing(X):
+    one, other = sp.choose_k(X), sp.choose_k(X * 1e6)
+    np.testing.assert_allclose(other.table["observed"], one.table["observed"] * 1e12, rtol=1e-9)
+    np.testing.assert_array_equal(one.table["p"], other.table["p"])
+
+
+def test_a_stream_has_the_number_of_its_rows_in_memory(X):
+    chunks = [X.iloc[:40], X.iloc[40:]]
+    found = sp.choose_k(chunks)
+    assert found.k == 2
+    np.testing.assert_allclose(found.table["observed"], sp.choose_k(X).table["observed"], rtol=1e-9)
+
+
+def test_the_plot_has_both_lines(X):
+    found = sp.choose_k(X)
+    labels = [line.get_label() for line in found.plot().get_lines()]
+    assert "data" in labels
+    assert "95 % of noise" in labels
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"kmax": 12}, ComponentsError, "kmax"),
+        ({"alpha": 0}, OptionError, "alpha"),
+        ({"alpha": 0.01, "n_resample": 49}, OptionError, "99 draws"),
+        ({"card": 13}, OptionError, "card"),
+        ({"method": "bcd-l0"}, UnknownOptionError, "method"),
+    ],
+)
+def test_refusals(X, arguments, error, words):
+    with pytest.raises(error, match=words):
+        sp.choose_k(X, **arguments)
+
+
+def test_a_covariance_matrix_needs_the_number_of_its_rows():
+    R = sp.datasets.load_pitprops()
+    with pytest.raises(OptionError, match="n_obs"):
+        sp.choose_k(R)
+    with pytest.raises(CovarianceError, match="rank 13"):
+        sp.choose_k(R, n_obs=10)
