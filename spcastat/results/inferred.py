@@ -237,6 +237,11 @@ class Inferred:
             As for `bootstrap`.
         ComponentsError
             Where there are as many components as variables.
+
+        Notes
+        -----
+        The fit without a variable begins at the loadings of the fit with it, and so may remember something of
+        it: where there is nothing but noise, somewhat more than 5 % of the p-values are below .05.
         """
         from spcastat.errors import ComponentsError
         from spcastat.inference import permutation_test
