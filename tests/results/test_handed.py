@@ -18,7 +18,6 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.report.summary import Summary
 
-
 #: What a fit remembers on purpose, in few draws.
 REMEMBERED = {
     "bootstrap": {"n": 3},
