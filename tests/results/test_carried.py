@@ -178,7 +178,7 @@ def test_another_process(tmp_path):
         method="bcd-l0",
     )
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        text = pool.apply_async(str, (fit,)).get(60)
+        text = pool.apply_async(str, (fit,)).get(300)
     assert text == str(fit)
     joblib = pytest.importorskip("joblib")
     joblib.dump(fit, tmp_path / "fit.joblib")
