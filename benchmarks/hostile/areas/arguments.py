@@ -24,8 +24,12 @@ MEANINGLESS = frozenset({
     "used up iterator", "[1, 'a']",
 })
 # fmt: on
-#: What of these means something to an argument: all processors, a factor.
-MEANT: dict[str, frozenset[str]] = {"n_jobs": frozenset({"-1"}), "variables": frozenset({"text column"})}
+#: What of these means something to an argument: all processors, a factor, a BIC.
+MEANT: dict[str, frozenset[str]] = {
+    "n_jobs": frozenset({"-1"}),
+    "variables": frozenset({"text column"}),
+    "dense": frozenset({"-1", "-10**20"}),
+}
 #: Arguments that scikit-learn wants and ignores.
 IGNORED = ("y",)
 
