@@ -116,13 +116,7 @@ def choose_k(
     3
     """
     with listening(progress):
-        alpha = real_number("alpha", alpha, 0.0, 0.5, open_low=True)
-        n_resample = whole_number("n_resample", n_resample, 19, MOST_DRAWS)
-        if n_resample + 1 < 1.0 / alpha:
-            raise OptionError(
-                f"n_resample={n_resample} was given with alpha={alpha:g}; p-values are 1 / "
-                f"{n_resample + 1} at least. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
-            )
+        alpha, n_resample = _level(alpha, n_resample)
         seed = seed_of(rng)
         opened, covariance, described = _opened(data, covariance, described, choose_k)
         filled = described.get("na", "")
@@ -235,6 +229,9 @@ def choose(
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
+        alpha, n_resample = _level(alpha, n_resample)
+        if kmax is not None:
+            kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         for name in CONTROLS:
             if options.get(name) is not None:
                 raise UnknownOptionError(
@@ -249,6 +246,8 @@ def choose(
             _require_room(k, opened.p)
         components = None
         source = opened.source(_rows_for(fitting, k or 1, opened.p))
+        if not source.op.total > 0:
+            raise DataError("The data have no variance: every column is constant.")
         if k is None:
             filled = described.get("na", "")
             components = _standing(source, covariance, kmax, None, alpha, n_resample, seed, filled)
@@ -357,6 +356,18 @@ def _criterion(by: str | None, each: str, covariance: bool, described: Mapping[s
 
 
 # --- the number of components ---------------------------------------------------------------------
+
+
+def _level(alpha: float, n_resample: int) -> tuple[float, int]:
+    """Return the checked level of the tests, and the number of draws, which must be able to reach it."""
+    alpha = real_number("alpha", alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
+    n_resample = whole_number("n_resample", n_resample, 19, MOST_DRAWS)
+    if n_resample + 1 < 1.0 / alpha:
+        raise OptionError(
+            f"n_resample={n_resample} was given with alpha={alpha:g}; p-values are 1 / "
+            f"{n_resample + 1} at least. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
+        )
+    return alpha, n_resample
 
 
 def _standing(

@@ -97,6 +97,12 @@ def size_of_text() -> float:
     return float(np.clip(float(matplotlib.rcParams["font.size"]) / 10.0, 0.8, 2.0))
 
 
+def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
+    """Raise OptionError for a palette where nothing has a colour of its own."""
+    if palette is not None and not coloured:
+        raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
+
+
 def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     """Return one colour for each category.
 

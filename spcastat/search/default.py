@@ -19,7 +19,7 @@ from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products
 from spcastat.search.nested import Adjusted
 from spcastat.search.newton import stationary
-from spcastat.search.order import reordered
+from spcastat.search.order import falling, reordered
 from spcastat.search.predictor import best_predictor
 from spcastat.search.projected import Projected
 from spcastat.search.swaps import polish
@@ -215,7 +215,7 @@ def _found(
     variables: np.ndarray | None = None,
     sufficient: bool | None = None,
 ) -> Found:
-    fit = stationary(criterion, fit)
+    fit = falling(criterion, stationary(criterion, fit))
     V = criterion.dense(fit)[0]
     if variables is not None and criterion.m < op.p:
         V, inside = np.zeros((op.p, criterion.k)), V
