@@ -321,3 +321,8 @@ def test_data_without_a_biplot(scores, loadings):
     with pytest.raises(DataError, match="scores of PC2 are constant"):
         biplot(scores, loadings)
     assert np.isnan(biplot_data(scores, loadings, scale=0).correlation)
+
+
+def test_a_colour_of_missing_numbers_is_none(scores, loadings):
+    with pytest.raises(OptionError, match="is no colour"):
+        biplot(scores, loadings, groups=["a", "b"] * 30, palette=[(np.nan,) * 3] * 2)
