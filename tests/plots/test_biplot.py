@@ -230,7 +230,7 @@ def test_names_of_rows(scores, loadings):
     ax = biplot(scores, loadings, labels=some)
     written = {text.get_text(): text.xy for text in ax.texts if text.get_gid() == "row"}
     points = biplot_data(scores, loadings).points
-    np.testing.assert_allclose(written["seven"], points.loc["row 7", ["x", "y"]])
+    np.testing.assert_allclose(written["seven"], points.loc["row 7", ["x", "y"]].astype(float))
     assert set(written) == {"three", "seven"}
 
 
