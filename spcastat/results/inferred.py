@@ -78,7 +78,7 @@ class Inferred:
         WeightsError
             For weights that are not whole numbers: a row of weight 2 is drawn as two rows.
         TooFewRowsError
-            For fewer than k + 2 rows.
+            For fewer than three rows.
         DataError
             Where 100 samples running have too low a rank or a column without variation to scale, or `data`
             are not those of the fit.
@@ -312,11 +312,8 @@ class Inferred:
         return (sampler, refit_of(self._state, plan, **how), source.op), further
 
     def _need_rows(self, sampler: Sampler, what: str) -> None:
-        k = self._state.V.shape[1]
-        if sampler.n < k + 2:
-            raise TooFewRowsError(
-                f"{what} draws rows anew, and {sampler.n} are too few for k={k}: it needs {k + 2} or more."
-            )
+        if sampler.n < 3:  # of two rows every sample that varies is the data again: no error at all
+            raise TooFewRowsError(f"{what} draws rows anew, and {sampler.n} are too few: it needs 3 or more.")
 
     def _need_halves(self, sampler: Sampler, what: str) -> None:
         k = self._state.V.shape[1]

@@ -209,5 +209,5 @@ def test_halves_that_are_too_small():
 
 def test_two_rows_are_too_few():
     two = pd.DataFrame([[1.0, 2.0, 4.0], [3.0, 1.0, 4.5]], columns=list("abc"))
-    with pytest.raises(TooFewRowsError, match=r"2 are too few for k=1: it needs 3 or more"):
+    with pytest.raises(TooFewRowsError, match=r"2 are too few: it needs 3 or more"):
         sp.spca(two, 1, card=2).bootstrap(10)
