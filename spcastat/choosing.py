@@ -220,8 +220,8 @@ def choose(
     one fold with all of its weight. Rows in pieces go to folds by their numbers, equal rows to the same, and
     one pass serves all folds.
 
-    With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated anew without each fold, from what
-    was measured in the other rows, and a held-out cell is predicted from the other *measured* cells of its
+    With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated anew without each fold, from
+    what was measured in the other rows; a held-out cell is predicted from the other *measured* cells of its
     row, with their part of Sigma; cells that were not measured have no error. The model behind the EM has
     rank `k_em`, or k.
 
@@ -495,7 +495,8 @@ def _folds(
     kept = np.ones(n, dtype=bool) if w is None else w > 0
     counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
     require_folds(counts, folds, k, source.weighted)
-    learning, terms = source.spec.model_spec, None
+    learning = source.spec.model_spec
+    terms: Any = None
     if learning is not None and learning.states:
         from spcastat.intake.folded import FoldedTerms
 
