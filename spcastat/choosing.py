@@ -406,7 +406,7 @@ def _standing(
         raise DataError("The data have no variance: every column is constant.")
     found = standing(noise, kmax, card, alpha, n_resample, seed)
     unit = source.op.unit**2 if isinstance(noise, MomentNoise) and not covariance else 1.0
-    return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit)
+    return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit, most=most)
 
 
 def _noise(source: Source, covariance: bool, seed: int, filled: str) -> Noise:

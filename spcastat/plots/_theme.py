@@ -148,7 +148,7 @@ def colour(given: Any) -> RGB:
     from matplotlib.colors import is_color_like, to_rgb
 
     try:
-        known = bool(is_color_like(given))
+        known = bool(is_color_like(given)) and not any(np.isnan(to_rgb(given)))
     except Exception:  # an object that cannot even be looked at
         known = False
     if not known:

@@ -330,8 +330,13 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
     weighted : bool
     """
     n = sum(rows[:count])
+    kind = "rows with a positive weight" if weighted else "rows"
+    if n < k + 3:
+        raise (WeightsError if weighted else TooFewRowsError)(
+            f"There are {n} {kind}; cross-validation of {plural(k, 'component')} needs {k + 3} or more, and "
+            "as many folds as rows then. Give fewer components, or use by='ebic'."
+        )
     if n < count:
-        kind = "rows with a positive weight" if weighted else "rows"
         raise (WeightsError if weighted else TooFewRowsError)(
             f"folds={count} was given for {n} {kind}; give at most as many folds as rows."
         )
@@ -343,6 +348,6 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
     least = n - max(rows)
     if least < k + 2:
         raise TooFewRowsError(
-            f"Outside a fold there are {plural(least, 'row')} only, too few for {plural(k, 'component')}; "
+            f"The rows outside a fold, {least}, are too few for {plural(k, 'component')}; "
             "give more folds, or fewer components."
         )
