@@ -88,7 +88,8 @@ def test_progress_hears_of_every_draw():
 def test_ctrl_c_ends_processes_too():
     # In an interpreter of its own: the signal goes to all of a group of processes, as a terminal's does.
     code = (
-        "import time\n"
+        "import signal, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it\n"
         "from spcastat.progress import listening\n"
         "from spcastat.resample import run_jobs\n"
         "with listening(lambda step: print(step.done, flush=True)):\n"

@@ -263,7 +263,6 @@ def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
         ({"n_jobs": 0}, OptionError, "n_jobs"),
         ({"weights": [1.0] * 3 + [0.0] * 117, "folds": 4}, WeightsError, "positive weight"),
         ({"method": "no"}, OptionError, "method"),
-        ({"na": "em"}, OptionError, "never measured"),
         ({"share": 1.5, "by": "variance"}, OptionError, "share"),
     ],
 )
