@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spcastat.api import spca, spca_cov
-from spcastat.config import flag, one_of, real_number, shown, whole_number
+from spcastat.config import GAPS, flag, one_of, real_number, shown, whole_number
 from spcastat.engine import Request, make_plan
 from spcastat.engine.inputs import Opened, Source, open_covariance, open_rows
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
@@ -20,7 +20,16 @@ from spcastat.operators import Gram
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
 from spcastat.resample import seed_of, workers
-from spcastat.resample.folds import Folds, FoldSums, MomentFolds, RowFolds, random_labels, require_folds
+from spcastat.resample.folds import (
+    Folds,
+    FoldSums,
+    MomentFolds,
+    RowFolds,
+    TermFolds,
+    random_labels,
+    require_folds,
+)
+from spcastat.resample.gaps import GapFolds, GapRules, PlainRows
 from spcastat.results.call import call_text
 from spcastat.results.choices import Choice, ComponentChoice
 from spcastat.select import chosen
@@ -116,13 +125,7 @@ def choose_k(
     3
     """
     with listening(progress):
-        alpha = real_number("alpha", alpha, 0.0, 0.5, open_low=True)
-        n_resample = whole_number("n_resample", n_resample, 19, MOST_DRAWS)
-        if n_resample + 1 < 1.0 / alpha:
-            raise OptionError(
-                f"n_resample={n_resample} was given with alpha={alpha:g}; p-values are 1 / "
-                f"{n_resample + 1} at least. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
-            )
+        alpha, n_resample = _level(alpha, n_resample)
         seed = seed_of(rng)
         opened, covariance, described = _opened(data, covariance, described, choose_k)
         filled = described.get("na", "")
@@ -198,7 +201,9 @@ def choose(
     TooFewRowsError
         For fewer rows than folds, or too few outside a fold.
     ConstantColumnError
-        With ``scale=True``, where a column is constant outside a fold.
+        With ``scale=True`` or gaps that stay, where a column is constant outside a fold.
+    MissingValuesError
+        Where a column has no value outside a fold.
     ComponentsError
         For as many components as variables, and where no component stands out of noise.
     OptionError
@@ -214,6 +219,11 @@ def choose(
     Centring, scaling and formulas that learn from rows are done anew without each fold. A weighted row is in
     one fold with all of its weight. Rows in pieces go to folds by their numbers, equal rows to the same, and
     one pass serves all folds.
+
+    With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated anew without each fold, from
+    what was measured in the other rows; a held-out cell is predicted from the other *measured* cells of its
+    row, with their part of Sigma; cells that were not measured have no error. The model behind the EM has
+    rank `k_em`, or k.
 
     Fits in the search are cheap ones from several starts, unless `method` names another; ``.fit`` is what
     ``spca(data, k, card)`` gives with the same options.
@@ -235,20 +245,26 @@ def choose(
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
+        alpha, n_resample = _level(alpha, n_resample)
+        if kmax is not None:
+            kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         for name in CONTROLS:
             if options.get(name) is not None:
                 raise UnknownOptionError(
                     f"{name}= was given to choose(), which chooses the sparsity: give cards=, or use spca() "
                     f"or spca_cov() with {name}=."
                 )
-        opened, covariance, described = _opened(data, covariance, options, None)
+        if k is not None:
+            k = whole_number("k", k, 1, error=ComponentsError)
+        opened, covariance, described = _opened(data, covariance, options, None, k or 1)
         fitting = {name: value for name, value in options.items() if name not in described}
         by = _criterion(by, each, covariance, described)
         if k is not None:
-            k = whole_number("k", k, 1, error=ComponentsError)
             _require_room(k, opened.p)
         components = None
         source = opened.source(_rows_for(fitting, k or 1, opened.p))
+        if not source.op.total > 0:
+            raise DataError("The data have no variance: every column is constant.")
         if k is None:
             filled = described.get("na", "")
             components = _standing(source, covariance, kmax, None, alpha, n_resample, seed, filled)
@@ -258,6 +274,8 @@ def choose(
                     f"No component stands out of noise: {components.reason} Give k= to choose cardinalities "
                     "all the same."
                 )
+            if source.gaps is not None and k > 1:  # the model of what is missing has the rank of the fit
+                source = _opened(data, covariance, described, None, k)[0].source("")
         keys, wanted = path_cards(_grid(opened.p) if cards is None else cards, k, opened.p)
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
@@ -297,7 +315,7 @@ def choose(
 
 
 def _opened(
-    data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any
+    data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any, k: int = 1
 ) -> tuple[Opened, bool, dict[str, Any]]:
     """Open data; return also whether they are a covariance matrix, and the options that describe them."""
     if covariance is None:
@@ -313,7 +331,7 @@ def _opened(
     if covariance:
         return open_covariance(data, **described), True, described
     reading = ReadOptions(**{name: described[name] for name in described if name not in ("center", "scale")})
-    opened = open_rows(data, reading, described.get("center", True), described.get("scale", False))
+    opened = open_rows(data, reading, described.get("center", True), described.get("scale", False), k)
     if opened.context is not None:
         described["context"] = opened.context
     return opened, False, described
@@ -341,11 +359,6 @@ def _criterion(by: str | None, each: str, covariance: bool, described: Mapping[s
             "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "
             "n_obs=, or give the rows."
         )
-    if by == "cv" and described.get("na") in ("em", "pairwise"):
-        raise OptionError(
-            f"na={described['na']!r} was given with by='cv', which would score cells that were never "
-            "measured, and fill held-out ones from themselves; use by='ebic', or na='drop'."
-        )
     if covariance and by in ("ebic", "bic") and described.get("n_obs") is None:
         raise OptionError(
             f"by={by!r} compares fit and number of rows, and n_obs is not given; give n_obs=, the number of "
@@ -357,6 +370,18 @@ def _criterion(by: str | None, each: str, covariance: bool, described: Mapping[s
 
 
 # --- the number of components ---------------------------------------------------------------------
+
+
+def _level(alpha: float, n_resample: int) -> tuple[float, int]:
+    """Return the checked level of the tests, and the number of draws, which must be able to reach it."""
+    alpha = real_number("alpha", alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
+    n_resample = whole_number("n_resample", n_resample, 19, MOST_DRAWS)
+    if n_resample + 1 < 1.0 / alpha:
+        raise OptionError(
+            f"n_resample={n_resample} was given with alpha={alpha:g}; p-values are 1 / "
+            f"{n_resample + 1} at least. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
+        )
+    return alpha, n_resample
 
 
 def _standing(
@@ -381,7 +406,7 @@ def _standing(
         raise DataError("The data have no variance: every column is constant.")
     found = standing(noise, kmax, card, alpha, n_resample, seed)
     unit = source.op.unit**2 if isinstance(noise, MomentNoise) and not covariance else 1.0
-    return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit)
+    return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit, most=most)
 
 
 def _noise(source: Source, covariance: bool, seed: int, filled: str) -> Noise:
@@ -395,7 +420,7 @@ def _noise(source: Source, covariance: bool, seed: int, filled: str) -> Noise:
             )
         S = op.block(np.arange(op.p)) * op.unit**2
         return of_covariance(S, n, np.random.default_rng([seed, 1]))
-    complete = filled not in ("em", "pairwise")
+    complete = filled not in GAPS
     if complete and source.matrix is not None and source.matrix.shape[0] * op.p <= MOST_CELLS:
         assert source.standard is not None
         X = source.matrix.toarray() if is_sparse(source.matrix) else np.asarray(source.matrix, dtype=float)
@@ -471,9 +496,9 @@ def _folds(
     counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
     require_folds(counts, folds, k, source.weighted)
     learning = source.spec.model_spec
+    terms: Any = None
     if learning is not None and learning.states:
         from spcastat.intake.folded import FoldedTerms
-        from spcastat.resample.folds import TermFolds
 
         terms = FoldedTerms(
             data,
@@ -481,8 +506,13 @@ def _folds(
                 **{name: value for name, value in described.items() if name not in ("center", "scale")}
             ),
         )
-        return TermFolds(terms, w, labels, given[0], given[1], names, bool(_rows_for(fitting, k, len(names))))
+    if source.gaps is not None:
+        rules = GapRules(source.gaps.how, described.get("k_em"), k)
+        columns = PlainRows(source.measured) if terms is None else terms
+        return GapFolds(columns, w, labels, given[0], given[1], names, rules)
     rows_for = _rows_for(fitting, k, len(names))
+    if terms is not None:
+        return TermFolds(terms, w, labels, given[0], given[1], names, bool(rows_for))
     if rows_for or len(names) > MOMENTS:
         return RowFolds(X, w, labels, given[0], given[1], names, bool(rows_for))
     sums = FoldSums(len(names), folds, repeats, seed)

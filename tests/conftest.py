@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import spcastat as sp
 from spcastat.results import SpcaResult
+
+# The benchmarks are tested as well. At the end of the path: the package that is tested is the installed one,
+# not the folder beside this.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 
 @pytest.fixture(scope="session")

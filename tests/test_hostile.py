@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import sys
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 
 import spcastat as sp
-from spcastat import errors
-from spcastat.registry import SOLVERS
-
-# At the end of the path: the package that is tested is the installed one, not the folder beside this.
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.hostile import workers
 from benchmarks.hostile.areas import AREAS, cases_of
 from benchmarks.hostile.areas.arguments import MEANINGLESS
@@ -23,11 +15,13 @@ from benchmarks.hostile.areas.arguments import case as argument_case
 from benchmarks.hostile.cases import FAULTS, Case, Refused, judged
 from benchmarks.hostile.targets import functions, methods, targets
 from benchmarks.hostile.values import everything
+from spcastat import errors
+from spcastat.registry import SOLVERS
 
 VALUES = everything()
 TARGETS = list(targets())
-#: Each argument gets every ninth value here, in turn; all of them in the slow test below.
-APART = 9
+#: Each argument gets every 23rd value here, in turn; all of them in the slow test below.
+APART = 23
 
 
 @pytest.fixture(autouse=True)
@@ -58,14 +52,14 @@ def test_every_public_argument_is_driven():
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_argument_ends_right_or_in_an_own_error(part):
-    """Every ninth value for each argument, in turn, so that every value meets many arguments."""
+    """Every 23rd value for each argument, in turn, so that every value meets many arguments."""
     cases = []
     for i, target in enumerate(TARGETS[part::4]):
-        if target.name.startswith("SpcaResult.report("):
+        if target.name.startswith(("SpcaResult.report(", "Choice.report(")):
             continue  # half a second each: in benchmarks.hostile
         chosen = VALUES[i % APART :: APART]
         cases += [argument_case(target, value) for value in chosen]
-    assert len(cases) > 1000
+    assert len(cases) > 700
     assert not faults(cases)
 
 

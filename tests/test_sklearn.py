@@ -22,7 +22,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spcastat.errors import ComponentsError, UnknownOptionError
+from spcastat.errors import ComponentsError, DataError, UnknownOptionError
 from spcastat.sklearn import SparsePCA
 
 
@@ -49,6 +49,8 @@ def test_gaps_are_taken(rows):
     assert np.isnan(SparsePCA(card=4, na="pairwise").fit_transform(holes)).any()
     with pytest.raises(ValueError, match="NaN"):
         SparsePCA().fit(holes)
+    with pytest.raises(DataError, match=r"1 feature\(s\).*a minimum of 2"):  # "em" explains some by others
+        SparsePCA(n_components=1, card=1, na="em").fit(rows.iloc[:, :1])
 
 
 def test_it_is_the_same_fit(rows):

@@ -54,7 +54,7 @@ def different(one: Any, other: Any, tolerance: float = 1e-8) -> str:
 def plausible(given: Any) -> str:
     """Return what is wrong with the result of any public call, as far as it can be told from itself."""
     if _is_fit(given):
-        return sound(given) if hasattr(given, "measure") else ""
+        return sound(given) if hasattr(given, "measure") and hasattr(given, "variance") else ""
     if isinstance(given, Mapping):
         return next((fault for part in given.values() if (fault := plausible(part))), "")
     if isinstance(given, pd.DataFrame):

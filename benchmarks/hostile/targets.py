@@ -46,6 +46,26 @@ GOOD: dict[str, Callable[[], Any]] = {
     "p": lambda: 80,
     "X": frame,
     "path": lambda: "file.parquet",
+    "spectrum": lambda: number().spectrum,
+    "values": lambda: fit().contributions(),
+    "correlations": lambda: fit().correlations,
+    "frequency": lambda: trusted("stability").frequency,
+    "threshold": lambda: 0.75,
+    "errors": lambda: fit().plot_reconstruction_data(),
+    "certificate": lambda: certificate(),
+    "names": lambda: {1: "first"},
+    "value": lambda: 0.3,
+}
+
+#: What a good call gives besides, by the name of the callable: few draws, so that thousands of calls are
+#: quick, and a seed, so that two calls give the same.
+DRAWS: dict[str, dict[str, Any]] = {
+    "choose": {"k": 1, "cards": [1, 2], "by": "cv", "folds": 3, "n_resample": 19, "rng": 1},
+    "choose_k": {"n_resample": 19, "rng": 1},
+    "SpcaResult.bootstrap": {"n": 20, "rng": 1},
+    "SpcaResult.stability": {"n_pairs": 5, "rng": 1},
+    "SpcaResult.split_inference": {"n": 20, "rng": 1},
+    "SpcaResult.test_loadings": {"n": 20, "rng": 1},
 }
 
 #: What a control of sparsity is given where another option is driven.
@@ -80,6 +100,36 @@ def coordinates() -> Any:
 def comparison() -> Any:
     """Return a comparison of two fits."""
     return sp.compare({"one": fit(), "two": fit_covariance()})
+
+
+@cache
+def choice() -> Any:
+    """Return a choice of cardinalities."""
+    return sp.choose(frame(), **DRAWS["choose"])
+
+
+@cache
+def number() -> Any:
+    """Return a choice of the number of components."""
+    return sp.choose_k(frame(), **DRAWS["choose_k"])
+
+
+@cache
+def trusted(name: str) -> Any:
+    """Return what resampling by the method `name` of a fit gives."""
+    return getattr(fit(), name)(**DRAWS[f"SpcaResult.{name}"])
+
+
+@cache
+def certificate() -> Any:
+    """Return a certificate of `fit()`."""
+    return fit().certify()
+
+
+@cache
+def supplement() -> Any:
+    """Return supplementary rows and variables."""
+    return fit().supplement(frame(), frame(columns=("e", "f")))
 
 
 def estimator() -> Any:
@@ -142,6 +192,15 @@ def results() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "SpcoResult", coordinates
     yield "Comparison", comparison
     yield "Summary", lambda: fit().summary()
+    yield "Choice", choice
+    yield "ComponentChoice", number
+    yield "Bootstrap", lambda: trusted("bootstrap")
+    yield "Stability", lambda: trusted("stability")
+    yield "SplitInference", lambda: trusted("split_inference")
+    yield "LoadingTest", lambda: trusted("test_loadings")
+    yield "Certificate", certificate
+    yield "Supplement", supplement
+    yield "SpcoPath", lambda: coordinates().path([0.3, 0.6])
     try:
         import spcastat.sklearn  # noqa: F401
     except ImportError:
@@ -180,6 +239,8 @@ def targets() -> Iterator[Target]:
                 given.pop("card", None)
             if key == "context" or key == "categorical":
                 given["formula"] = lambda: "~ a + b + c"
+            if key == "palette":
+                given["groups"] = lambda: ["x", "y"] * 6
             if name == "spco" and key == "penalty":
                 given.pop("zeros", None)
             yield Target(f"{name}({key})", key, function, given, one.kind is not one.POSITIONAL_ONLY)
@@ -189,6 +250,12 @@ def targets() -> Iterator[Target]:
 
 def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
     """Return what a good call gives besides the arguments without default."""
+    if name in DRAWS:
+        return {key: lambda value=value: copy.copy(value) for key, value in DRAWS[name].items()}
+    if name.startswith("plots.plot_choice"):
+        return {"table": lambda: choice().table}
+    if name.startswith("plots.plot_components"):
+        return {"table": lambda: number().table}
     if name in ("spca", "spca_cov"):
         return {"card": GOOD["card"]}
     if name == "spca_path":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import GAPS
 from spcastat.errors import DataError, FormulaError, NewDataError
 from spcastat.intake.design import ReadOptions
 from spcastat.intake.frames import open_table
@@ -33,7 +34,8 @@ class FoldedTerms:
         if isinstance(weights, pd.Series) and table.labelled:
             weights = weights.reindex(table.index)
         weights = None if weights is None else np.asarray(weights, dtype=float)
-        self.reading = replace(reading, na="raise", weights=None)
+        na = reading.na if reading.na in GAPS else "raise"
+        self.reading = replace(reading, na=na, weights=None)
         whole = read_data(frame, replace(reading, weights=weights))
         kept = whole.index.to_numpy()
         self.frame = frame.iloc[kept].reset_index(drop=True)
@@ -53,7 +55,7 @@ class FoldedTerms:
             learnt = read_data(self.frame[which], replace(self.reading, weights=w))
             if not learnt.columns.equals(self.columns):
                 raise NewDataError("its columns are not those of all rows")
-            others = replay(learnt.spec, self.frame[~which])[0]
+            others = replay(learnt.spec, self.frame[~which], na=self.reading.na)[0]
         except (NewDataError, FormulaError) as error:
             raise DataError(
                 f"The formula cannot be learnt without a fold: {error} Give fewer folds, leave rare levels "

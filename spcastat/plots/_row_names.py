@@ -61,5 +61,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
 
 
 def _text(value: Any) -> str:
+    if not is_single(value):
+        raise OptionError(f"labels holds {shown(value)}; it takes one name for each row, a text or a number.")
     missing = value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
     return "" if missing or value == "" else short_name(value, WIDTH)

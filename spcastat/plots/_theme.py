@@ -97,6 +97,12 @@ def size_of_text() -> float:
     return float(np.clip(float(matplotlib.rcParams["font.size"]) / 10.0, 0.8, 2.0))
 
 
+def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
+    """Raise OptionError for a palette where nothing has a colour of its own."""
+    if palette is not None and not coloured:
+        raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
+
+
 def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     """Return one colour for each category.
 
@@ -142,7 +148,7 @@ def colour(given: Any) -> RGB:
     from matplotlib.colors import is_color_like, to_rgb
 
     try:
-        known = bool(is_color_like(given))
+        known = bool(is_color_like(given)) and not any(np.isnan(to_rgb(given)))
     except Exception:  # an object that cannot even be looked at
         known = False
     if not known:

@@ -20,7 +20,7 @@ from spcastat.plots._row_names import row_labels
 from spcastat.plots._scaling import correlation_of, scaling_text, spread_of
 from spcastat.plots._shared import axes_for, axis_names, frame_of, positions
 from spcastat.plots._stacks import side_of
-from spcastat.plots._theme import size_of_text
+from spcastat.plots._theme import need_coloured, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -236,6 +236,7 @@ def biplot(
     if outline is not None:
         one_of("outline", outline, OUTLINES)
     level = real_number("level", level, 0.0, 1.0 - 1e-9, open_low=True)
+    need_coloured(palette, groups is not None or color is not None, "groups= or color")
     data = biplot_data(
         scores,
         loadings,
@@ -296,18 +297,20 @@ def _markers(
     weights = loadings.to_numpy(dtype=float)[:, pair]
     nonzero = (weights != 0).any(axis=1)
     ends, sides, values = weights * spread, side_of(*weights.T), weights
+    if correlations is not None:
+        frame_of(correlations, "correlations")
+        _same_components(scores, correlations, "correlations")
+        if len(correlations) != len(weights):
+            raise ShapeError(
+                f"correlations has {len(correlations)} rows, loadings {len(weights)}; one for each variable."
+            )
     if arrows == "correlations":
         if correlations is None:
             raise OptionError(
                 "arrows='correlations' was given without correlations; give those of the variables with the "
                 "scores, such as fit.correlations."
             )
-        _same_components(scores, correlations, "correlations")
         values = ends = np.nan_to_num(frame_of(correlations, "correlations")[:, pair])
-        if len(ends) != len(weights):
-            raise ShapeError(
-                f"correlations has {len(ends)} rows, loadings {len(weights)}; one for each variable."
-            )
         sides = np.full(len(ends), "", dtype=object)
     frame = _marker_frame(loadings.index, ends, sides, values, nonzero, False)
     frame = frame[frame["nonzero"] | ((arrows == "correlations") & (frame[["x", "y"]] != 0).any(axis=1))]

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.config import one_of, real_number
 from spcastat.errors import ShapeError
+from spcastat.intake.checks import frame_values
 from spcastat.plots._shared import BLUE, INK, ORANGE, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: No value that is drawn is larger.
+FAR = 1e300
 #: Criterion -> its column and what the axis says.
 DRAWN = {
     "cv": ("error", "Prediction error / that of the column means"),
@@ -25,9 +29,8 @@ DRAWN = {
 
 def plot_choice_data(table: pd.DataFrame, *, by: str = "cv") -> pd.DataFrame:
     """Return what :func:`plot_choice` draws: "value", "lower", "upper" and "chosen" by nonzeros."""
-    column = DRAWN[by][0] if by in DRAWN else by
-    missing = [name for name in ("nonzeros", "chosen", column) if name not in getattr(table, "columns", ())]
-    if missing or table.empty:
+    column = DRAWN[one_of("by", by, DRAWN)][0]
+    if not _has(table, "nonzeros", "chosen", column):
         raise ShapeError(f"The table of a choice needs rows and the columns nonzeros, chosen, {column}.")
     data = pd.DataFrame({"value": table[column].to_numpy()}, index=pd.Index(table["nonzeros"]))
     spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
@@ -62,6 +65,8 @@ def plot_choice(
         Columns that are missing, `ax` that is no Axes.
     """
     data = plot_choice_data(table, by=by)
+    if dense is not None:
+        dense = real_number("dense", dense, -FAR, FAR)
     ax = axes_for(ax, 5.6, 3.8)
     x = data.index.to_numpy(dtype=float)
     value = data["value"].to_numpy()
@@ -94,6 +99,16 @@ def plot_choice(
     return ax
 
 
+def _has(table: object, *columns: str) -> bool:
+    """Whether a table is a frame with rows and these columns, each once and of numbers or booleans."""
+    if not isinstance(table, pd.DataFrame) or table.empty:
+        return False
+    if any(list(table.columns).count(name) != 1 for name in columns):
+        return False
+    frame_values(table[list(columns)], "values of a choice")
+    return True
+
+
 def _ticks(x: np.ndarray) -> tuple[list[float], list[str]]:
     """Return places for ticks on a logarithmic axis, none too close to the one before it."""
     kept: list[float] = []
@@ -105,7 +120,7 @@ def _ticks(x: np.ndarray) -> tuple[list[float], list[str]]:
 
 def plot_components_data(spectrum: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return what :func:`plot_components` draws: "eigenvalue" and "noise" by component."""
-    if "eigenvalue" not in getattr(spectrum, "columns", ()) or "noise" not in getattr(table, "columns", ()):
+    if not _has(spectrum, "eigenvalue") or not _has(table, "noise"):
         raise ShapeError(
             "spectrum needs the column eigenvalue, and table the column noise, as choose_k gives them."
         )
@@ -137,6 +152,7 @@ def plot_components(
     ShapeError, OptionError
         Columns that are missing, `ax` that is no Axes.
     """
+    alpha = real_number("alpha", alpha, 0.0, 1.0)
     data = plot_components_data(spectrum, table)
     data = data.iloc[: max(20, len(table))]
     ax = axes_for(ax, 5.6, 3.8)

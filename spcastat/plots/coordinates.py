@@ -13,7 +13,7 @@ from spcastat.errors import ShapeError
 from spcastat.labels import short_name
 from spcastat.plots._groups import MISSING, group_rows
 from spcastat.plots._shared import MARKERS, axes_for, frame_of, positions
-from spcastat.plots._theme import accents, area, colours_of, ink, line, shade, size_of_text
+from spcastat.plots._theme import accents, area, colours_of, ink, line, need_coloured, shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,6 +70,7 @@ def plot_coordinates(
     ComponentsError, ShapeError, OptionError
         A component that does not exist, groups that do not fit, `ax` that is no Axes.
     """
+    need_coloured(palette, groups is not None)
     data = plot_coordinates_data(coordinates, components=components, groups=groups)
     categories = data["group"].array if groups is not None else None
     values = data.drop(columns="group") if groups is not None else data

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import real_number, whole_number
+from spcastat.errors import DataError, ShapeError
 from spcastat.kernels.leading import leading
 from spcastat.labels import short_name
 from spcastat.plots._shared import axes_for, frame_of, positions, settle
@@ -98,11 +99,18 @@ def _chosen(
     frequency: pd.DataFrame, loadings: pd.DataFrame, max_rows: int, components: Sequence[int | str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the frequencies to draw, and whether the fit selects these loadings."""
-    frame_of(frequency)
+    values, weights = frame_of(frequency, "frequencies"), frame_of(loadings)
+    if values.shape != weights.shape or list(frequency.columns) != list(loadings.columns):
+        raise ShapeError(
+            f"frequency has the shape {values.shape}, loadings {weights.shape}; both must have the same "
+            "variables and components, such as fit.stability().frequency and fit.loadings."
+        )
+    if not np.isfinite(values).all():
+        raise DataError(f"{int((~np.isfinite(values)).sum())} frequencies are missing or infinite.")
     if components is not None:
         kept = positions(components, list(frequency.columns))
         frequency, loadings = frequency.iloc[:, kept], loadings.iloc[:, kept]
-    values, loaded = frame_of(frequency), loadings.ne(0.0)
+    values, loaded = frequency.to_numpy(dtype=float), loadings.ne(0.0)
     met = np.any(loaded.to_numpy(dtype=bool) | (values >= 0.1), axis=1, keepdims=True)
     shown = np.where(met, values, 0.0)
     which = leading(shown, whole_number("max_rows", max_rows, 1))

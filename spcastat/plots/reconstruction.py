@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import flag, listed
 from spcastat.errors import ShapeError
 from spcastat.plots._shared import axes_for
 from spcastat.plots._theme import accents, ink, line, size_of_text
@@ -52,6 +52,7 @@ def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes |
     OptionError
         `ax` is no Axes.
     """
+    sparse = flag("sparse", sparse)
     data = plot_reconstruction_data(errors)
     size = size_of_text()
     ax = axes_for(ax, 4.8 * size, 3.5 * size)

@@ -15,7 +15,7 @@ from spcastat.plots._densities import draw_density
 from spcastat.plots._groups import dots, group_rows, scatter_groups
 from spcastat.plots._notes import write_note
 from spcastat.plots._shared import axes_for, axis_names, correlation_text, frame_of, positions
-from spcastat.plots._theme import line, shade, size_of_text
+from spcastat.plots._theme import line, need_coloured, shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,6 +89,7 @@ def plot_scores(
     ShapeError, OptionError
         Groups that do not fit the rows, too many groups, `ax` that is no Axes.
     """
+    need_coloured(palette, groups is not None)
     data = plot_scores_data(scores, components=components, groups=groups)
     grouped = groups is not None
     values = data.drop(columns="group") if grouped else data

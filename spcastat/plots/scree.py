@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, flag, listed, one_of, whole_number
+from spcastat.config import elements, flag, listed, one_of, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.intake.checks import real_array
 from spcastat.plots._shared import axes_for, frame_of
@@ -77,7 +77,10 @@ def screeplot_data(
     shown_count = max(k, min(shown_count, len(dense)))
     columns = {"sparse": _filled(sparse, len(dense)), "dense": dense}
     if parallel is not None:
-        columns["parallel"] = _filled(_numbers("parallel", parallel), len(dense))
+        thresholds = _numbers("parallel", parallel)
+        if thresholds.min() < 0:
+            raise OptionError(f"parallel={shown(parallel)} was given; thresholds of variances are 0 or more.")
+        columns["parallel"] = _filled(thresholds, len(dense))
     data = pd.DataFrame(columns)
     if kind != "variance":
         data /= total

@@ -47,7 +47,7 @@ def certificate(frame: pd.DataFrame, proven: Proven, sentence: str) -> Document:
 def facts_of(state: FitState) -> Iterator[tuple[str, str]]:
     """Yield what was proven of a fit, for its header."""
     for proven in state.proofs:
-        yield "Proof", told(proven, bool(state.record.options.get("nonneg")))
+        yield "Proof", told(proven, bool(state.record.options.get("nonneg")), list(state.components))
 
 
 def _listed(frame: pd.DataFrame, text: str) -> str:

@@ -19,10 +19,11 @@ from spcastat.errors import ConstantColumnError, DataError, TooFewRowsError, Wei
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator, Standardisation, prepare
 from spcastat.operators.build import Given, from_products
+from spcastat.resample.model import SparseModel
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class Held(ABC):
     """Rows that were held out, centred and scaled by the others, as predictions ask for them.
 
     Attributes
@@ -31,13 +32,39 @@ class Held:
         Their number, or the sum of their weights.
     squares : ndarray of shape (p,)
         Sums of squares of the columns.
-    block : callable
-        Places of u variables -> their cross-products, shape (u, u).
     """
 
     weight: float
     squares: np.ndarray
+
+    @abstractmethod
+    def press(self, models: Sequence[SparseModel]) -> np.ndarray:
+        """Return the sum of squared errors of each of m models, shape (m,).
+
+        Every cell is predicted from the others of its row.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class HeldMoments(Held):
+    """Complete rows, by their cross-products.
+
+    Attributes
+    ----------
+    block : callable
+        Places of u variables -> their cross-products, shape (u, u).
+    """
+
     block: Callable[[np.ndarray], np.ndarray]
+
+    def press(self, models: Sequence[SparseModel]) -> np.ndarray:
+        used = np.unique(np.concatenate([model.used for model in models]))
+        block = self.block(used)
+        places = [np.searchsorted(used, model.used) for model in models]
+        errors = [
+            model.press(self.squares, block[np.ix_(at, at)]) for model, at in zip(models, places, strict=True)
+        ]
+        return np.array(errors)
 
 
 class Folds(ABC):
@@ -117,8 +144,8 @@ class _Moments:
     standard: Standardisation
 
     @property
-    def held(self) -> Held:
-        return Held(self.weight, np.diag(self.products) / self.standard.scale**2, self.block)
+    def held(self) -> HeldMoments:
+        return HeldMoments(self.weight, np.diag(self.products) / self.standard.scale**2, self.block)
 
     def block(self, some: np.ndarray) -> np.ndarray:
         divisor = self.standard.scale[some]
@@ -201,13 +228,13 @@ class _HeldRows:
     standard: Standardisation
 
     @property
-    def held(self) -> Held:
+    def held(self) -> HeldMoments:
         p = self.X.shape[1]
         weight = float(self.X.shape[0] if self.weights is None else self.weights.sum())
         squares = np.concatenate(
             [(self._columns(np.arange(a, min(a + 500, p))) ** 2).sum(axis=0) for a in range(0, p, 500)]
         )
-        return Held(weight, squares, self.block)
+        return HeldMoments(weight, squares, self.block)
 
     def block(self, some: np.ndarray) -> np.ndarray:
         Z = self._columns(some)
@@ -303,8 +330,13 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
     weighted : bool
     """
     n = sum(rows[:count])
+    kind = "rows with a positive weight" if weighted else "rows"
+    if n < k + 3:
+        raise (WeightsError if weighted else TooFewRowsError)(
+            f"There are {n} {kind}; cross-validation of {plural(k, 'component')} needs {k + 3} or more, and "
+            "as many folds as rows then. Give fewer components, or use by='ebic'."
+        )
     if n < count:
-        kind = "rows with a positive weight" if weighted else "rows"
         raise (WeightsError if weighted else TooFewRowsError)(
             f"folds={count} was given for {n} {kind}; give at most as many folds as rows."
         )
@@ -316,6 +348,6 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
     least = n - max(rows)
     if least < k + 2:
         raise TooFewRowsError(
-            f"Outside a fold there are {plural(least, 'row')} only, too few for {plural(k, 'component')}; "
+            f"The rows outside a fold, {least}, are too few for {plural(k, 'component')}; "
             "give more folds, or fewer components."
         )

@@ -11,7 +11,6 @@ import contextlib
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -149,7 +148,11 @@ class _Worker:
 
     def __post_init__(self) -> None:
         path = [entry for entry in sys.path if isinstance(entry, str)]
-        begin = f"import sys; sys.path[:] = {path!r}; from spcastat.resample.jobs import serve; serve()"
+        begin = (
+            # the process that was interrupted ends this one, from its first moment on
+            "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+            f"sys.path[:] = {path!r}; from spcastat.resample.jobs import serve; serve()"
+        )
         self.process = subprocess.Popen(
             [sys.executable, "-c", begin], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -231,7 +234,6 @@ def _feed(worker: _Worker, shares: Any, answers: Any) -> None:
 
 def serve(stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
     """Answer lists of draw numbers from the standard input, after the work itself: what a process does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends this one
     read = sys.stdin.buffer if stdin is None else stdin
     write = sys.stdout.buffer if stdout is None else stdout
     sys.stdout = sys.stderr  # nothing but answers goes there

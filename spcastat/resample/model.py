@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.missing.model import expect, outers
+from spcastat.missing.patterns import Patterns
 from spcastat.operators import Operator
 
 #: Directions of the span with a smaller squared length are none: loadings that depend on the others.
@@ -99,3 +101,32 @@ class SparseModel:
         alone = own <= LEAST_NOISE  # the model has this variable and no other in a component
         errors = np.where(alone, squares[self.used], left / np.where(alone, 1.0, own) ** 2)
         return float(squares.sum() - squares[self.used].sum() + errors.sum())
+
+    def press_measured(self, Z: np.ndarray, patterns: Patterns, weights: np.ndarray) -> float:
+        """Return the sum of squared errors when every measured cell is predicted from the others of its row.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, p)
+            New rows, centred and scaled as those of S, zero where a value is missing.
+        patterns : Patterns
+            Of their missing values.
+        weights : ndarray of shape (m,)
+
+        Notes
+        -----
+        As :meth:`press`, with the part of Sigma that belongs to the measured cells o of a row: with
+        Sigma_oo = F_o F_o' + s2 I its inverse is (I - F_o M^-1 F_o') / s2, M = F_o'F_o + s2 I.
+        """
+        F = self.W * np.sqrt(self.variances - self.noise)
+        some = Patterns(patterns.missing[:, self.used], patterns.of_row, patterns.weight)
+        own_cells = Z[:, self.used]
+        expected = expect(own_cells, some, F, self.noise)
+        left = own_cells - expected.scores @ F.T
+        own = 1.0 - expected.inverses.reshape(some.count, -1) @ outers(F, F).T
+        alone = own <= LEAST_NOISE  # the model has this variable and no other in a component
+        divisor = np.where(alone, 1.0, own)[some.of_row]
+        errors = np.where(alone[some.of_row], own_cells, left / divisor)
+        errors[some.missing[some.of_row]] = 0.0
+        outside = np.delete(Z, self.used, axis=1)
+        return float(weights @ (errors**2).sum(axis=1) + weights @ (outside**2).sum(axis=1))

@@ -43,7 +43,7 @@ def unpacked_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | Non
 
 
 class Carried:
-    """A result that can be copied, and pickled.
+    """A result, or what was resampled of one, that can be copied, and pickled.
 
     Its data are in `_source`, the way to new data in that and in `_state`, what repeats the call in `_call`.
     """

@@ -29,10 +29,11 @@ class Certificate(pd.DataFrame):
     """
 
     # What pandas carries along when a frame is copied or pickled.
-    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg"]
+    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg", "_names"]
     _proven: Proven
     _found: pd.DataFrame
     _nonneg: bool
+    _names: list[str]
 
     @classmethod
     def of(cls, proven: Proven, found: np.ndarray, state: FitState) -> Certificate:
@@ -44,6 +45,7 @@ class Certificate(pd.DataFrame):
         table._proven = proven
         table._found = state.by_variable(found)
         table._nonneg = bool(state.record.options.get("nonneg"))
+        table._names = list(state.components)
         return table
 
     @property
@@ -52,7 +54,7 @@ class Certificate(pd.DataFrame):
 
     @property
     def sentence(self) -> str:
-        return told(self._proven, self._nonneg)
+        return told(self._proven, self._nonneg, self._names)
 
     @property
     def loadings(self) -> pd.DataFrame:

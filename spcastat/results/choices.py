@@ -37,8 +37,10 @@ class ComponentChoice(Summary):
     `frames` holds the table under "components" and the whole spectrum under "spectrum".
     """
 
-    def __init__(self, found: Standing, *, p: int, card: int, alpha: float, n_resample: int, unit: float):
-        self._found = found
+    def __init__(
+        self, found: Standing, *, p: int, card: int, alpha: float, n_resample: int, unit: float, most: int
+    ):
+        self._found, self._most = found, most
         self.alpha, self.n_resample, self.sparse_card = alpha, n_resample, card
         values = found.values * unit
         shares = values / values.sum()
@@ -110,10 +112,9 @@ class ComponentChoice(Summary):
     def _reasons(self) -> Iterator[str]:
         table, k, m = self._table, self.k, len(self._table)
         if k == m:
-            yield (
-                f"All {plural(m, 'component')} that were looked at exceed those of noise; give a larger kmax "
-                "to see where this ends."
-            )
+            where = "give a larger kmax to see where this ends" if m < self._most else "no more can be tested"
+            lead = "The one component that was" if m == 1 else f"All {m} components that were"
+            yield f"{lead} looked at {'exceeds' if m == 1 else 'exceed'} what noise gives; {where}."
         else:
             line = table.iloc[k]
             value, bound = alike([line["observed"], line["noise"]])
@@ -275,7 +276,8 @@ class Choice(Summary):
         line = self._chosen
         smallest = f"{fixed(best['error'], 3)}, at {_card_text(best['card'])}"
         if line["card"] == best["card"]:
-            extra = "" if self._rule == "min" else ", and no sparser fit lies within one standard error of it"
+            sparser = self._rule != "min" and (self._table["nonzeros"] < line["nonzeros"]).any()
+            extra = ", and no sparser fit lies within one standard error of it" if sparser else ""
             yield f"Cardinality {name} predicts best ({fixed(best['error'], 3)}){extra}."
         elif self._free:
             yield (

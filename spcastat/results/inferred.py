@@ -77,6 +77,8 @@ class Inferred:
             For a covariance matrix without `n_obs`, and rows in chunks, which are never all in memory.
         WeightsError
             For weights that are not whole numbers: a row of weight 2 is drawn as two rows.
+        TooFewRowsError
+            For fewer than three rows.
         DataError
             Where 100 samples running have too low a rank or a column without variation to scale, or `data`
             are not those of the fit.
@@ -95,6 +97,7 @@ class Inferred:
         fixed = not flag("select", select)
         with listening(progress):
             parts, further = self._drawn_from("bootstrap()", data, rng, n_jobs, fixed=fixed)
+            self._need_rows(parts[0], "bootstrap()")
             found = bootstrap(*parts, n, kind=kind, **further)
         self._remember(bootstrap=found)
         return Bootstrap(self._state, found)
@@ -307,6 +310,10 @@ class Inferred:
         frame = frame_of(source, None if call is None else call.data, data)
         sampler = sampler_of(source, bool(plan.rows_for), frame, what)
         return (sampler, refit_of(self._state, plan, **how), source.op), further
+
+    def _need_rows(self, sampler: Sampler, what: str) -> None:
+        if sampler.n < 3:  # of two rows every sample that varies is the data again: no error at all
+            raise TooFewRowsError(f"{what} draws rows anew, and {sampler.n} are too few: it needs 3 or more.")
 
     def _need_halves(self, sampler: Sampler, what: str) -> None:
         k = self._state.V.shape[1]

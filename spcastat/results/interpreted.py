@@ -71,7 +71,7 @@ class Interpreted:
         rows.need_rows(self._state, self._source, "cos2('rows')")
         return interpreted.row_cos2(self._state, own(self._scores), self._distances["Q"].to_numpy())
 
-    def supplement(self, rows: Any = None, variables: Any = None) -> Supplement:
+    def supplement(self, rows: Any = None, variables: Any = None, *, na: str = "raise") -> Supplement:
         """Return how further rows and variables, which took no part in the fit, lie in its components.
 
         Parameters
@@ -83,6 +83,8 @@ class Interpreted:
             scores; for factors (text, categories, booleans) the mean score of each level with its test value,
             (mean of the level - mean of all) over its standard error if the rows of the level were drawn from
             all without replacement. Missing values leave out a row for their variable.
+        na : str
+            What to do with missing values in `rows`, as for `transform`.
 
         Returns
         -------
@@ -102,8 +104,8 @@ class Interpreted:
             raise OptionError("supplement() was given nothing; give rows=, variables=, or both.")
         scores, cos2 = None, None
         if rows is not None:
-            scores = _transform(self._state, rows)
-            q = _distances_of(self._state, rows)["Q"].to_numpy()
+            scores = _transform(self._state, rows, na)
+            q = _distances_of(self._state, rows, na)["Q"].to_numpy()
             cos2 = interpreted.row_cos2(self._state, scores, q)
         return Supplement(scores, cos2, None if variables is None else self._further(variables))
 
@@ -174,13 +176,13 @@ class Interpreted:
         return further(variables, own(self._scores), source.weights)
 
 
-def _transform(state: FitState, new: Any) -> pd.DataFrame:
-    found: pd.DataFrame = rows.transform(state, new)
+def _transform(state: FitState, new: Any, na: str) -> pd.DataFrame:
+    found: pd.DataFrame = rows.transform(state, new, na)
     return found
 
 
-def _distances_of(state: FitState, new: Any) -> pd.DataFrame:
-    return rows.diagnostics_of(state, new)
+def _distances_of(state: FitState, new: Any, na: str) -> pd.DataFrame:
+    return rows.diagnostics_of(state, new, na)
 
 
 def _renamed(old: list[str], names: Any) -> list[str]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import flag
+from spcastat.config import flag, one_of
 from spcastat.errors import OptionError
+from spcastat.plots.biplot import ARROWS
 from spcastat.results.columns import row_values
 from spcastat.results.documented import documented
 from spcastat.results.supplement import Supplement
@@ -98,7 +99,7 @@ class Plotted:
             centroids=centroids,
             labels=labels,
             new=self._new_scores(new, supplement),
-            **_beside(supplement, arrows == "correlations"),
+            **_beside(supplement, arrows),
             ax=ax,
         )
 
@@ -128,7 +129,7 @@ class Plotted:
             color=self._by_row(color, "color"),
             labels=labels,
             new=self._new_scores(new, supplement),
-            **_beside(supplement, arrows == "correlations"),
+            **_beside(supplement, arrows),
         )
 
     @documented(plots.plot_correlations, "correlations", "loadings", "shares", supplementary=SUPPLEMENT)
@@ -388,9 +389,10 @@ def _supplement(given: Any) -> Supplement:
     )
 
 
-def _beside(given: Supplement | None, correlations: bool) -> dict[str, pd.DataFrame | None]:
+def _beside(given: Supplement | None, arrows: str) -> dict[str, pd.DataFrame | None]:
     """Return what of a supplement stands beside the variables and rows of a biplot."""
     if given is None:
         return {}
     found = _supplement(given)
-    return {"supplementary": found.correlations if correlations else None, "levels": found.levels}
+    correlations = found.correlations if one_of("arrows", arrows, ARROWS) == "correlations" else None
+    return {"supplementary": correlations, "levels": found.levels}

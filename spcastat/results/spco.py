@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import elements, one_of, plural, real_number
+from spcastat.config import elements, one_of, plural, real_number, shown
 from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.intake import replay
 from spcastat.intake.checks import rows_of
+from spcastat.kernels.sparsity import is_sparse
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.summary import Summary
@@ -28,6 +29,9 @@ from spcastat.tables import Document, Row, Table, loadings_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: Penalties of a path, at most.
+MOST_VALUES = 1000
 
 
 class SpcoResult(Carried):
@@ -198,10 +202,14 @@ class SpcoResult(Carried):
         if zeros is not None and penalty is not None:
             raise OptionError("zeros and penalty were given; give the values of one of them.")
         option, given = ("penalty", penalty) if penalty is not None else ("zeros", zeros)
-        values = [i / 10 for i in range(10)] if given is None else elements(given, 1000)
+        values = [i / 10 for i in range(10)] if given is None else elements(given, MOST_VALUES)
         top = 1.0 - 1e-12 if option == "zeros" else float(np.finfo(float).max)
         if not values:
             raise OptionError(f"{option} is empty; give one value or more.")
+        if len(values) > MOST_VALUES or is_sparse(given):
+            raise OptionError(
+                f"{option}={shown(given)} was given; it takes a sequence of at most {MOST_VALUES} numbers."
+            )
         unit, fits = self._source.op.unit, {}
         for value in sorted({real_number(option, one, 0.0, top) for one in values}):
             asked = replace(

@@ -10,6 +10,7 @@ import pandas as pd
 from spcastat import plots
 from spcastat.report import trust as words
 from spcastat.report.summary import Summary
+from spcastat.results.carried import Carried
 from spcastat.results.documented import documented
 from spcastat.state import FitState, frames, trust
 from spcastat.state.handed import own
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Bootstrap(Summary):
+class Bootstrap(Carried, Summary):
     """Bootstrap intervals of a fit; prints as text and shows as HTML in a notebook.
 
     `frames` holds "loadings" and "variance", the intervals at 95 %.
@@ -76,7 +77,7 @@ class Bootstrap(Summary):
         )
 
 
-class Stability(Summary):
+class Stability(Carried, Summary):
     """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook.
 
     `frames` holds "frequency", "clusters" and "associates".
@@ -150,7 +151,7 @@ class Stability(Summary):
         )
 
 
-class SplitInference(Summary):
+class SplitInference(Carried, Summary):
     """Intervals on one half of the rows for variables chosen on the other; prints as text or HTML.
 
     `frames` holds "loadings" and "variance", the intervals at 95 %.
@@ -175,7 +176,7 @@ class SplitInference(Summary):
         return pd.Series(self._found.similarity.copy(), self._state.components, name="similarity")
 
 
-class LoadingTest(Summary):
+class LoadingTest(Carried, Summary):
     """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook.
 
     `frames` holds "tests".

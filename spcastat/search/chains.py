@@ -137,17 +137,19 @@ def _grown(
 ) -> list[Fits]:
     """Sweep and climb from the fits of every chain, and return the best of each with those it had.
 
-    Of new starts where good optima lie far apart, as many that look no better than others are climbed from.
+    Where good optima lie far apart, twice as many are climbed from once there are kicks, and of new starts
+    as many again that look no better than others.
     """
+    climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     sizes = [len(part) for part in parts]
     everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *sizes])
     chosen = []
     for elite, (start, stop) in zip(elites, pairwise(ends), strict=True):
-        some = distinct(everything.value[start:stop], effort.climbs)
+        some = distinct(everything.value[start:stop], climbs)
         if elite is None and criterion.rugged:
             rest = np.setdiff1d(np.arange(stop - start), some)
-            some = np.concatenate([some, rng.permutation(rest)[: 2 * effort.climbs]])
+            some = np.concatenate([some, rng.permutation(rest)[: 2 * climbs]])
         chosen.append(start + some)
     tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
     ends = np.cumsum([0, *(len(some) for some in chosen)])

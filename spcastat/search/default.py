@@ -19,11 +19,12 @@ from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products
 from spcastat.search.nested import Adjusted
 from spcastat.search.newton import stationary
-from spcastat.search.order import reordered
+from spcastat.search.order import falling, reordered
 from spcastat.search.predictor import best_predictor
 from spcastat.search.projected import Projected
 from spcastat.search.swaps import polish
 from spcastat.search.wide import ROUNDS, begun, improving, searchable, working_set
+from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
 #: Up to so many variables the covariance matrix is held, and all of them are searched.
@@ -32,6 +33,8 @@ HELD = 1000
 POLISHED = 3000
 #: A cardinality times the number of variables up to which one component exchanges two variables at once.
 PAIRS = 6000
+#: Up to so many variables a bound may prove one component: with more it would take too much of the time.
+BOUNDED = 200
 #: The criteria by name.
 CRITERIA = ("adjusted", "pev", "least_squares")
 
@@ -202,6 +205,9 @@ def _single(op: Operator, card: int, objective: str) -> Found:
         V[support, 0] = op.take(support).leading(1)[1][:, 0]
     value = float(MEASURES[objective](V, op)[-1])
     proven = card in (1, op.p)
+    if not proven and op.p <= BOUNDED:
+        S = op.block(np.arange(op.p))
+        proven = proves(0.5 * (S + S.T), V[:, 0], card)
     return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), True, proven)
 
 
@@ -215,7 +221,7 @@ def _found(
     variables: np.ndarray | None = None,
     sufficient: bool | None = None,
 ) -> Found:
-    fit = stationary(criterion, fit)
+    fit = falling(criterion, stationary(criterion, fit))
     V = criterion.dense(fit)[0]
     if variables is not None and criterion.m < op.p:
         V, inside = np.zeros((op.p, criterion.k)), V

@@ -39,6 +39,23 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
         value[rose] = values[rose, best[rose]]
 
 
+def falling(criterion: Criterion, fits: Fits) -> Fits:
+    """Return the fits with components of one cardinality by falling variance, where no other order is better.
+
+    Components of one support have the same value in every order, to rounding, which must not decide.
+    """
+    if criterion.exact or criterion.k == 1:
+        return fits
+    cards = np.array(criterion.cards)
+    order = np.broadcast_to(np.arange(criterion.k), (len(fits), criterion.k)).copy()
+    variances = np.diagonal(fits.G, axis1=1, axis2=2)
+    for card in set(criterion.cards):
+        places = np.flatnonzero(cards == card)
+        order[:, places] = places[np.argsort(-variances[:, places], axis=1, kind="stable")]
+    turned = permuted(criterion, fits, order)
+    return turned if (turned.value >= fits.value * (1.0 - GAIN)).all() else fits
+
+
 def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
     """Return the fits with component order[b, i] of fit b at place i; cardinalities must agree."""
     if (order == np.arange(criterion.k)).all():

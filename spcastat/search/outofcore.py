@@ -97,7 +97,8 @@ def joint_of_passes(
             break
         variables = np.union1d(variables, entering[:room])
     settled = found.settled if sufficient else None
-    return replace(found, settled=settled, proven=False, variables=variables, sufficient=sufficient)
+    proven = found.proven and len(variables) == op.p
+    return replace(found, settled=settled, proven=proven, variables=variables, sufficient=sufficient)
 
 
 def _promising(op: Operator, k: int, card: tuple[int, ...]) -> np.ndarray:

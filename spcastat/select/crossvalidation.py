@@ -25,7 +25,7 @@ class Errors:
     mean : ndarray of shape (repeats, folds)
         When cells are predicted by the column means of the other rows.
     weight : ndarray of shape (repeats, folds)
-        Rows, or the sums of their weights.
+        Rows, or the sums of their weights; of rows with gaps, the measured cells over the number of columns.
     """
 
     press: np.ndarray
@@ -91,13 +91,7 @@ class _Fold:
         models = [SparseModel.of(V, op) for V in self.fitter.path(op, self.cards, self.near)]
         if self.dense:
             models.append(SparseModel.of(op.leading(self.fitter.k)[1], op))
-        used = np.unique(np.concatenate([model.used for model in models]))
-        block = held.block(used)
-        errors = []
-        for model in models:
-            at = np.searchsorted(used, model.used)
-            errors.append(model.press(held.squares, block[np.ix_(at, at)]))
-        return np.array(errors), float(held.squares.sum()), held.weight
+        return held.press(models), float(held.squares.sum()), held.weight
 
 
 def cross_validate(

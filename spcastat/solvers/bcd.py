@@ -27,6 +27,10 @@ NOTHING_LEFT = 1e-14
 QUIET_SWEEPS = 3
 #: Sweeps after which starts that have reached the same loadings are continued as one.
 MEETING = 5
+#: A criterion that may rise has come to its end where so many sweeps passed nothing better.
+STALE = 500
+#: Better by more than this share of the total variance.
+ROUNDING = 1e-13
 #: Loadings closer than this are the same.
 SAME = 1e-6
 #: After so many sweeps on the same supports the criterion is lowered there by so many quasi-Newton steps.
@@ -51,7 +55,8 @@ class BCD(JointSolver):
         Whether loadings must be nonnegative (Algorithm 2).
     tol : float
         Converged when each of three sweeps running changes the criterion by at most this share of the
-        total variance. (One quiet sweep may be a turning point where the criterion is not monotone.)
+        total variance, or, under "l1" with `card`, when 500 sweeps passed no better loadings. (One quiet
+        sweep may be a turning point where the criterion is not monotone.)
     max_iter : int
         Sweeps over all components, at most, which `n_iter` counts. Under "l0" sweeps that leave the supports
         as they are alternate with quasi-Newton steps on them, where sweeps alone would creep; a fit that has
@@ -113,6 +118,7 @@ class BCD(JointSolver):
         steady = np.zeros(n_starts, dtype=int)
         may_rise = self.norm == "l1" and self.t is None
         lowest, passed = np.full(n_starts, np.inf), np.empty_like(V)
+        bettered = np.zeros(n_starts, dtype=int)
         for sweep in range(1, self.max_iter + 1):
             if self.norm == "l0":
                 self._lower(state, steady, quiet[running])
@@ -124,10 +130,13 @@ class BCD(JointSolver):
             new = state.criterion()
             if may_rise:
                 left = state.residual()
-                lower = left < lowest[running]
+                lower = left < lowest[running] - ROUNDING * op.total
                 lowest[running[lower]], passed[running[lower]] = left[lower], state.V[lower]
+                bettered[running[lower]] = sweep
             change = np.abs(value[running] - new)
             quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)
+            if may_rise:
+                quiet[running[sweep - bettered[running] >= STALE]] = QUIET_SWEEPS
             value[running] = new
             sweeps[running] = sweep
             still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)

@@ -13,6 +13,7 @@ products with S are all that is needed.
 from __future__ import annotations
 
 import numpy as np
+from numpy.linalg import LinAlgError, cholesky
 
 from spcastat.kernels.eig import DENSE_ORDER, top_eigh, top_lanczos
 from spcastat.operators import Operator
@@ -22,6 +23,9 @@ from spcastat.solvers.power import correlations
 GRID, STEPS = 7, 8
 #: Seed of the fixed start of Lanczos iterations.
 SEED = 11
+#: A component is called optimal where no other of its cardinality can have more variance by this share.
+EXACT = 1e-9
+EPS = float(np.finfo(float).eps)
 
 
 def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> float:
@@ -74,24 +78,91 @@ def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> flo
     return best
 
 
+def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
+    """Return whether the bound shows that no loadings of this cardinality have more variance than `v`.
+
+    False says nothing: the bound is often above the optimum.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Symmetric. Where it has eigenvalues below zero by more than rounding, nothing is shown.
+    v : ndarray of shape (p,)
+        Unit loadings with at most `card` nonzeros.
+    card : int
+
+    Notes
+    -----
+    The bound is not computed: that it is at most (1 + `EXACT`) v'Sv is a matrix that is positive definite,
+    which a Cholesky factorisation tells. Rounding counts against the proof: in the factorisation (Rump 2006,
+    "Verification of positive definiteness"), in the products, in the constraints on the dual variables, which
+    are looked at once they are computed, and in S itself, to which is added what makes it semidefinite.
+    """
+    trace = float(np.trace(S))
+    if not trace > 0.0:
+        return False
+    S = S / trace  # squares of variances must be numbers
+    level = (1.0 + EXACT) * float(v @ S @ v)
+    S[np.diag_indices(len(S))] += 3.0 * (len(S) + 2) * EPS
+    if not _positive(S):
+        return False
+    if _positive(-S, level):  # no loadings at all have more
+        return True
+    q = S @ v / np.sqrt(float(v @ S @ v))
+    diagonal = np.diag(S)
+    ordered = np.append(np.sort(q**2)[::-1], 0.0)
+    low, high = float(ordered[card]), float(ordered[card - 1])
+    if high - low <= 1e-6 * high:  # the dual variables would be quotients of differences of equal numbers
+        return False
+    eps = 16.0 * (card + 4) * EPS  # the products are sums of `card` terms
+    for share in np.linspace(0.0, 1.0, GRID + 2)[1:-1]:
+        rho = low + float(share) * (high - low)
+        alpha, beta = _dual(q, diagonal, rho)
+        size = float(np.linalg.norm(alpha * np.sqrt(diagonal)) + np.linalg.norm(beta)) ** 2
+        room = level - card * (rho + _short(q, diagonal, alpha, beta, rho, eps)) - eps * size
+        used = (alpha != 0.0) | (beta != 0.0)
+        M = _sum(S[np.ix_(used, used)], q[used], alpha[used], beta[used])
+        if float(np.diag(M).max()) < room and _positive(-M, room):
+            return True
+    return False
+
+
+def _positive(M: np.ndarray, added: float = 0.0) -> bool:
+    """Return whether M + `added` I is positive definite, whatever the rounding of its factorisation."""
+    A = M.copy()
+    places = np.diag_indices(len(M))
+    size = float(np.abs(A[places]).sum()) + len(M) * abs(added)
+    A[places] += added - (len(M) + 2) * EPS * size
+    try:
+        cholesky(A)
+    except LinAlgError:
+        return False
+    return True
+
+
+def _short(
+    q: np.ndarray, diagonal: np.ndarray, alpha: np.ndarray, beta: np.ndarray, rho: float, eps: float
+) -> float:
+    """Return by how much, at most, any f_i f_i' + rho I falls short of a_i a_i': by rounding.
+
+    In the plane of x and a_i, with a_i = (q_i, r_i), these are matrices of order two, each of which is wrong
+    by at most `eps` times what was summed.
+    """
+    r = np.sqrt(np.maximum(diagonal - q**2, 0.0))
+    along, across = alpha * q + beta, alpha * r
+    first, last, corner = along**2 + rho - q**2, across**2 + rho - r**2, along * across - q * r
+    smallest = 0.5 * (first + last) - np.hypot(0.5 * (first - last), corner)
+    summed = (np.abs(alpha) * np.sqrt(diagonal) + np.abs(beta)) ** 2 + rho + diagonal
+    return max(0.0, float((eps * summed - smallest).max()))
+
+
 def _largest_of_sum(
     view: Operator, everything: np.ndarray | None, q: np.ndarray, diagonal: np.ndarray, rho: float
 ) -> float:
     """Return lambda_max(sum_i f_i f_i'), that of F'F for the columns f_i = alpha_i a_i + beta_i x of F."""
-    inside = q**2 > rho
-    outside = ~inside & (diagonal > rho)
-    alpha, beta = np.zeros_like(q), np.zeros_like(q)
-    # inside: Y = B x x' B / (x'Bx) for B = a a' - rho I
-    root = np.sqrt(q[inside] ** 2 - rho)
-    alpha[inside], beta[inside] = q[inside] / root, -rho / root
-    # outside: the part of a_i across x, at the least length that keeps Y_i >= B
-    across = diagonal[outside] - q[outside] ** 2
-    factor = np.sqrt(rho * (diagonal[outside] - rho) / ((rho - q[outside] ** 2) * across))
-    alpha[outside], beta[outside] = factor, -factor * q[outside]
+    alpha, beta = _dual(q, diagonal, rho)
     if everything is not None:
-        M = everything * np.outer(alpha, alpha)
-        M += np.outer(alpha * q, beta) + np.outer(beta, alpha * q) + np.outer(beta, beta)
-        return float(top_eigh(M, 1)[0][0])
+        return float(top_eigh(_sum(everything, q, alpha, beta), 1)[0][0])
 
     def product(Z: np.ndarray) -> np.ndarray:
         Z = Z.reshape(view.p, -1)
@@ -102,3 +173,25 @@ def _largest_of_sum(
 
     start = np.random.default_rng([SEED, view.p]).standard_normal(view.p)
     return float(top_lanczos(product, view.p, 1, start)[0][0])
+
+
+def _dual(q: np.ndarray, diagonal: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return alpha and beta of the dual variables f_i = alpha_i a_i + beta_i x, each of shape (p,)."""
+    inside = q**2 > rho
+    outside = ~inside & (diagonal > rho)
+    alpha, beta = np.zeros_like(q), np.zeros_like(q)
+    # inside: Y = B x x' B / (x'Bx) for B = a a' - rho I
+    root = np.sqrt(q[inside] ** 2 - rho)
+    alpha[inside], beta[inside] = q[inside] / root, -rho / root
+    # outside: the part of a_i across x, at the least length that keeps Y_i >= B
+    across = diagonal[outside] - q[outside] ** 2
+    factor = np.sqrt(rho * (diagonal[outside] - rho) / ((rho - q[outside] ** 2) * across))
+    alpha[outside], beta[outside] = factor, -factor * q[outside]
+    return alpha, beta
+
+
+def _sum(S: np.ndarray, q: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """Return F'F, whose largest eigenvalue is that of sum_i f_i f_i'."""
+    M = S * np.outer(alpha, alpha)
+    M += np.outer(alpha * q, beta) + np.outer(beta, alpha * q) + np.outer(beta, beta)
+    return M

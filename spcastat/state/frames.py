@@ -159,6 +159,7 @@ def tidy(
     OptionError
         For ``conf_int=True`` where the fit was neither bootstrapped nor split into halves.
     """
+    level = real_number("level", level, trust.LEAST_LEVEL, trust.LARGEST_LEVEL)
     p, k = state.V.shape
     values = state.V.T.ravel()
     rows = np.arange(p * k) if flag("zeros", zeros) else np.flatnonzero(values)

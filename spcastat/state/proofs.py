@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,9 +30,9 @@ def joint_gap(state: FitState, measure: str) -> float:
     return gaps[0] if gaps else float("nan")
 
 
-def told(proven: Proven, nonneg: bool) -> str:
-    """Return what was proven, in a sentence."""
-    text = _joint(proven) if proven.scope == "joint" else _components(proven)
+def told(proven: Proven, nonneg: bool, names: Sequence[str]) -> str:
+    """Return what was proven, in a sentence; `names` are those of the components."""
+    text = _joint(proven) if proven.scope == "joint" else _components(proven, names)
     if nonneg:
         text += " The bound is that without the sign constraint."
     return text
@@ -58,13 +59,12 @@ def _joint(proven: Proven) -> str:
     return text
 
 
-def _components(proven: Proven) -> str:
-    names = [f"PC{i + 1}" for i in range(len(proven.rows))]
+def _components(proven: Proven, names: Sequence[str]) -> str:
     best = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
     if len(best) == len(names):
         return "Each component is proven to be the best for what those before it leave."
     open_ = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
-    gaps = [f"{name} {row['gap']:.3g} %" for name, row in open_]
+    gaps = [f"{name} {_percent(row['gap'] / 100.0, up=True)} %" for name, row in open_]
     more = f" and {len(gaps) - FEW} more" if len(gaps) > FEW else ""
     first = f"Proven to be the best for what those before leave: {', '.join(best)}. " if best else ""
     return f"{first}By how much the best can exceed the others at most: {', '.join(gaps[:FEW])}{more}."

@@ -130,7 +130,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         options={
             **_ordered(options_of(plan.solver), fit.order),
             "n_init": plan.n_init,
-            "start": plan.start if isinstance(plan.start, str) else "given",
+            **({"start": _start_told(plan)} if plan.solver.uses_starts else {}),
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
         },
         n=source.n,
@@ -165,6 +165,10 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         evidence=None if solution.search is None else dataclasses.asdict(solution.search),
         missing=None if source.gaps is None else source.gaps.told,
     )
+
+
+def _start_told(plan: Plan) -> str:
+    return plan.start if isinstance(plan.start, str) else "given"
 
 
 def options_of(solver: Any) -> dict[str, Any]:

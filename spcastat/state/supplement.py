@@ -77,7 +77,7 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
                 f"The supplementary variable {shown(name)} has {plural(int(known.sum()), 'value')}."
             )
         if _is_factor(column):
-            groups = column[known].astype("category").cat.remove_unused_categories()
+            groups = _factor(name, column[known])
             levels = list(groups.cat.categories)
             if len(levels) > MOST_LEVELS:
                 raise ColumnTypeError(
@@ -223,6 +223,9 @@ def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
     if not variables.columns.is_unique:
         repeated = variables.columns[variables.columns.duplicated()]
         raise DuplicateNamesError(f"variables has two columns called {listed(repeated, 3)}; rename one.")
+    for name in variables.columns:
+        if isinstance(name, str) and not _encodes(name):
+            raise ColumnTypeError(f"variables has a column {shown(name)}, which is no valid text; rename it.")
     if variables.index.equals(index):
         return variables
     if variables.index.is_unique and index.isin(variables.index).all():
@@ -244,6 +247,25 @@ def _is_factor(column: pd.Series) -> bool:
         or kinds.is_string_dtype(column)
         or kinds.is_object_dtype(column)
     )
+
+
+def _factor(name: Any, column: pd.Series) -> pd.Series:
+    """Return a column as categories without empty ones, or say that its values are no levels."""
+    try:
+        return column.astype("category").cat.remove_unused_categories()
+    except (TypeError, ValueError):  # values that cannot be compared or hashed, or text that is not valid
+        raise ColumnTypeError(
+            f"The supplementary variable {shown(name)} holds values that are no levels of a factor, such as "
+            f"{shown(column.iloc[0])}; it takes text, categories or numbers."
+        ) from None
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _numbers(name: Any, column: pd.Series) -> np.ndarray:

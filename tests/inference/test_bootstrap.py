@@ -205,3 +205,9 @@ def test_tidy_summary_and_plot_show_intervals(fit):
 def test_halves_that_are_too_small():
     with pytest.raises(TooFewRowsError, match="a half needs 4"):
         sp.spca(np.random.default_rng(0).normal(size=(7, 5)), 2, 2).stability()
+
+
+def test_two_rows_are_too_few():
+    two = pd.DataFrame([[1.0, 2.0, 4.0], [3.0, 1.0, 4.5]], columns=list("abc"))
+    with pytest.raises(TooFewRowsError, match=r"2 are too few: it needs 3 or more"):
+        sp.spca(two, 1, card=2).bootstrap(10)

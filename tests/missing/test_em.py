@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import spcastat as sp
 from spcastat import errors
 from spcastat.missing import em_moments
 from spcastat.missing.model import PpcaModel
@@ -176,3 +177,16 @@ def test_what_cannot_be_estimated_is_named(where, value, error, words):
 def test_a_rank_that_the_data_cannot_give_is_refused(k_em):
     with pytest.raises(errors.OptionError, match=rf"k_em={k_em} .* at least 1 and at most 3"):
         em_moments(low_rank(20, 4, 1, 12), None, k_em)
+
+
+def test_supplementary_rows_with_gaps_are_placed_as_transform_places_them():
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.standard_normal((40, 1)) + 0.5 * rng.standard_normal((40, 5))).add_prefix("v")
+    fit = sp.spca(X.mask(rng.random(X.shape) < 0.1), 1, card=3, na="em")
+    new = X.head(4).copy()
+    new.iloc[1, 0] = np.nan
+    with pytest.raises(errors.MissingValuesError, match="na='em'"):
+        fit.supplement(new)
+    for na in ("em", "drop"):
+        placed = fit.supplement(new, na=na)
+        pd.testing.assert_frame_equal(placed.rows, fit.transform(new, na=na))

@@ -230,7 +230,7 @@ def test_names_of_rows(scores, loadings):
     ax = biplot(scores, loadings, labels=some)
     written = {text.get_text(): text.xy for text in ax.texts if text.get_gid() == "row"}
     points = biplot_data(scores, loadings).points
-    np.testing.assert_allclose(written["seven"], points.loc["row 7", ["x", "y"]])
+    np.testing.assert_allclose(written["seven"], points.loc["row 7", ["x", "y"]].astype(float))
     assert set(written) == {"three", "seven"}
 
 
@@ -321,3 +321,8 @@ def test_data_without_a_biplot(scores, loadings):
     with pytest.raises(DataError, match="scores of PC2 are constant"):
         biplot(scores, loadings)
     assert np.isnan(biplot_data(scores, loadings, scale=0).correlation)
+
+
+def test_a_colour_of_missing_numbers_is_none(scores, loadings):
+    with pytest.raises(OptionError, match="is no colour"):
+        biplot(scores, loadings, groups=["a", "b"] * 30, palette=[(np.nan,) * 3] * 2)

@@ -80,7 +80,8 @@ def test_tables_pictures_call_and_versions(fit, whole):
     assert len(pictures(page)) == 5
     assert fit.call in page.text
     assert f"numpy {fit._state.record.versions['numpy']}" in page.text
-    assert "PC1 = 0.437 topdiam" in page.text
+    first = fit.loadings["PC1"][lambda column: column != 0]
+    assert f"PC1 = {first.iloc[0]:.3f} {first.index[0]}" in page.text
     alternatives = [value for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
     assert all(alternatives)
 

@@ -88,16 +88,17 @@ def test_progress_hears_of_every_draw():
 def test_ctrl_c_ends_processes_too():
     # In an interpreter of its own: the signal goes to all of a group of processes, as a terminal's does.
     code = (
-        "import functools\n"
+        "import signal, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it\n"
         "from spcastat.progress import listening\n"
-        "from spcastat.resample import draw_generator, run_jobs\n"
+        "from spcastat.resample import run_jobs\n"
         "with listening(lambda step: print(step.done, flush=True)):\n"
-        "    finished = run_jobs(functools.partial(draw_generator, 7), 300_000, n_jobs=2)\n"
+        "    finished = run_jobs(time.sleep, 16, n_jobs=2)  # draw i lasts i seconds\n"
         "print('left', finished.interrupted)"
     )
     begun = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
     with subprocess.Popen([sys.executable, "-c", code], **begun) as child:
-        timer = threading.Timer(60, child.kill)
+        timer = threading.Timer(300, child.kill)
         timer.start()
         for line in child.stdout:
             if int(line) > 0:

@@ -11,6 +11,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import FileError, NoRowsError, OptionError
 from spcastat.results.certificate import Certificate
+from spcastat.state.proofs import told
 from spcastat.state.proven import Proven
 from spcastat.storage.proofs import restored
 
@@ -163,3 +164,19 @@ def test_certificates_are_frames(proof):
     assert isinstance(proof, Certificate)
     assert type(proof[["value", "gap"]]).__name__ == "DataFrame"
     assert proof.loadings.shape == (13, 2)
+
+
+def test_what_was_proven_names_the_components_as_the_fit_does(R):
+    fit = sp.spca_cov(R, 2, card=5).rename({"PC1": "size", "PC2": "moisture"})
+    found = fit.certify()
+    for text in (found.as_text(), str(fit)):
+        assert "size" in text
+        assert "PC1" not in text
+        assert "PC2" not in text
+
+
+def test_a_gap_is_rounded_up_in_words_as_in_the_table():
+    rows = [{"optimal": False, "gap": 0.01231}, {"optimal": True, "gap": 0.0}]
+    text = told(Proven("components", "adjusted", rows), False, ["size", "moisture"])
+    assert text.startswith("Proven to be the best for what those before leave: moisture.")
+    assert text.endswith("size 0.013 %.")

@@ -115,3 +115,10 @@ def test_a_covariance_matrix_needs_the_number_of_its_rows():
         sp.choose_k(R)
     with pytest.raises(CovarianceError, match="rank 13"):
         sp.choose_k(R, n_obs=10)
+
+
+def test_a_larger_kmax_is_advised_only_where_there_is_one(X):
+    assert "give a larger kmax" in sp.choose_k(X, kmax=1, n_resample=19, rng=0).reason
+    pair = sp.choose_k(X[["v0", "v1"]], n_resample=19, rng=0)
+    assert pair.k == 1  # of two variables one component can be tested
+    assert pair.reason.startswith("The one component that was looked at exceeds what noise gives; no more")

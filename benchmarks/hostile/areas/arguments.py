@@ -24,6 +24,12 @@ MEANINGLESS = frozenset({
     "used up iterator", "[1, 'a']",
 })
 # fmt: on
+#: What of these means something to an argument: all processors, a factor, a BIC.
+MEANT: dict[str, frozenset[str]] = {
+    "n_jobs": frozenset({"-1"}),
+    "variables": frozenset({"text column"}),
+    "dense": frozenset({"-1", "-10**20"}),
+}
 #: Arguments that scikit-learn wants and ignores.
 IGNORED = ("y",)
 
@@ -40,7 +46,8 @@ def case(target: Target, value: Value) -> Case:
     """Return the case of one argument and one value."""
 
     def judge(given: Any) -> str:
-        if target.argument not in IGNORED and value.name in MEANINGLESS:
+        meaningless = value.name in MEANINGLESS - MEANT.get(target.argument, frozenset())
+        if target.argument not in IGNORED and meaningless:
             return "was accepted"
         if fault := plausible(given):
             return fault
