@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
+from spcastat.kernels.ties import ranked
 from spcastat.search.exchange import GAIN
 from spcastat.search.fits import Criterion, Fits
 
@@ -42,7 +43,8 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
 def falling(criterion: Criterion, fits: Fits) -> Fits:
     """Return the fits with components of one cardinality by falling variance, where no other order is better.
 
-    Components of one support have the same value in every order, to rounding, which must not decide.
+    Components of one support have the same value in every order, to rounding, which must not decide; nor may
+    it between components of one variance: that with the first variable comes first.
     """
     if criterion.exact or criterion.k == 1:
         return fits
@@ -51,7 +53,9 @@ def falling(criterion: Criterion, fits: Fits) -> Fits:
     variances = np.diagonal(fits.G, axis1=1, axis2=2)
     for card in set(criterion.cards):
         places = np.flatnonzero(cards == card)
-        order[:, places] = places[np.argsort(-variances[:, places], axis=1, kind="stable")]
+        for b, fit in enumerate(fits.places):
+            first = np.array([fit[criterion.owner == i].min() for i in places])
+            order[b, places] = places[ranked(variances[b, places], -first.astype(float))]
     turned = permuted(criterion, fits, order)
     return turned if (turned.value >= fits.value * (1.0 - GAIN)).all() else fits
 
