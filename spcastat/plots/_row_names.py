@@ -14,6 +14,9 @@ from spcastat.labels import short_name, short_names
 #: Characters of the name of a row.
 WIDTH = 20
 
+#: A number of rows to name, at most.
+MOST_ROWS = 1_000_000_000
+
 
 def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     """Return the name of every row on a plot, "" for those without one.
@@ -35,8 +38,10 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     if isinstance(labels, (bool, np.bool_)) or labels is None:
         return short_names(list(index), WIDTH) if labels else [""] * n
     if is_whole(labels):
-        if labels < 0:
-            raise OptionError(f"labels={labels} was given; it must be 0 or more, or True for all rows.")
+        if not 0 <= labels <= MOST_ROWS:
+            raise OptionError(
+                f"labels={shown(labels)} was given; it must be from 0 to {MOST_ROWS}, or True for all rows."
+            )
         chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[: int(labels)].tolist())
         return [name if i in chosen else "" for i, name in enumerate(short_names(list(index), WIDTH))]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):

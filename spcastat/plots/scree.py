@@ -222,11 +222,14 @@ def _filled(values: np.ndarray, count: int) -> np.ndarray:
     filled[: min(len(values), count)] = values[:count]
     return filled
 
+#: Components whose variances are drawn, at most.
+MOST = 10_000
+
 
 def _numbers(what: str, values: Any) -> np.ndarray:
-    numbers = real_array(
-        values if isinstance(values, (np.ndarray, pd.Series)) else elements(values, 1_000_000)
-    )
-    if numbers is None or numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
-        raise OptionError(f"{what} must be finite numbers, one for each component, the largest first.")
+    numbers = real_array(values if isinstance(values, (np.ndarray, pd.Series)) else elements(values, MOST))
+    if numbers is None or numbers.ndim != 1 or not 0 < len(numbers) <= MOST or not np.isfinite(numbers).all():
+        raise OptionError(
+            f"{what} must be finite numbers, one for each component, the largest first, at most {MOST}."
+        )
     return numbers.astype(float)
