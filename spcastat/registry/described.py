@@ -22,7 +22,7 @@ SERVED = {
     "n_init": (
         "int",
         "Number of starts; the best fit is kept: the one asked for, then the others by name, rotations, "
-        "columns and random directions.",
+        "columns and random directions. With card bcd-l1 has two by default: PCA's, and their rotation.",
     ),
     "objective": (
         '{"pev", "adjusted", "least_squares"}',
