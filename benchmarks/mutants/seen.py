@@ -1,6 +1,6 @@
 """A plugin of pytest: which lines of the package each test runs, and how long the test takes.
 
-``SEEN`` in the environment is a folder: coverage.py keeps the lines of each test there, as a context by itself,
+``SEEN`` in the environment is a folder: coverage.py keeps the lines of each test there, each a context,
 and ``tests.json`` the seconds and the contexts of each. `spcastat` is taken from the current folder.
 """
 
