@@ -65,7 +65,8 @@ class _Left:
         left = int(self.selected[number])
         others = np.delete(np.arange(self.op.p), left)
         start = _filled(self.refit.V[others], self.op.diagonal()[others])
-        refit = replace(self.refit, V=start, solver=_narrower(self.refit.solver, len(others)))
+        plan = replace(self.refit.plan, solver=_narrower(self.refit.plan.solver, len(others)))
+        refit = replace(self.refit, V=start, plan=plan)
         found = refit(self.sampler.whole().take(others), draw_generator(self.seed, 0))
         W, reference = np.zeros(self.refit.V.shape), self.refit.V.copy()
         W[others], reference[left] = found, 0.0

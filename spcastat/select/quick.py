@@ -19,7 +19,7 @@ from spcastat.search.order import reordered
 from spcastat.search.pool import from_directions
 from spcastat.search.projected import Projected
 from spcastat.search.sweeps import swept
-from spcastat.select.path import Cards, with_card
+from spcastat.select.path import Cards
 from spcastat.solvers import JointSolver
 
 #: Sweeps of a start, at most.
@@ -86,13 +86,11 @@ class Fitter:
     def _run(self, op: Operator, card: Cards, starts: list[np.ndarray], thorough: bool) -> np.ndarray:
         plan = self.plan
         assert plan is not None
-        solver = with_card(plan.solver, card)
         given = None
-        if isinstance(solver, JointSolver) and solver.uses_starts:
+        if isinstance(plan.solver, JointSolver) and plan.solver.uses_starts:
             given = np.stack([V.T for V in starts[1:]]) if len(starts) > 1 else None
         rng = np.random.default_rng(self.seed)
-        fit = run(op, solver, self.k, n_init=plan.n_init, rng=rng, sort=plan.sort, starts=given, aim=plan.aim)
-        return fit.solution.V
+        return run(op, plan.with_card(card), self.k, rng, given).solution.V
 
 
 def _criterion(op: Operator, card: Cards, objective: str) -> Criterion:
