@@ -143,14 +143,8 @@ class Relaxed(ABC):
     def root(self, singles: np.ndarray) -> Root:
         """Return the problem that a choice leaves."""
 
-    @abstractmethod
     def bounds(
-        self,
-        roots: list[Root],
-        chosen: np.ndarray,
-        threshold: float,
-        steps: int,
-        running: Running,
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
         """Return the bounds of partial choices, shape (B,).
 
@@ -162,6 +156,31 @@ class Relaxed(ABC):
         threshold, steps, running
             As for :func:`spcastat.certify.dual.support_bounds`.
         """
+        found = np.array([root.frame.dense for root in roots])
+        if not chosen.shape[1]:
+            return found
+        shapes: dict[tuple[int, int], list[int]] = {}
+        for b, root in enumerate(roots):
+            shapes.setdefault(self.shape(root), []).append(b)
+        for (d, _), members in shapes.items():
+            step = max(1, BATCH // (d * d * (chosen.shape[1] + 2)))
+            for begin in range(0, len(members), step):
+                if not running():
+                    return found
+                part = np.array(members[begin : begin + step])
+                new = self.alike([roots[b] for b in part], chosen[part], threshold, steps, running)
+                found[part] = np.minimum(found[part], new)
+        return found
+
+    @abstractmethod
+    def shape(self, root: Root) -> tuple[int, int]:
+        """Return the order of the matrices of a root, and its components: problems of one shape go together."""
+
+    @abstractmethod
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+    ) -> np.ndarray:
+        """Return what the dual proves of partial choices whose roots have one shape, shape (B,)."""
 
     @abstractmethod
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
@@ -191,34 +210,13 @@ class Projection(Relaxed):
             reach = reaches(union_table(frame), min(sum(self.cards), self.variables))
         return Root(frame, singles, reach)
 
-    def bounds(
-        self,
-        roots: list[Root],
-        chosen: np.ndarray,
-        threshold: float,
-        steps: int,
-        running: Running,
-    ) -> np.ndarray:
-        found = np.array([root.frame.dense for root in roots])
-        if not chosen.shape[1]:
-            return found
-        shapes: dict[tuple[int, int], list[int]] = {}
-        for b, root in enumerate(roots):
-            shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
-        for (d, k), members in shapes.items():
-            step = max(1, BATCH // (d * d * (chosen.shape[1] + 1)))
-            for begin in range(0, len(members), step):
-                if not running():
-                    return found
-                part = np.array(members[begin : begin + step])
-                new = self._alike([roots[b] for b in part], chosen[part], k, threshold, steps, running)
-                found[part] = np.minimum(found[part], new)
-        return found
+    def shape(self, root: Root) -> tuple[int, int]:
+        return len(root.frame.M), root.frame.k
 
-    def _alike(
-        self, roots: list[Root], chosen: np.ndarray, k: int, threshold: float, steps: int, running: Running
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        """Return bounds where the frames have one shape."""
+        k = roots[0].frame.k
         M = np.stack([root.frame.M for root in roots])
         offset = np.array([root.frame.offset for root in roots])
         bases, sound = [], np.ones(len(roots), dtype=bool)
@@ -327,39 +325,27 @@ class Ordered(Relaxed):
         own = float(np.trace(taken))
         return Root(frame, singles, self.table, int((1 << singles).sum()), own, alone)
 
-    def bounds(
-        self,
-        roots: list[Root],
-        chosen: np.ndarray,
-        threshold: float,
-        steps: int,
-        running: Running,
+    def shape(self, root: Root) -> tuple[int, int]:
+        return len(self.factor), self.k
+
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        found = np.array([root.frame.dense for root in roots])
-        if not chosen.shape[1]:
-            return found
         F = self.factor
-        step = max(1, BATCH // (len(F) ** 2 * (chosen.shape[1] + 2)))
-        for begin in range(0, len(roots), step):
-            if not running():
-                break
-            part = slice(begin, begin + step)
-            singles = np.stack([root.singles for root in roots[part]])
-            A = F[:, singles].transpose(1, 0, 2)
-            taken = A @ A.swapaxes(1, 2)
-            own = np.einsum("bii->b", taken)
-            groups, counts = [], []
-            for t in range(chosen.shape[1]):
-                A = F[:, self.supports[t][chosen[part, t]]].transpose(1, 0, 2)
-                groups.append(A @ A.swapaxes(1, 2) - taken)
-                counts.append(1)
-            rest = self.k - self.m - chosen.shape[1]
-            if rest:
-                groups.append(F @ F.T - taken)
-                counts.append(rest)
-            new = ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
-            found[part] = np.minimum(found[part], own + new)
-        return found
+
+        def outer(places: np.ndarray) -> np.ndarray:
+            A = F[:, places].transpose(1, 0, 2)
+            return A @ A.swapaxes(1, 2)
+
+        taken = outer(np.stack([root.singles for root in roots]))
+        own = np.trace(taken, axis1=1, axis2=2)
+        groups = [outer(self.supports[t][rows]) - taken for t, rows in enumerate(chosen.T)]
+        counts = [1] * len(groups)
+        rest = self.k - self.m - len(groups)
+        if rest:
+            groups.append(F @ F.T - taken)
+            counts.append(rest)
+        return own + ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
         """The same as for PEV: without further supports, the sum of the leading eigenvalues is attained."""
