@@ -15,12 +15,23 @@ from spcastat.certify.dual import ROUNDING, Running, support_bounds, within_unio
 from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
 from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
 
-#: Choices of the variables of components of one variable that are gone through, at most.
-MOST_SINGLES = 100_000
+#: Choices of variables for components of one variable that are gone through, at most; and operations.
+MOST_SINGLES, MOST_WORK = 100_000, 3e11
 #: Supports of a component that are gone through, at most; with more of them it may be dense.
 MOST_SUPPORTS = 20_000
-#: Numbers in a batch of matrices.
-BATCH = 4_000_000
+#: Components of one variable whose orders are all gone through, at most.
+MOST_ORDERED = 8
+#: Numbers in a batch of matrices, and operations of a step that nothing interrupts.
+BATCH, STEP_WORK = 4_000_000, 1e9
+
+
+#: Operations of an eigendecomposition, in cubes of the order.
+EIGEN = 20.0
+
+
+def single_work(p: int) -> float:
+    """Return the operations of the bound for one choice of components of one variable."""
+    return 12.0 * p**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +100,16 @@ class Relaxed(ABC):
         self.k = len(cards)
         ascending = sorted(min(c, self.p) for c in cards)
         self.m = sum(c == 1 for c in ascending)
-        if self.m and comb(self.p, self.m) > MOST_SINGLES:
+        choices = comb(self.p, self.m)
+        if self.m and (choices > MOST_SINGLES or choices * single_work(self.p) > MOST_WORK):
             self.m, ascending = 0, [self.p if c == 1 else c for c in ascending]
         self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
+        self.free = all(c > self.p - self.k for c in cards)
+
+    @property
+    def unsearched(self) -> str:
+        """Why nothing is searched, where that is so."""
+        return "free components" if self.free else "too many supports"
 
     @property
     def variables(self) -> int:
@@ -163,7 +181,8 @@ class Relaxed(ABC):
         for b, root in enumerate(roots):
             shapes.setdefault(self.shape(root), []).append(b)
         for (d, _), members in shapes.items():
-            step = max(1, BATCH // (d * d * (chosen.shape[1] + 2)))
+            matrices = d * d * (chosen.shape[1] + 2)
+            step = max(1, min(BATCH // matrices, int(STEP_WORK / (EIGEN * d * matrices))))
             for begin in range(0, len(members), step):
                 if not running():
                     return found
@@ -174,7 +193,7 @@ class Relaxed(ABC):
 
     @abstractmethod
     def shape(self, root: Root) -> tuple[int, int]:
-        """Return the order of the matrices of a root, and its components: problems of one shape go together."""
+        """Return the order of the matrices of a root, and its components; one shape goes together."""
 
     @abstractmethod
     def alike(
@@ -348,7 +367,9 @@ class Ordered(Relaxed):
         return own + ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
-        """The same as for PEV: without further supports, the sum of the leading eigenvalues is attained."""
+        """Return what these variables add in their best order where they are all; else the bound of PEV."""
+        if self.m == self.k <= MOST_ORDERED:
+            return ordered.sequential(self.S, singles)
         return super().single_bounds(singles)
 
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
