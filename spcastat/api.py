@@ -330,7 +330,7 @@ def spca_path(
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=sorts(plan.solver))
-        source = opened.source(plan.rows_for)
+        source = opened.source_for(plan, asked.k)
         plan = plan.on(source.spec.columns)
         if opened.context is not None:
             described["context"] = opened.context
@@ -375,7 +375,7 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     """Plan and run a fit of opened data."""
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
-    source = opened.source(plan.rows_for)
+    source = opened.source_for(plan, asked.k)
     plan = plan.on(source.spec.columns)
     fit = run(source.op, plan, asked.k, rng)
     result = SpcaResult.of(source, plan, fit, call)

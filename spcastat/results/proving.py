@@ -111,7 +111,8 @@ def _all_together(
     """Prove all components together; return the proof, and the best loadings that were met."""
     from spcastat.certify.joint import certify_joint
 
-    found = certify_joint(op, state.V, objective, time_limit=time_limit, max_nodes=max_nodes)
+    pca = state.moments.pca / op.unit**2
+    found = certify_joint(op, state.V, objective, pca=pca, time_limit=time_limit, max_nodes=max_nodes)
     row = _plain(found)
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in found.V.T]
