@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import pytest
+if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of the processes that share the tests
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import spcastat as sp
-from spcastat.results import SpcaResult
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+import pytest  # noqa: E402
+
+import spcastat as sp  # noqa: E402
+from spcastat.results import SpcaResult  # noqa: E402
 
 # The benchmarks are tested as well. At the end of the path: the package that is tested is the installed one,
 # not the folder beside this.
