@@ -20,6 +20,8 @@ from spcastat.certify.dual import EVERY, HOPELESS, ROUNDING, WINDOW, Running, fa
 
 #: Primal over dual step length.
 RATIO = 2.0
+#: Variables of which regression leaves less than this share are not regressed on: of more, 1e-11 is rounding.
+NEARLY = 1e-5
 
 
 def certified(groups: list[np.ndarray], counts: list[int], Z: np.ndarray) -> np.ndarray:
@@ -68,9 +70,10 @@ def ordered_bounds(
     done = 0
     while at.size and done < steps and running():
         for _ in range(EVERY):
-            state.step()
+            if running():
+                state.step()
         done += EVERY
-        for Z in (state.Z, state.total / state.count):
+        for Z in (state.Z, state.total / max(state.count, 1)):
             bound[at] = np.minimum(bound[at], certified(state.groups, counts, Z))
         history = [*history[-WINDOW:], bound[at]]
         open_ = bound[at] > level[at]
@@ -81,6 +84,46 @@ def ordered_bounds(
             at, state = at[open_], state.some(open_)
             history = [values[open_] for values in history]
     return bound
+
+
+def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
+    """Return the largest adjusted variance of components of one variable each, in their best order.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Positive semidefinite up to rounding.
+    singles : ndarray of int, shape (B, m)
+        The variables of each fit.
+
+    Returns
+    -------
+    ndarray of shape (B,), enlarged by rounding
+
+    Notes
+    -----
+    A component adds the variance that regression on those before it leaves of its variable, whatever their
+    order is: of each set the best order is that of a set with one variable less, and one more. What is
+    nearly dependent is not regressed on, which leaves a bound.
+    """
+    B, m = singles.shape
+    whole = S[singles[:, :, None], singles[:, None, :]]
+    size = np.einsum("bii->bi", whole)
+    left, best = {0: whole}, {0: np.zeros(B)}
+    for count in range(m):
+        after: dict[int, np.ndarray] = {}
+        for bits in [one for one in left if one.bit_count() == count]:
+            D = left.pop(bits)
+            for i in [i for i in range(m) if not bits >> i & 1]:
+                new, own = bits | 1 << i, D[:, i, i].clip(min=0.0)
+                total = best[bits] + own
+                best[new] = np.maximum(best[new], total) if new in best else total
+                if new not in after and count < m - 1:
+                    clear = own > NEARLY * size[:, i]
+                    share = np.where(clear, 1.0 / np.where(clear, own, 1.0), 0.0)
+                    after[new] = D - share[:, None, None] * D[:, :, i, None] * D[:, None, i, :]
+        left.update(after)
+    return np.asarray(best[(1 << m) - 1] + ROUNDING * size.sum(axis=1))
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.progress import Advance, stage
 from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
-from spcastat.solvers.base import Component, Progress
+from spcastat.solvers.base import Component, Earlier
 
 if TYPE_CHECKING:
     from spcastat.engine.screening import Screening
@@ -159,9 +159,9 @@ def _one_by_one(
     explained = 0.0
     parts: list[Component] = []
     for i in range(k):
-        progress = Progress(i, explained, pca, rng, V[:, :i])
+        earlier = Earlier(i, explained, pca, rng, V[:, :i])
         tried = of_component(view, begin, i, n_init, rng) if solver.uses_starts else [np.zeros(op.p)]
-        part = _better_part(view, [solver.component(view, progress, one) for one in tried])
+        part = _better_part(view, [solver.component(view, earlier, one) for one in tried])
         parts.append(part)
         V[:, i] = part.v
         variance = float(part.v @ view.dot(part.v))

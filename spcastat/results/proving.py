@@ -45,7 +45,9 @@ def prove_joint(
     """Prove all components together; return the certificate and the state that knows of it."""
     from spcastat.certify.joint import certify_joint
 
-    found = certify_joint(source.op, state.V, objective, time_limit=time_limit, max_nodes=max_nodes)
+    op = source.op
+    pca = state.moments.pca / op.unit**2
+    found = certify_joint(op, state.V, objective, pca=pca, time_limit=time_limit, max_nodes=max_nodes)
     row = _plain(found)
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in found.V.T]
