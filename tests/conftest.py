@@ -8,12 +8,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of the processes 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
-import pytest  # noqa: E402
+import numpy as np
+import pandas as pd
+import pytest
 
-import spcastat as sp  # noqa: E402
-from spcastat.results import SpcaResult  # noqa: E402
+import spcastat as sp
+from spcastat.results import SpcaResult
 
 # The benchmarks are tested as well. At the end of the path: the package that is tested is the installed one,
 # not the folder beside this.
