@@ -366,7 +366,7 @@ def spca_path(
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
             plan = replace(plan, sort=sorts(plan.solver))
-        source = opened.source(plan.rows_for)
+        source = opened.source_for(plan, asked.k)
         plan = plan.on(source.spec.columns)
         if opened.context is not None:
             described["context"] = opened.context
@@ -412,7 +412,7 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     """Plan and run a fit of opened data."""
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
-    source = opened.source(plan.rows_for)
+    source = opened.source_for(plan, asked.k)
     plan = plan.on(source.spec.columns)
     own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
     fit = run(source.op, plan.solver, asked.k, rng=rng, aim=plan.aim, **own)

@@ -171,6 +171,16 @@ def require_components(k: int, p: int) -> None:
         )
 
 
+def require_rank(k: int, rows: int | None, centred: bool) -> None:
+    """Raise ComponentsError for more components than so many rows have, where their number is known."""
+    most = None if rows is None else max(rows - int(centred), 1)
+    if most is not None and k > most:
+        raise ComponentsError(
+            f"k={k} was given, but {plural(rows or 0, 'row')} have rank {most} at most; ask for at most "
+            f"{plural(most, 'component')}."
+        )
+
+
 def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: "") -> Plan:
     """Check what a call asks for and build its solver.
 

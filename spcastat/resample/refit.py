@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,17 +48,41 @@ class Refit:
         ComponentsError
             Where the rank of the draw is below k.
         """
+        return self.ended([op], [self.begun(op, rng)])[0]
+
+    @property
+    def together(self) -> int | None:
+        """How many draws are fitted at once, where the method is a search; None for one after another."""
+        of = getattr(self.solver, "together", None)
+        return None if of is None else of(len(self.V))
+
+    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
+        """Return the starts of a search on the data of a draw, or for other methods their loadings.
+
+        Raises
+        ------
+        ComponentsError
+            Where the rank of the draw is below k.
+        """
         k = self.V.shape[1]
-        near = getattr(self.solver, "near", None)  # of searches, which choose their own starts
-        if self.fixed:
-            return self._on_supports(op) if near is None else near(op, [self.V], fixed=True)
-        if near is None:
+        if self.together is None:
+            if self.fixed:
+                return [self._on_supports(op)]
             how: Any = {"n_init": self.n_init, "rng": rng, "sort": False, "aim": self.aim}
-            return run(op, self.solver, k, starts=self.V.T[None], **how).solution.V
+            return [run(op, self.solver, k, starts=self.V.T[None], **how).solution.V]
+        if self.fixed:
+            return [self.V]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-        return near(op, [self.V, vectors[:, :k]])
+        return [self.V, vectors[:, :k]]
+
+    def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """Return the loadings of several draws, by what `begun` gave for each."""
+        if self.together is None:
+            return [V for (V,) in begun]
+        found: list[np.ndarray] = self.solver.near(ops, begun, self.fixed)  # type: ignore[attr-defined]
+        return found
 
     def _on_supports(self, op: Operator) -> np.ndarray:
         """Return the loadings of largest explained variance on the supports of the fit."""
