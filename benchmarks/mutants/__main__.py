@@ -176,8 +176,11 @@ def main(arguments: list[str] | None = None) -> int:
     if given.list:
         print("\n\n".join(f"{mutant.key}\n{difference(mutant, tree)}" for mutant in chosen))
         return 0
-    if not (work / "seen" / "tests.json").exists():
-        run.look(work / "seen", tree, given.tests)
+    if not (work / "seen" / "whole").exists():
+        run.look(work / "seen", tree, given.tests, given.minutes)
+    if not (work / "seen" / "whole").exists():
+        print("There are tests left to look at: run this again.")
+        return 0
     file = given.done or work / "done.json"
     results: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     if given.renew:

@@ -70,11 +70,11 @@ def environment(tree: Path) -> dict[str, str]:
     return {**alone, "PYTHONPATH": str(tree)}
 
 
-def look(folder: Path, tree: Path, tests: list[str]) -> None:
-    """Run tests (none: all) of the unbroken source, and keep which lines they run."""
+def look(folder: Path, tree: Path, tests: list[str], minutes: float = float("inf")) -> None:
+    """Run tests (none: all) of the unbroken source that were not run yet, and keep which lines they run."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "benchmarks.mutants.seen", *tests]
-    env = {**os.environ, **environment(tree), "SEEN": str(folder)}
+    env = {**os.environ, **environment(tree), "SEEN": str(folder), "SEEN_MINUTES": str(minutes)}
     subprocess.run(command, cwd=tree, env=env, check=False)
 
 
