@@ -1,4 +1,4 @@
-"""Tests of a broken source: pytest collects them once, and runs them for each mutant in a copy of the process.
+"""Tests of a broken source: pytest collects them once, and copies of that process run them for each mutant.
 
 A mutant inside a function replaces the code of that function where it stands, so that nothing is imported or
 collected anew. Where that cannot be (a constant of a module, a default), the source is broken on disk and the
