@@ -78,14 +78,21 @@ def renew(work: Path, tree: Path, files: list[str], results: dict[str, dict[str,
 def drawn(tree: Path, only: list[str], n: int, seed: int) -> list[Mutant]:
     """Return n mutants of different lines."""
     by_line: dict[tuple[str, int], list[Mutant]] = defaultdict(list)
+    sources: dict[str, str] = {}
     for package in only:
         for path in sorted((tree / "spcastat" / package).rglob("*.py")):
             name = path.relative_to(tree / "spcastat").as_posix()
+            sources[name] = path.read_text(encoding="utf-8")
             for mutant in mutants_of(path, name):
                 by_line[name, mutant.line].append(mutant)
     draw = random.Random(seed)
-    lines = draw.sample(sorted(by_line), min(n, len(by_line)))
-    return [draw.choice(by_line[line]) for line in lines]
+    found: list[Mutant] = []
+    for line in draw.sample(sorted(by_line), len(by_line)):
+        of_it = draw.sample(by_line[line], len(by_line[line]))
+        found += [mutant for mutant in of_it if len(found) < n and mutant.valid(sources[mutant.file])][:1]
+        if len(found) == n:
+            break
+    return found
 
 
 def difference(mutant: Mutant, tree: Path) -> str:
