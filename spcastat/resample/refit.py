@@ -12,6 +12,7 @@ import numpy as np
 from spcastat.engine import Plan, Request, make_plan, run
 from spcastat.engine.aim import Aim
 from spcastat.errors import ComponentsError, OptionError
+from spcastat.kernels.rotation import varimax
 from spcastat.operators import Operator
 from spcastat.registry import SOLVERS
 from spcastat.solvers import Solver
@@ -56,8 +57,18 @@ class Refit:
         of = getattr(self.solver, "together", None)
         return None if of is None else of(len(self.V))
 
-    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
+    def begun(
+        self, op: Operator, rng: np.random.Generator, *, own: bool = True
+    ) -> Sequence[np.ndarray]:
         """Return the starts of a search on the data of a draw, or for other methods their loadings.
+
+        Parameters
+        ----------
+        op : Operator
+        rng : numpy Generator
+        own : bool
+            Whether the loadings of the fit are among the starts, beside PCA's; otherwise PCA's varimax
+            rotation is, and the loadings depend on `op` alone.
 
         Raises
         ------
@@ -69,13 +80,15 @@ class Refit:
             if self.fixed:
                 return [self._on_supports(op)]
             how: Any = {"n_init": self.n_init, "rng": rng, "sort": False, "aim": self.aim}
-            return [run(op, self.solver, k, starts=self.V.T[None], **how).solution.V]
+            starts = self.V.T[None] if own else None
+            return [run(op, self.solver, k, starts=starts, **how).solution.V]
         if self.fixed:
             return [self.V]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-        return [self.V, vectors[:, :k]]
+        leading = vectors[:, :k]
+        return [self.V, leading] if own else [leading, varimax(leading)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
         """Return the loadings of several draws, by what `begun` gave for each."""
