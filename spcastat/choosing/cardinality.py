@@ -168,8 +168,7 @@ def choose(
         if not source.op.total > 0:
             raise DataError("The data have no variance: every column is constant.")
         if k is None:
-            filled = described.get("na", "")
-            components = standing_out(source, covariance, kmax, None, alpha, n_resample, seed, filled)
+            components = standing_out(source, covariance, kmax, None, alpha, n_resample, seed)
             k = components.k
             if k == 0:
                 raise ComponentsError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.choosing.data import opened
-from spcastat.config import GAPS, real_number, whole_number
+from spcastat.config import real_number, whole_number
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.kernels.sparsity import is_sparse
@@ -81,10 +81,15 @@ def choose_k(
     after another to what those before it leave, and compares its variance with that in flips of what is left,
     brought to the variances that it had; p-values end early once they are settled.
 
-    A covariance matrix stands for normal rows that have exactly it. Of rows that are never all in memory, of
-    more than 20 million cells, and of rows with gaps that stay (``na="em"``), the covariance matrix and the
-    central limit theorem take their place. A weighted row is flipped as one. Noise that is correlated, such
-    as that of neighbours in time or space, is no noise here: both tests find components in it.
+    A covariance matrix stands for normal rows that have exactly it. Of rows that are never all in memory, and
+    of more than 20 million cells, the covariance matrix and the central limit theorem take their place. A
+    weighted row is flipped as one. Noise that is correlated, such as that of neighbours in time or space, is
+    no noise here: both tests find components in it.
+
+    Gaps that stay (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the data as in the
+    draws, and what was measured is brought to the variance of the column. A model of what is missing takes
+    part in neither: it finds as many components in noise as its rank is. Components are harder to see, as
+    with fewer rows.
 
     Examples
     --------
@@ -95,10 +100,9 @@ def choose_k(
     with listening(progress):
         alpha, n_resample = level(alpha, n_resample)
         seed = seed_of(rng)
-        entered, covariance, described = opened(data, covariance, described, choose_k)
+        entered, covariance, _ = opened(data, covariance, described, choose_k)
         require_few(entered)
-        filled = described.get("na", "")
-        return standing_out(entered.source(""), covariance, kmax, card, alpha, n_resample, seed, filled)
+        return standing_out(entered.source(""), covariance, kmax, card, alpha, n_resample, seed)
 
 
 def level(alpha: float, n_resample: int) -> tuple[float, int]:
@@ -121,7 +125,6 @@ def standing_out(
     alpha: float,
     n_resample: int,
     seed: int,
-    filled: str,
 ) -> ComponentChoice:
     """Test the components of opened data."""
     p = source.op.p
@@ -130,7 +133,7 @@ def standing_out(
     most = min(p - 1, max(source.op.rank_limit, 1))
     kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
     card = default_card(p) if card is None else whole_number("card", card, 1, p)
-    noise = _noise(source, covariance, seed, filled)
+    noise = _noise(source, covariance, seed)
     if not source.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")
     found = standing(noise, kmax, card, alpha, n_resample, seed)
@@ -138,7 +141,7 @@ def standing_out(
     return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit, most=most)
 
 
-def _noise(source: Source, covariance: bool, seed: int, filled: str) -> Noise:
+def _noise(source: Source, covariance: bool, seed: int) -> Noise:
     """Return the data as the tests need them."""
     op, n = source.op, source.n
     if covariance:
@@ -149,14 +152,16 @@ def _noise(source: Source, covariance: bool, seed: int, filled: str) -> Noise:
             )
         S = op.block(np.arange(op.p)) * op.unit**2
         return of_covariance(S, n, np.random.default_rng([seed, 1]))
-    complete = filled not in GAPS
-    if complete and source.matrix is not None and source.matrix.shape[0] * op.p <= MOST_CELLS:
+    if source.matrix is not None and source.matrix.shape[0] * op.p <= MOST_CELLS:
         assert source.standard is not None
-        X = source.matrix.toarray() if is_sparse(source.matrix) else np.asarray(source.matrix, dtype=float)
+        X = source.measured
+        X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
         Z = (X - source.standard.mean) / source.standard.scale
-        root = np.ones(len(Z)) if source.weights is None else np.sqrt(source.weights)
-        return RowNoise(Z * (root / np.sqrt(source.weight - 1.0))[:, None])
-    if not isinstance(op, Gram):
+        w = np.ones(len(Z)) if source.weights is None else source.weights
+        gaps = np.isnan(Z)
+        counts = w @ ~gaps  # of equal columns: the sum of the weights
+        return RowNoise(np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0)))
+    if not isinstance(op, Gram) or source.gaps is not None:
         raise _too_many(f"{op.p} variables and {source.n} rows")
     return MomentNoise(op.block(np.arange(op.p)), source.weight)
 
