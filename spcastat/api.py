@@ -95,8 +95,9 @@ def spca(
         Nonnegative loadings, for the methods that have them.
     center, scale : bool or array-like of shape (p,)
         Subtract the column means; divide by the standard deviations (ddof = 1). Or values of one's own.
-    weights : array-like of shape (n,), optional
-        Nonnegative frequency weights: a row of weight 2 counts as two rows.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
+        the data, which is then none of the variables; new rows need not have it.
     na : {"raise", "drop", "em", "pairwise"}
         Missing values are an error, cost their rows, or stay. With "em" the covariances are those of the
         measured values and of what the others are expected to be given them, with their variance, by EM for
@@ -142,10 +143,11 @@ def spca(
     Notes
     -----
     With chunks the means and covariances are had in one pass, and `scores` are computed chunk by chunk. All
-    chunks have the same columns, `weights` go by position over all rows, and a formula has only terms that
-    take each row for itself. Every pass is compared with the first, and a chunk that has changed is an error
-    (the partitions of dask are compared by their numbers of rows and sums of columns). Methods that take
-    nothing but data are refused, and with more than 3000 variables all but "joint" and "bcd-l0" with `card`.
+    chunks have the same columns, `weights` that are numbers go by position over all rows, and a formula has
+    only terms that take each row for itself. Every pass is compared with the first, and a chunk that has
+    changed is an error (the partitions of dask are compared by their numbers of rows and sums of columns).
+    Methods that take nothing but data are refused, and with more than 3000 variables all but "joint" and
+    "bcd-l0" with `card`.
 
     With more than 1000 variables "joint" searches among those that promise most, and tests exchanges with all
     others; the summary says how many were searched, and whether any of the others would improve the fit.
