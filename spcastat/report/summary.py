@@ -37,6 +37,11 @@ class Summary:
         self._frames = frames
 
     @property
+    def document(self) -> Document:
+        """What is printed, as tables of text."""
+        return self._document
+
+    @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables as numbers, under their names: "loadings", p x k, and "variance", k x 8, for a fit."""
         return own(self._frames)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from spcastat.state import FitState
 from spcastat.state.handed import own
-from spcastat.state.proofs import told
+from spcastat.state.proofs import told, with_proof
 from spcastat.state.proven import Proven
 
 
@@ -47,6 +47,10 @@ class Certificate(pd.DataFrame):
         table._nonneg = bool(state.record.options.get("nonneg"))
         table._names = list(state.components)
         return table
+
+    def known_to(self, state: FitState) -> FitState:
+        """Return the state of the fit, which knows of the proof from now on."""
+        return with_proof(state, self._proven)
 
     @property
     def _constructor(self) -> Any:
