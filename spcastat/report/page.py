@@ -17,7 +17,7 @@ from spcastat import plots
 from spcastat.config import text
 from spcastat.engine.inputs import Source
 from spcastat.kernels.leading import leading
-from spcastat.labels import name_text, short_names
+from spcastat.labels import full_names, name_text
 from spcastat.report.equations import equations
 from spcastat.report.summary import summarise
 from spcastat.report.trust import (
@@ -356,7 +356,7 @@ def _equations(state: FitState) -> str:
 
 def _together(state: FitState) -> str:
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
-    names = tuple(short_names(list(state.components)))
+    names = tuple(full_names(state.components))
     lines = [
         Row(label, tuple(percent(share) for share in shares[column]), "Least-squares % of total variance")
         for column, label in (
@@ -377,7 +377,7 @@ def _correlations(state: FitState) -> str:
     """Return the correlations of the variables that have a loading, the leading ones if they are many."""
     kept = leading(state.V, MOST_VARIABLES)
     values = frames.correlations(state).iloc[kept]
-    labels = short_names(list(values.index), positions=kept.tolist())
+    labels = full_names(values.index)
     cells = zip(labels, values.to_numpy().tolist(), frames.communalities(state).iloc[kept], strict=True)
     lines = tuple(Row(label, (*(fixed(r, 2) for r in line), fixed(h, 2))) for label, line, h in cells)
     note = (
@@ -386,7 +386,7 @@ def _correlations(state: FitState) -> str:
     )
     if len(kept) < len(state.V):
         note += f" {len(kept)} of {len(state.V)} variables are shown, those that lead on a component."
-    headings = (*short_names(list(state.components)), "communality")
+    headings = (*full_names(state.components), "communality")
     return _html(Table("Correlation", headings, lines, notes=(note,)))
 
 

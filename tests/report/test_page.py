@@ -25,7 +25,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 class Page(HTMLParser):
     """Tags, attributes and text of a page."""
 
-    VOID = ("meta", "link", "img")
+    VOID = ("meta", "link", "img", "wbr")
 
     def __init__(self, text: str) -> None:
         super().__init__()
