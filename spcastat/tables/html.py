@@ -18,11 +18,12 @@ STYLE = """<style>
 div.spcastat { overflow-x: auto; }
 table.spcastat { border-collapse: collapse; border: 0; margin: 0.5em 0; font-variant-numeric: tabular-nums; }
 table.spcastat th, table.spcastat td { border: 0; padding: 0.1em 0.6em; text-align: right; }
+table.spcastat tbody * { vertical-align: top; }
 table.spcastat * { white-space: nowrap; }
 table.spcastat caption { white-space: normal; text-align: left; font-weight: bold; padding-bottom: 0.3em; }
 table.spcastat th[scope=row], table.spcastat th.long { white-space: normal; overflow-wrap: break-word; }
 table.spcastat th[scope=row] { min-width: 8em; max-width: 28em; }
-table.spcastat sup { line-height: 0; }
+table.spcastat sup { line-height: 0; vertical-align: super; }
 table.spcastat th[scope=row], table.spcastat th.stub, table.spcastat .left { text-align: left; }
 table.spcastat .center { text-align: center; }
 table.spcastat th[scope=row], table.spcastat th[scope=rowgroup] { font-weight: normal; }

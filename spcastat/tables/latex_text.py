@@ -105,7 +105,7 @@ def points(text: str) -> int:
     """Return the width of `text` in Computer Modern of 10 pt, to about a tenth."""
     match = NUMBER.fullmatch(text)
     if match and match[4]:  # it stands as a power of ten
-        return points(text[: match.start(4) - 1]) + 19 + 4 * len(str(int(match[4])))
+        return points(text[: match.start(4) - 1]) + 23 + 5 * len(str(int(match[4])))
     return ceil(sum(_WIDTHS.get(c, 7.2 if c.isupper() else 5.3 if c.isalpha() else 5) for c in text))
 
 

@@ -12,7 +12,7 @@ from spcastat.tables.layout import Layout
 from spcastat.tables.table import Document, Table
 from spcastat.tables.text import display_width
 
-#: Beyond so many characters pandoc takes the widths of columns from their dashes.
+#: Characters that a page holds; pandoc takes the widths of columns from their dashes where a line has more.
 LINE = 72
 #: Characters between two columns.
 PADDING = 3
@@ -26,9 +26,9 @@ _RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
 def render(document: Document, layout: Layout | None = None) -> str:
     """Return the document as Markdown.
 
-    Lines of more than 72 characters make pandoc give each column the share of the page that its dashes have:
-    then numbers get as many as keep them on one line, and labels, which wrap, get the rest. Tables with more
-    columns than a page holds are split into panels.
+    The line of dashes of a table is longer than a line of pandoc, which then gives every column the share of
+    the page that its dashes have: numbers as much as keeps them on one line, labels, which wrap, the rest.
+    Tables with more columns than a page holds are split into panels.
     """
     layout = layout or Layout()
     document = layout.of(document)
@@ -63,21 +63,23 @@ def _panels(block: tuple[Table, ...], width: int) -> Iterator[Table]:
 
 def escape(text: str) -> str:
     """Return `text` on one line with the characters escaped that Markdown would read."""
-    return _SPECIAL.sub(lambda match: "\\" + match[0], " ".join(text.split()))
+    one_line = " ".join(part for part in re.split(r"[ \t\r\n\f\v]+", text) if part)
+    return _SPECIAL.sub(lambda match: "\\" + match[0], one_line)
 
 
 def _table(table: Table) -> Iterator[str]:
     """Yield the lines of a table; a group heading is a row by itself, as rows cannot be merged."""
     lines = [[escape(cell) for cell in line] for line in _grid(table)]
     align = "l" + table.align
-    widths = [max(3, *(display_width(line[i]) for line in lines)) for i in range(len(align))]
+    needed = [max(display_width(line[i]) for line in lines) for i in range(len(align))]
+    dashes = _dashes(needed)
+    widths = list(map(max, needed, dashes))
     for number, line in enumerate(lines):
         yield _pipes(_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
         if number == 0:
             ends = (_RULES[side] for side in align)
             yield _pipes(
-                left + "-" * (size - 2) + right
-                for (left, right), size in zip(ends, _dashes(widths), strict=True)
+                left + "-" * (size - 2) + right for (left, right), size in zip(ends, dashes, strict=True)
             )
 
 
@@ -92,13 +94,11 @@ def _grid(table: Table) -> Iterator[tuple[str, ...]]:
         yield (label, *(cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in row.cells))
 
 
-def _dashes(widths: list[int]) -> list[int]:
-    """Return the dashes of every column: their share is its width where a line is too long for the page."""
-    label, *columns = widths
-    if label + sum(columns) + PADDING * len(widths) - 1 <= LINE:
-        return widths
-    needed = [column + PADDING for column in columns]
-    return [max(LINE - sum(needed), NAME_WIDTH // 2), *needed]
+def _dashes(needed: list[int]) -> list[int]:
+    """Return the dashes of every column, whose share is its width: labels may wrap, numbers not."""
+    _, *columns = needed
+    wide = [column + 2 for column in columns]  # about what a page leaves free at both sides of a cell
+    return [max(LINE - sum(wide), 3 * NAME_WIDTH // 4), *wide]
 
 
 def _pad(cell: str, width: int, side: str) -> str:

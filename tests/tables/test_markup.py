@@ -101,11 +101,11 @@ def test_markdown_exactly(loadings):
     document = Document("t", (("data", "a_b"),), (loadings_table(loadings.iloc[:3]),))
     assert render(document, "markdown") == (
         "**t**\n\n- data: a_b\n\n"
-        "| Loadings |    PC1 |   PC2 |\n"
-        "| :------- | -----: | ----: |\n"
-        "| height   |  0.800 |       |\n"
-        "| weight   | -0.600 |       |\n"
-        "| age      |        | 1.000 |\n\n"
+        "| Loadings                                                  |      PC1 |     PC2 |\n"
+        "| :-------------------------------------------------------- | -------: | ------: |\n"
+        "| height                                                    |    0.800 |         |\n"
+        "| weight                                                    |   -0.600 |         |\n"
+        "| age                                                       |          |   1.000 |\n\n"
         "A blank is exactly zero.\n"
     )
 
