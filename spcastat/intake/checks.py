@@ -321,8 +321,8 @@ def real_array(values: Any) -> np.ndarray | None:
     return v if v.dtype.kind in "biuf" else None
 
 
-def rows_of(values: Any, what: str, k: int) -> np.ndarray:
-    """Return rows of k finite real numbers as an array of shape (n, k), or raise ShapeError.
+def rows_of(values: Any, what: str, k: int, fewer: int = 0) -> np.ndarray:
+    """Return rows of k, or of `fewer`, finite real numbers as an array of shape (n, k), or raise ShapeError.
 
     `what` names them in the plural.
     """
@@ -332,7 +332,7 @@ def rows_of(values: Any, what: str, k: int) -> np.ndarray:
         raise ShapeError(
             f"{what} of type {type(values).__name__} was given, holding {held}; they are finite real numbers."
         )
-    if found.ndim != 2 or found.shape[1] != k:
+    if found.ndim != 2 or found.shape[1] not in ({k, fewer} if fewer else {k}):
         raise ShapeError(
             f"{what} has shape {found.shape}; it must have {plural(k, 'column')}, one a component."
         )

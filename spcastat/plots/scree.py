@@ -10,6 +10,7 @@ import pandas as pd
 from spcastat.config import elements, flag, listed, one_of, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.intake.checks import real_array
+from spcastat.kernels.sparsity import is_sparse
 from spcastat.plots._shared import axes_for, frame_of
 from spcastat.plots._theme import accents, ink, line, shade, size_of_text
 
@@ -55,7 +56,7 @@ def screeplot_data(
     ShapeError
         A column is missing, there is no component, or the spectrum is shorter than the components.
     OptionError
-        `kind` that does not exist, numbers that are none.
+        `kind` that does not exist, numbers that are none, a spectrum that rises.
     """
     frame_of(variance, "variances")
     one_of("kind", kind, KINDS)
@@ -73,6 +74,8 @@ def screeplot_data(
         dense = _numbers("spectrum", spectrum)
         if len(dense) < k:
             raise ShapeError(f"spectrum has {len(dense)} values; there are {k} components.")
+        if np.any(np.diff(dense) > 1e-8 * np.abs(dense).max()):
+            raise OptionError("spectrum rises somewhere; it has its largest value first: sort it, falling.")
     shown_count = len(dense) if max_components is None else whole_number("max_components", max_components, 1)
     shown_count = max(k, min(shown_count, len(dense)))
     columns = {"sparse": _filled(sparse, len(dense)), "dense": dense}
@@ -227,7 +230,9 @@ MOST = 10_000
 
 
 def _numbers(what: str, values: Any) -> np.ndarray:
-    numbers = real_array(values if isinstance(values, (np.ndarray, pd.Series)) else elements(values, MOST))
+    sparse = is_sparse(values)
+    plain = values if sparse or isinstance(values, (np.ndarray, pd.Series)) else elements(values, MOST)
+    numbers = None if sparse else real_array(plain)
     if numbers is None or numbers.ndim != 1 or not 0 < len(numbers) <= MOST or not np.isfinite(numbers).all():
         raise OptionError(
             f"{what} must be finite numbers, one for each component, the largest first, at most {MOST}."

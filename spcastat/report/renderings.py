@@ -34,8 +34,8 @@ class Renderings:
     """
 
     @property
-    def _tables(self) -> Document:
-        """What is written."""
+    def document(self) -> Document:
+        """What is printed, as tables of text."""
         raise NotImplementedError
 
     def as_text(
@@ -169,7 +169,7 @@ class Renderings:
     def _rendered(self, kind: str, **options: Any) -> str:
         from spcastat.tables import Layout, render
 
-        return render(self._tables, kind, layout=Layout(**options))
+        return render(self.document, kind, layout=Layout(**options))
 
     def __repr__(self) -> str:
         return self.as_text()

@@ -38,13 +38,14 @@ class Summary(Renderings):
         self._frames = frames
 
     @property
+    def document(self) -> Document:
+        """What is printed, as tables of text."""
+        return self._document
+
+    @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables as numbers, under their names: "loadings", p x k, and "variance", k x 8, for a fit."""
         return own(self._frames)
-
-    @property
-    def _tables(self) -> Document:
-        return self._document
 
 
 def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary:

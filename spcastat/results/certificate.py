@@ -10,7 +10,7 @@ import pandas as pd
 from spcastat.report.renderings import Renderings
 from spcastat.state import FitState
 from spcastat.state.handed import own
-from spcastat.state.proofs import told
+from spcastat.state.proofs import told, with_proof
 from spcastat.state.proven import Proven
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ class Certificate(Renderings, pd.DataFrame):
         table._names = list(state.components)
         return table
 
+    def known_to(self, state: FitState) -> FitState:
+        """Return the state of the fit, which knows of the proof from now on."""
+        return with_proof(state, self._proven)
+
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
@@ -65,7 +69,8 @@ class Certificate(Renderings, pd.DataFrame):
         return own(self._found)
 
     @property
-    def _tables(self) -> Document:
+    def document(self) -> Document:
+        """What is printed, as tables of text."""
         from spcastat.report.proofs import certificate
 
         return certificate(self, self._proven, self.sentence)

@@ -141,9 +141,8 @@ def inverse_transform(state: FitState, scores: Any, components: int | None = Non
     standard = state.need_centre("inverse_transform()")
     k = state.V.shape[1]
     used = k if components is None else whole_number("components", components, 0, k, ComponentsError)
-    width = used if np.ndim(scores) == 2 and np.shape(scores)[1] == used and used else k
-    T = rows_of(scores, "scores", width)
-    names = list(state.components[:width])
+    T = rows_of(scores, "scores", k, fewer=used)
+    names = list(state.components[: T.shape[1]])
     if isinstance(scores, pd.DataFrame) and list(scores.columns) != names:
         raise ShapeError(
             f"scores has the columns {list(scores.columns)}; they must be {names} in this order (or "

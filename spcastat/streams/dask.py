@@ -144,6 +144,11 @@ class DaskStream(Stream):
         w = array_weights(reading.weights, data)
         return cls(data, w, spec, Reading(by_position, reading.na, title, exact, starts))
 
+    @property
+    def rows(self) -> int | None:
+        starts = self._reading.starts
+        return None if starts is None else starts[-1]
+
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         """Walk over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.
 

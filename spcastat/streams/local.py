@@ -81,6 +81,10 @@ class LocalStream(Stream):
         raise TooFewRowsError(f"{self._start()} has no rows; at least two are needed.")
 
     @property
+    def rows(self) -> int | None:
+        return self.chunks.total
+
+    @property
     def tally(self) -> Tally:
         """What the first pass counted; a pass is made if there has been none."""
         if self._tally is None:

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy.sparse import coo_array
 
 import spcastat as sp
 from spcastat.errors import OptionError, ShapeError
@@ -84,6 +85,10 @@ def test_the_line_of_parallel_analysis(variance):
 def test_refusals(variance):
     with pytest.raises(ShapeError, match="spectrum has 2 values; there are 3"):
         screeplot(variance, [1.0, 2.0])
+    with pytest.raises(OptionError, match="rises somewhere"):
+        screeplot(variance, [1.0, 2.0, 4.0, 1.0])
+    with pytest.raises(OptionError, match="finite numbers"):
+        screeplot(variance, coo_array([4.0, 2.0, 1.0]))
     with pytest.raises(OptionError, match="kind='shares'"):
         screeplot(variance, kind="shares")
     with pytest.raises(OptionError, match="parallel must be finite"):
