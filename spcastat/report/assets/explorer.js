@@ -586,7 +586,8 @@
     const number = name => /^\d+$/.test(asked.get(name) ?? "") && +asked.get(name) <= last ? +asked.get(name) : null;
     state.at = number("at") ?? state.at;
     state.pin = number("pin");
-    let drawn = 0;
+    show();
+    let drawn = $("content").clientWidth;
     new ResizeObserver(() => {
       const now = $("content").clientWidth;
       if (now !== drawn) {
