@@ -1,23 +1,30 @@
 """Joint proofs against fits that are known to be near the best: ``python -m benchmarks.proofs [--count N]``.
 
 Each random problem, p up to 6 and k up to 3, has all supports of its cardinalities gone through, with climbs
-on each of them from several starts; no bound may lie below the best of them, wherever the proof was stopped.
+on each of them from several starts; no bound may lie below the best of them, wherever the proof was stopped,
+and none of the pieces that a proof is made of. ``--done FILE`` keeps what is done, so that a run goes on
+where another one stopped, after ``--minutes``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
 from spcastat.certify.joint import JointCertificate, certify_joint
+from spcastat.certify.relaxed import Relaxed, relaxed
 from spcastat.operators import Gram
 from spcastat.search.default import held
 from spcastat.search.fixed import refined
@@ -47,12 +54,12 @@ def cases(count: int, seed: int = 0) -> Iterator[Case]:
     made = 0
     while made < count:
         build = kinds[made % len(kinds)]
-        p = int(rng.integers(3, 7))
+        p = int(rng.integers(2, 7))
         S = build(rng, p)
         S = S / np.trace(S)
         rank = int((np.linalg.eigvalsh(S) > 1e-12).sum())
         k = min(int(rng.integers(1, 4)), rank)
-        if rng.random() < 0.1 and rank == p and p == 3:
+        if rng.random() < 0.2 and rank == p and p <= 3:
             k = p
         cards = tuple(int(c) for c in rng.integers(1, p + 1, size=k))
         if _tuples(p, cards) > 4000:
@@ -141,12 +148,63 @@ def poor_fit(case: Case, seed: int) -> np.ndarray:
 def violations(case: Case, measure: str, seed: int) -> list[str]:
     """Return what is wrong with the proofs of one problem; nothing if all is right."""
     best, V = best_of_all(case, measure, seed)
-    wrong = []
+    label = f"{seed} {case.kind} {case.cards} {measure}"
+    wrong = [
+        f"{label}: {name} {bound!r} is below the fit {best!r}"
+        for name, bound in pieces(case, measure, V)
+        if bound < best - ROUNDING
+    ]
     for start in (V, poor_fit(case, seed)):
         for most in STOPS:
             found = certify_joint(Gram(case.S), start, measure, max_nodes=most, time_limit=30.0)
-            wrong += [f"{case.kind} {case.cards} {measure} {most}: {text}" for text in _faults(found, best)]
+            wrong += [f"{label} {most}: {text}" for text in _faults(found, best)]
     return wrong
+
+
+def pieces(case: Case, measure: str, V: np.ndarray) -> Iterator[tuple[str, float]]:
+    """Yield the name and value of every bound, each by itself, that a fit has to obey."""
+    problem = relaxed(case.S, case.cards, measure)
+    yield "dense", problem.dense()
+    singles, rows = _chosen(problem, V)
+    if singles is None:
+        return
+    if problem.m:
+        yield "elimination", float(problem.single_bounds(singles[None])[0])
+    root = problem.root(singles)
+    count = len(problem.cards)
+    for level in range(count + 1):
+        chosen = rows[None, :level]
+        for steps in (0, 10, 60, 120):
+            yield f"dual of {level}", float(problem.bounds([root], chosen, 0.0, steps, lambda: True)[0])
+        if root.reach is not None:
+            union = root.taken
+            for t in range(level):
+                union |= int(problem.masks[t][rows[t]])
+            left = min(sum(problem.cards[level:]), len(root.reach) - 1)
+            yield f"unions of {level}", float(root.reach[left][union])
+        ceilings = root.ceilings(chosen, level) if level < count else None
+        if ceilings is not None:
+            yield f"ceilings of {level}", float(ceilings[0, rows[level]])
+
+
+def _chosen(problem: Relaxed, V: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the variables of components of one variable, and the row of the support of each other component.
+
+    None where two components are of one variable, the same: that explains no more than one of them.
+    """
+    supports = sorted((np.flatnonzero(v) for v in V.T), key=len)
+    singles = np.array([T[0] for T in supports[: problem.m]], dtype=int)
+    if len(set(singles.tolist())) < problem.m:
+        return None, singles
+    variables = np.arange(problem.p)
+    if problem.variables < problem.p:
+        variables = np.setdiff1d(variables, singles)
+    rows = []
+    for c, places, T in zip(problem.cards, problem.supports, supports[problem.m :], strict=False):
+        kept = np.isin(variables, T)  # of one that meets such a variable, a support without it holds the rest
+        kept[np.flatnonzero(~kept)[: c - int(kept.sum())]] = True
+        rows.append(int(np.flatnonzero((places == np.flatnonzero(kept)).all(axis=1))[0]))
+    return np.sort(singles), np.array(rows, dtype=int)
 
 
 def _faults(found: JointCertificate, best: float) -> Iterator[str]:
@@ -165,16 +223,26 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--count", type=int, default=2000, help="random problems, each by three measures")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--done", type=Path, metavar="FILE", help="what is done: go on where it ends")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so many")
     given = parser.parse_args(arguments)
-    wrong, kinds = [], {}
+    lines = given.done.read_text().splitlines() if given.done and given.done.exists() else []
+    done = [json.loads(line) for line in lines]
+    begun = time.perf_counter()
     for number, case in enumerate(cases(given.count, given.seed)):
-        kinds[case.kind] = kinds.get(case.kind, 0) + 1
-        for measure in MEASURES:
-            wrong += violations(case, measure, number)
-        if wrong or number % 100 == 99:
-            print(number + 1, "problems,", len(wrong), "violations", flush=True)
-    print(kinds)
-    print("\n".join(wrong) if wrong else "no violation")
+        if number < len(done):
+            continue
+        if time.perf_counter() - begun > 60.0 * given.minutes:
+            break
+        wrong = [one for measure in MEASURES for one in violations(case, measure, number)]
+        done.append({"kind": case.kind, "wrong": wrong})
+        if given.done:
+            with given.done.open("a") as file:
+                file.write(json.dumps(done[-1]) + "\n")
+    wrong = [text for one in done for text in one["wrong"]]
+    print(f"{len(done)} of {given.count} problems, {dict(Counter(one['kind'] for one in done))}")
+    print("\n".join(wrong))
+    print(f"{len(wrong)} violations")
     return 1 if wrong else 0
 
 

@@ -16,7 +16,7 @@ from spcastat.engine.inputs import Opened, Source, open_covariance, open_rows
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import Gram
+from spcastat.operators import GRAM_ORDER, Gram
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
 from spcastat.resample import seed_of, workers
@@ -33,13 +33,15 @@ from spcastat.resample.gaps import GapFolds, GapRules, PlainRows
 from spcastat.results.call import call_text
 from spcastat.results.choices import Choice, ComponentChoice
 from spcastat.select import chosen
-from spcastat.select.components import standing
+from spcastat.select.components import default_card, standing
 from spcastat.select.noise import MomentNoise, Noise, RowNoise, of_covariance
 from spcastat.select.path import path_cards
 from spcastat.select.quick import Fitter
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from spcastat.streams.base import Stream
 
 __all__ = ["choose", "choose_k"]
 
@@ -128,6 +130,7 @@ def choose_k(
         alpha, n_resample = _level(alpha, n_resample)
         seed = seed_of(rng)
         opened, covariance, described = _opened(data, covariance, described, choose_k)
+        _require_few(opened)
         filled = described.get("na", "")
         return _standing(opened.source(""), covariance, kmax, card, alpha, n_resample, seed, filled)
 
@@ -261,6 +264,10 @@ def choose(
         by = _criterion(by, each, covariance, described)
         if k is not None:
             _require_room(k, opened.p)
+        if by == "cv":
+            _require_foldable(opened.stream, opened.p)
+        if k is None:
+            _require_few(opened)
         components = None
         source = opened.source(_rows_for(fitting, k or 1, opened.p))
         if not source.op.total > 0:
@@ -400,7 +407,7 @@ def _standing(
         raise ComponentsError("The data have one variable; a number of components is chosen among several.")
     most = min(p - 1, max(source.op.rank_limit, 1))
     kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
-    card = min(p, max(2, round(1.5 * np.log(p)))) if card is None else whole_number("card", card, 1, p)
+    card = default_card(p) if card is None else whole_number("card", card, 1, p)
     noise = _noise(source, covariance, seed, filled)
     if not source.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")
@@ -428,11 +435,21 @@ def _noise(source: Source, covariance: bool, seed: int, filled: str) -> Noise:
         root = np.ones(len(Z)) if source.weights is None else np.sqrt(source.weights)
         return RowNoise(Z * (root / np.sqrt(source.weight - 1.0))[:, None])
     if not isinstance(op, Gram):
-        raise DataError(
-            f"The data have {op.p} variables and {source.n} rows, too many for random signs of every cell; "
-            "give k=, or a sample of the rows in memory."
-        )
+        raise _too_many(f"{op.p} variables and {source.n} rows")
     return MomentNoise(op.block(np.arange(op.p)), source.weight)
+
+
+def _require_few(opened: Opened) -> None:
+    """Raise DataError, before a row is read, for rows in pieces whose covariance matrix is not formed."""
+    if opened.stream is not None and opened.p > GRAM_ORDER:
+        raise _too_many(f"{opened.p} variables and rows that are never all in memory")
+
+
+def _too_many(size: str) -> DataError:
+    return DataError(
+        f"The data have {size}, too many for random signs of every cell; give k=, or a sample of the rows in "
+        "memory."
+    )
 
 
 # --- the folds ------------------------------------------------------------------------------------
@@ -462,6 +479,15 @@ def _fitter(fitting: Mapping[str, Any], k: int, p: int, seed: int) -> Fitter:
     return Fitter(k, seed=seed)
 
 
+def _require_foldable(stream: Stream | None, p: int) -> None:
+    """Raise NoRowsError, before a row is read, for rows in pieces with too many variables for folds."""
+    if stream is not None and p > MOMENTS:
+        raise NoRowsError(
+            f"The rows of {stream.title} are never all in memory, and folds of {p} variables take too much; "
+            f"at most {MOMENTS} will do. Use by='ebic', or a sample of the rows."
+        )
+
+
 def _folds(
     source: Source,
     data: Any,
@@ -480,11 +506,6 @@ def _folds(
         if not isinstance(given[i], (bool, np.bool_)):
             given[i] = getattr(source.standard, option)
     if source.stream is not None:
-        if len(names) > MOMENTS:
-            raise NoRowsError(
-                f"The rows of {source.stream.title} are never all in memory, and folds of {len(names)} "
-                f"variables take too much; at most {MOMENTS} will do. Use by='ebic', or a sample of the rows."
-            )
         begin = partial(FoldSums, len(names), folds, repeats, seed)
         sums = source.stream.reduce(begin, "means and cross-products of the folds").result
         require_folds(sums.rows, folds, k, source.weighted)

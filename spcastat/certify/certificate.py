@@ -10,6 +10,7 @@ import numpy as np
 from spcastat.certify.bounds import enlarged, trace_bound
 from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, prove
 from spcastat.certify.clock import PASS, Clock
+from spcastat.certify.covariance import formed, symmetric
 from spcastat.kernels.eig import top_lanczos
 from spcastat.operators import Gram, Operator, Removed, deflate
 from spcastat.operators.base import lanczos_start
@@ -19,8 +20,6 @@ from spcastat.progress import stage
 DENSE_VARIABLES = 5000
 #: What is left of a variance after deflation is rounding below this share of the largest variance.
 NOTHING_LEFT = 1e-13
-#: Columns of S that are formed at once.
-SLAB = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +105,7 @@ def certify(
     k = V.shape[1]
     view, dense, stopped = op, False, ""
     try:
-        S = _formed(op, clock) if op.p <= DENSE_VARIABLES else None
+        S = formed(op, clock) if op.p <= DENSE_VARIABLES else None
     except KeyboardInterrupt:
         S, stopped = None, "interrupted"
     if S is not None:
@@ -143,7 +142,7 @@ def _search(
     """Certify one component by search; also return "interrupted" if the user ended it."""
     begun = time.perf_counter()
     support = np.flatnonzero(v)
-    S = _symmetric(view.block(np.arange(view.p)))
+    S = symmetric(view.block(np.arange(view.p)))
     card = max(support.size, 1)
     proof = prove(
         S,
@@ -200,20 +199,6 @@ def _leading(view: Operator, clock: Clock) -> float:
     return enlarged(value * (1.0 + LANCZOS), view.p)
 
 
-def _formed(op: Operator, clock: Clock) -> np.ndarray | None:
-    """Return the covariance matrix, a slab of columns at a time; None where it takes half of the time."""
-    if op.p <= SLAB:
-        return _symmetric(op.block(np.arange(op.p)))
-    half = clock.until(time.perf_counter() + 0.5 * clock.left)
-    S = np.empty((op.p, op.p))
-    for begin in range(0, op.p, SLAB):
-        if half.over:
-            return None
-        stop = min(begin + SLAB, op.p)
-        S[:, begin:stop] = op.columns(np.arange(begin, stop))
-    return _symmetric(S)
-
-
 def _certificate(
     value: float,
     v: np.ndarray,
@@ -241,6 +226,3 @@ def _certificate(
         support=support if best >= value else np.flatnonzero(v),
     )
 
-
-def _symmetric(S: np.ndarray) -> np.ndarray:
-    return 0.5 * (S + S.T)

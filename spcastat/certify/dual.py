@@ -149,7 +149,8 @@ def support_bounds(
     done = 0
     while at.size and done < steps and running():
         for _ in range(EVERY):
-            state.step()
+            if running():
+                state.step()
         done += EVERY
         for candidate in (state.Y, state.mean):
             found = certified(state.M, state.bases, k, candidate)

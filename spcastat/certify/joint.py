@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.certify.bounds import trace_bound
+from spcastat.certify.clock import Clock
+from spcastat.certify.covariance import formed
 from spcastat.certify.leaves import Leaves
-from spcastat.certify.relaxed import Relaxed, relaxed
+from spcastat.certify.relaxed import relaxed
+from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
 from spcastat.certify.tuples import Stop, Tuples
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
@@ -18,8 +20,6 @@ from spcastat.progress import stage
 
 #: "Optimal" means proven to this relative tolerance: what the search tries to prove, and a little more.
 OPTIMAL, TARGET = 1e-4, 9e-5
-#: Added to bounds that are sums of eigenvalues of a matrix that is not held, relative.
-LANCZOS = 1e-9
 #: Above so many variables the covariance matrix is not formed.
 DENSE_VARIABLES = 2000
 
@@ -75,6 +75,7 @@ def certify_joint(
     V: np.ndarray,
     measure: str,
     *,
+    pca: np.ndarray | None = None,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
     callback: Callback | None = None,
@@ -88,6 +89,8 @@ def certify_joint(
     V : ndarray of shape (p, k)
         Unit-length loadings.
     measure : {"pev", "adjusted", "least_squares"}
+    pca : ndarray of shape (k,), optional
+        Its largest eigenvalues, where they are known.
     time_limit : float
         Seconds.
     max_nodes : int or None
@@ -103,70 +106,95 @@ def certify_joint(
     begun = time.perf_counter()
     cards = tuple(max(int(c), 1) for c in np.count_nonzero(V, axis=0))
     value = float(MEASURES[measure](V, op)[-1])
-    pca, bound, proof = _cheap(op, cards, measure)
-    best, W = value, V
-    nodes = left = 0
-    searched = op.p <= DENSE_VARIABLES and V.any(axis=0).all()
-    if searched and bound > value * (1.0 + TARGET):
-        problem, leaves = None, None
-        stopped = "interrupted"
-        tuples: Tuples | None = None
-        with stage("joint proof", unit="nodes") as advance:
-            try:
-                S = op.block(np.arange(op.p)) / op.total
-                S = 0.5 * (S + S.T)
-                problem = relaxed(S, cards, measure)
-                if problem.m or problem.cards:
-                    leaves = Leaves(S, V, measure)
-
-                    def step(count: int) -> None:
-                        if callback is not None and tuples is not None:
-                            callback(tuples.nodes)
-                        advance(count)
-
-                    tuples = Tuples(
-                        problem,
-                        max(value, leaves.value),
-                        TARGET,
-                        lambda: time.perf_counter() - begun < time_limit,
-                        leaves.climb,
-                        np.inf if max_nodes is None else max_nodes,
-                        step,
-                    )
-                    tuples.run()
-                stopped = ""
-            except Stop as stop:
-                stopped = str(stop)
-            except KeyboardInterrupt:
-                pass
-        if leaves is not None:
-            found = float(MEASURES[measure](leaves.V, op)[-1])
-            if found > best:
-                best, W = found, leaves.V
-        if tuples is not None:
-            nodes, left = tuples.nodes, 0 if tuples.open is None else len(tuples.open)
-            if tuples.bound < bound:
-                assert problem is not None
-                bound, proof = tuples.bound, _argument(problem, tuples)
-        if stopped:
-            proof += f" ({stopped})"
-    bound = min(max(bound, best), max(pca, best))
+    eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
+    search = _Search(op, V, measure, cards, value, root_bound(op, cards, measure, eigenvalues))
+    if search.root.bound > value * (1.0 + TARGET):
+        search.run(Clock(begun + time_limit), np.inf if max_nodes is None else max_nodes, callback)
+    root, best, tuples = search.root, search.best, search.tuples
+    bound = min(max(root.bound, best), max(root.pca, best))
     gap, optimal = verdict(value, bound)
     return JointCertificate(
         measure,
         cards,
         value,
         bound,
-        max(pca, bound),
+        max(root.pca, bound),
         gap,
         optimal,
-        proof,
-        nodes,
-        left,
+        root.proof,
+        0 if tuples is None else tuples.nodes,
+        0 if tuples is None or tuples.open is None else len(tuples.open),
         time.perf_counter() - begun,
         best,
-        W,
+        search.V,
     )
+
+
+class _Search:
+    """One run: the bounds that need the covariance matrix, then the search over supports."""
+
+    def __init__(
+        self, op: Operator, V: np.ndarray, measure: str, cards: tuple[int, ...], value: float, root: RootBound
+    ):
+        self.op = op
+        self.V = V
+        self.measure = measure
+        self.cards = cards
+        self.value = self.best = value
+        self.root = root
+        self.leaves: Leaves | None = None
+        self.tuples: Tuples | None = None
+
+    def run(self, clock: Clock, max_nodes: float, callback: Callback | None) -> None:
+        stopped = "interrupted"
+        with stage("joint proof", unit="nodes") as advance:
+
+            def step(count: int) -> None:
+                if callback is not None and self.tuples is not None:
+                    callback(self.tuples.nodes)
+                advance(count)
+
+            try:
+                self._bound(clock, max_nodes, step)
+                stopped = ""
+            except Stop as stop:
+                stopped = str(stop)
+            except KeyboardInterrupt:
+                pass
+        if self.leaves is not None:
+            found = float(MEASURES[self.measure](self.leaves.V, self.op)[-1])
+            if found > self.best:
+                self.best, self.V = found, self.leaves.V
+        if self.tuples is not None:
+            self.root.lower(self.tuples.bound, self.tuples.argument)
+        if stopped:
+            self.root.proof += f" ({stopped})"
+
+    def _bound(self, clock: Clock, max_nodes: float, step: Callable[[int], None]) -> None:
+        if self.op.p > DENSE_VARIABLES:
+            raise Stop("too many variables for a search")
+        if not self.V.any(axis=0).all():
+            raise Stop("a component without loadings")
+        S = formed(self.op, clock)
+        if S is None:
+            raise Stop("time limit")
+        S = S / self.op.total
+        if self.measure == "adjusted":
+            self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
+        problem = relaxed(S, self.cards, self.measure)
+        if not (problem.m or problem.cards):
+            raise Stop(problem.unsearched)
+        self.leaves = Leaves(S, self.V, self.measure)
+        self.tuples = Tuples(
+            problem,
+            max(self.value, self.leaves.value),
+            TARGET,
+            lambda: not clock.over,
+            self.leaves.climb,
+            max_nodes,
+            step,
+        )
+        self.tuples.run()
 
 
 def verdict(value: float, bound: float) -> tuple[float, bool]:
@@ -174,20 +202,3 @@ def verdict(value: float, bound: float) -> tuple[float, bool]:
     gap = 100.0 * (bound - value) / value if value > 0 else (0.0 if bound <= 0 else np.nan)
     return float(gap), bool(bound <= value * (1.0 + OPTIMAL))
 
-
-def _cheap(op: Operator, cards: tuple[int, ...], measure: str) -> tuple[float, float, str]:
-    """Return dense PCA's share, the best of the bounds that need no search, and its name."""
-    k = len(cards)
-    pca = float(op.leading(min(k, op.p))[0].clip(min=0.0).sum()) / op.total * (1.0 + LANCZOS)
-    bound, proof = pca, "dense PCA"
-    if measure != "least_squares":
-        variances = trace_bound(op.diagonal() / op.total, min(sum(cards), op.p))
-        if variances < bound:
-            bound, proof = variances, "sum of the largest variances"
-    return pca, bound, proof
-
-
-def _argument(problem: Relaxed, tuples: Tuples) -> str:
-    if tuples.open is None or tuples.nodes == 0:
-        return "components of one variable"
-    return "branch and bound over supports"

@@ -15,12 +15,23 @@ from spcastat.certify.dual import ROUNDING, Running, support_bounds, within_unio
 from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
 from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
 
-#: Choices of the variables of components of one variable that are gone through, at most.
-MOST_SINGLES = 100_000
+#: Choices of variables for components of one variable that are gone through, at most; and operations.
+MOST_SINGLES, MOST_WORK = 100_000, 3e11
 #: Supports of a component that are gone through, at most; with more of them it may be dense.
 MOST_SUPPORTS = 20_000
-#: Numbers in a batch of matrices.
-BATCH = 4_000_000
+#: Components of one variable whose orders are all gone through, at most.
+MOST_ORDERED = 8
+#: Numbers in a batch of matrices, and operations of a step that nothing interrupts.
+BATCH, STEP_WORK = 4_000_000, 1e9
+
+
+#: Operations of an eigendecomposition, in cubes of the order.
+EIGEN = 20.0
+
+
+def single_work(p: int) -> float:
+    """Return the operations of the bound for one choice of components of one variable."""
+    return 12.0 * p**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +100,16 @@ class Relaxed(ABC):
         self.k = len(cards)
         ascending = sorted(min(c, self.p) for c in cards)
         self.m = sum(c == 1 for c in ascending)
-        if self.m and comb(self.p, self.m) > MOST_SINGLES:
+        choices = comb(self.p, self.m)
+        if self.m and (choices > MOST_SINGLES or choices * single_work(self.p) > MOST_WORK):
             self.m, ascending = 0, [self.p if c == 1 else c for c in ascending]
         self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
+        self.free = all(c > self.p - self.k for c in cards)
+
+    @property
+    def unsearched(self) -> str:
+        """Why nothing is searched, where that is so."""
+        return "free components" if self.free else "too many supports"
 
     @property
     def variables(self) -> int:
@@ -131,7 +149,7 @@ class Relaxed(ABC):
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
-        """The supports as bits."""
+        """The supports as bits, for tables of unions: of few variables."""
         return [(1 << places).sum(axis=1) for places in self.supports]
 
     @property
@@ -143,14 +161,8 @@ class Relaxed(ABC):
     def root(self, singles: np.ndarray) -> Root:
         """Return the problem that a choice leaves."""
 
-    @abstractmethod
     def bounds(
-        self,
-        roots: list[Root],
-        chosen: np.ndarray,
-        threshold: float,
-        steps: int,
-        running: Running,
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
         """Return the bounds of partial choices, shape (B,).
 
@@ -162,6 +174,32 @@ class Relaxed(ABC):
         threshold, steps, running
             As for :func:`spcastat.certify.dual.support_bounds`.
         """
+        found = np.array([root.frame.dense for root in roots])
+        if not chosen.shape[1]:
+            return found
+        shapes: dict[tuple[int, int], list[int]] = {}
+        for b, root in enumerate(roots):
+            shapes.setdefault(self.shape(root), []).append(b)
+        for (d, _), members in shapes.items():
+            matrices = d * d * (chosen.shape[1] + 2)
+            step = max(1, min(BATCH // matrices, int(STEP_WORK / (EIGEN * d * matrices))))
+            for begin in range(0, len(members), step):
+                if not running():
+                    return found
+                part = np.array(members[begin : begin + step])
+                new = self.alike([roots[b] for b in part], chosen[part], threshold, steps, running)
+                found[part] = np.minimum(found[part], new)
+        return found
+
+    @abstractmethod
+    def shape(self, root: Root) -> tuple[int, int]:
+        """Return the order of the matrices of a root, and its components; one shape goes together."""
+
+    @abstractmethod
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+    ) -> np.ndarray:
+        """Return what the dual proves of partial choices whose roots have one shape, shape (B,)."""
 
     @abstractmethod
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
@@ -191,34 +229,13 @@ class Projection(Relaxed):
             reach = reaches(union_table(frame), min(sum(self.cards), self.variables))
         return Root(frame, singles, reach)
 
-    def bounds(
-        self,
-        roots: list[Root],
-        chosen: np.ndarray,
-        threshold: float,
-        steps: int,
-        running: Running,
-    ) -> np.ndarray:
-        found = np.array([root.frame.dense for root in roots])
-        if not chosen.shape[1]:
-            return found
-        shapes: dict[tuple[int, int], list[int]] = {}
-        for b, root in enumerate(roots):
-            shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
-        for (d, k), members in shapes.items():
-            step = max(1, BATCH // (d * d * (chosen.shape[1] + 1)))
-            for begin in range(0, len(members), step):
-                if not running():
-                    return found
-                part = np.array(members[begin : begin + step])
-                new = self._alike([roots[b] for b in part], chosen[part], k, threshold, steps, running)
-                found[part] = np.minimum(found[part], new)
-        return found
+    def shape(self, root: Root) -> tuple[int, int]:
+        return len(root.frame.M), root.frame.k
 
-    def _alike(
-        self, roots: list[Root], chosen: np.ndarray, k: int, threshold: float, steps: int, running: Running
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        """Return bounds where the frames have one shape."""
+        k = roots[0].frame.k
         M = np.stack([root.frame.M for root in roots])
         offset = np.array([root.frame.offset for root in roots])
         bases, sound = [], np.ones(len(roots), dtype=bool)
@@ -228,13 +245,10 @@ class Projection(Relaxed):
             bases.append(D)
             sound &= fine
         level = threshold - offset
-        if self.all_searched and chosen.shape[1] == len(self.cards):
-            found = self._complete(M, bases, chosen, k, level, steps, running)
-        else:
-            found = support_bounds(M, bases, k, level, steps, running=running).bound
+        found = self.within(M, bases, chosen, k, level, steps, running)
         return np.where(sound, offset + found, np.inf)
 
-    def _complete(
+    def within(
         self,
         M: np.ndarray,
         bases: list[np.ndarray],
@@ -244,38 +258,67 @@ class Projection(Relaxed):
         steps: int,
         running: Running,
     ) -> np.ndarray:
-        """Return bounds where all supports are chosen.
+        """Return what the dual proves for matrices M and the bases of the chosen supports, shape (B,).
 
-        For PEV, components whose supports meet no other are orthogonal to all others, whatever their
-        loadings: they explain their largest eigenvalues, and the others are a smaller problem.
+        Where all supports are chosen, PEV falls apart: components whose supports meet no other are orthogonal
+        to all others, whatever their loadings. Groups of components that meet are problems of their own, and
+        a component alone explains its largest eigenvalue.
         """
-        count = chosen.shape[1]
-        alone = np.zeros(chosen.shape, dtype=bool)
+        if not (self.all_searched and chosen.shape[1] == len(self.cards)):
+            return support_bounds(M, bases, k, level, steps, running=running).bound
+        groups = np.zeros(chosen.shape, dtype=int)
         if self.measure == "pev":
-            masks = np.stack([self.masks[t][chosen[:, t]] for t in range(count)], axis=1)
-            meet = (masks[:, :, None] & masks[:, None, :]) != 0
-            alone = meet.sum(axis=2) == 1
+            groups = meeting([self.supports[t][rows] for t, rows in enumerate(chosen.T)], self.variables)
         found = np.zeros(len(chosen))
-        patterns, which = np.unique(alone, axis=0, return_inverse=True)
+        patterns, which = np.unique(groups, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             part = np.flatnonzero(which.ravel() == number)
-            own = np.full(len(part), ROUNDING)
-            for t in np.flatnonzero(pattern):
-                D = bases[t][part]
-                own += np.linalg.eigvalsh(D.swapaxes(1, 2) @ M[part] @ D)[:, -1]
-            rest = [bases[t][part] for t in np.flatnonzero(~pattern)]
-            if rest:
-                inner, turned = within_union(M[part], rest)
-                own += support_bounds(
-                    inner, turned, k - int(pattern.sum()), level[part] - own, steps, running=running
-                ).bound
-            found[part] = own
+            found[part] = self._apart(M[part], [D[part] for D in bases], pattern, level[part], steps, running)
         return found
+
+    def _apart(
+        self,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        pattern: np.ndarray,
+        level: np.ndarray,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        """Return the sum of the bounds of groups of components; `pattern` says which group each is in."""
+        groups = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
+        problems = [(within_union(M, [bases[t] for t in group]), len(group)) for group in groups]
+        first = [support_bounds(*inner, size, np.inf, 0).bound for inner, size in problems]
+        found = np.sum(first, axis=0)
+        for (inner, size), before in zip(problems, first, strict=True):
+            if size > 1:
+                own = support_bounds(*inner, size, level - (found - before), steps, running=running).bound
+                found = found - before + own
+        return np.asarray(found)
 
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
         held = root.frame.variables
         parts = [held[self.supports[t][row]] for t, row in enumerate(chosen)]
         return [*(np.array([i]) for i in root.singles), *parts]
+
+
+def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
+    """Return the groups of supports that meet, directly or by others, shape (B, m): the first of each group.
+
+    Parameters
+    ----------
+    supports : list of m ndarrays of int, shape (B, c_j)
+    q : int
+        The number of variables.
+    """
+    B, m = len(supports[0]), len(supports)
+    held = np.zeros((B, m, q), dtype=bool)
+    for t, places in enumerate(supports):
+        held[np.arange(B)[:, None], t, places] = True
+    joined = held @ held.swapaxes(1, 2)
+    for _ in range(max(m - 1, 0).bit_length()):
+        joined = joined @ joined
+    return np.asarray(joined.argmax(axis=2))
 
 
 def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -327,42 +370,32 @@ class Ordered(Relaxed):
         own = float(np.trace(taken))
         return Root(frame, singles, self.table, int((1 << singles).sum()), own, alone)
 
-    def bounds(
-        self,
-        roots: list[Root],
-        chosen: np.ndarray,
-        threshold: float,
-        steps: int,
-        running: Running,
+    def shape(self, root: Root) -> tuple[int, int]:
+        return len(self.factor), self.k
+
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        found = np.array([root.frame.dense for root in roots])
-        if not chosen.shape[1]:
-            return found
         F = self.factor
-        step = max(1, BATCH // (len(F) ** 2 * (chosen.shape[1] + 2)))
-        for begin in range(0, len(roots), step):
-            if not running():
-                break
-            part = slice(begin, begin + step)
-            singles = np.stack([root.singles for root in roots[part]])
-            A = F[:, singles].transpose(1, 0, 2)
-            taken = A @ A.swapaxes(1, 2)
-            own = np.einsum("bii->b", taken)
-            groups, counts = [], []
-            for t in range(chosen.shape[1]):
-                A = F[:, self.supports[t][chosen[part, t]]].transpose(1, 0, 2)
-                groups.append(A @ A.swapaxes(1, 2) - taken)
-                counts.append(1)
-            rest = self.k - self.m - chosen.shape[1]
-            if rest:
-                groups.append(F @ F.T - taken)
-                counts.append(rest)
-            new = ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
-            found[part] = np.minimum(found[part], own + new)
-        return found
+
+        def outer(places: np.ndarray) -> np.ndarray:
+            A = F[:, places].transpose(1, 0, 2)
+            return A @ A.swapaxes(1, 2)
+
+        taken = outer(np.stack([root.singles for root in roots]))
+        own = np.trace(taken, axis1=1, axis2=2)
+        groups = [outer(self.supports[t][rows]) - taken for t, rows in enumerate(chosen.T)]
+        counts = [1] * len(groups)
+        rest = self.k - self.m - len(groups)
+        if rest:
+            groups.append(F @ F.T - taken)
+            counts.append(rest)
+        return own + ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
-        """The same as for PEV: without further supports, the sum of the leading eigenvalues is attained."""
+        """Return what these variables add in their best order where they are all; else the bound of PEV."""
+        if self.m == self.k <= MOST_ORDERED:
+            return ordered.sequential(self.S, singles)
         return super().single_bounds(singles)
 
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spcastat.certify.relaxed import Relaxed, Root
+from spcastat.certify.relaxed import STEP_WORK, Relaxed, Root, single_work
 
 #: Nodes that are looked at together.
 BATCH = 500
@@ -104,6 +104,23 @@ class Tuples:
             return self.problem.dense()
         return max(self.closed, self.value, float(self.open.bound.max(initial=0.0)))
 
+    @property
+    def argument(self) -> str:
+        """What proved that bound."""
+        nodes, count = self.open, len(self.problem.cards)
+        if nodes is None:
+            return "dense PCA"
+        if not len(nodes) or nodes.bound.max() <= max(self.closed, self.value):
+            return "branch and bound over supports" if count else "all choices of single variables"
+        top = int(np.argmax(nodes.bound))
+        level, stage = int(nodes.level[top]), int(nodes.stage[top])
+        if level == 0:
+            others = ", the others dense" if self.problem.k > self.problem.m else ""
+            return f"components of one variable{others}" if self.problem.m else "dense PCA"
+        if stage == 0:
+            return "tables of supports"
+        return "dual bound of supports" + (f", {count - level} open" if level < count else "")
+
     def run(self) -> None:
         """Search until all is closed or something stops it.
 
@@ -129,7 +146,7 @@ class Tuples:
         singles = problem.singles()
         bounds = np.full(len(singles), problem.dense())
         if problem.m:
-            step = max(1, 4_000_000 // problem.p**2)
+            step = max(1, int(STEP_WORK / single_work(problem.p)))
             for begin in range(0, len(singles), step):
                 self._check()
                 bounds[begin : begin + step] = np.minimum(

@@ -88,12 +88,29 @@ def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | 
     OptionError
         Where the data can only be screened, and the method has no screening or the call refuses it.
     """
+    few = isinstance(op, Gram) or op.p <= GRAM_ORDER
+    return candidates_among(op.p, solver, aim, must=op.out_of_core, few=few)
+
+
+def candidates_among(p: int, solver: Solver, aim: Aim | None, *, must: bool, few: bool = False) -> int | None:
+    """Return what :func:`candidates_to_begin` does, before anything is known of the rows.
+
+    Parameters
+    ----------
+    p : int
+        Number of variables.
+    solver : Solver
+    aim : Aim or None
+    must : bool
+        Whether the rows are never all in memory, nor is their covariance matrix.
+    few : bool
+        Whether the covariance matrix is held.
+    """
     asked = None if aim is None else aim.screen
-    must = op.out_of_core
     if aim is None or aim.objective != "pev" or not solver.screenable:
         if must and not solver.out_of_core:
             raise OptionError(
-                f"With {op.p} variables (more than {GRAM_ORDER}) that are not in memory each product with "
+                f"With {p} variables (more than {GRAM_ORDER}) that are not in memory each product with "
                 "the covariance matrix is a pass over the rows, and this fit needs hundreds of them. Use "
                 "method='joint', or method='bcd-l0' with card=, objective='pev' and without nonneg; or give "
                 "the data in memory."
@@ -102,13 +119,13 @@ def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | 
     if asked is False:
         if must:
             raise OptionError(
-                f"screen=False was given, but with {op.p} variables (more than {GRAM_ORDER}) that are not in "
+                f"screen=False was given, but with {p} variables (more than {GRAM_ORDER}) that are not in "
                 "memory a fit must be screened; leave screen out, or give the data in memory."
             )
         return None
     cards: tuple[int, ...] = solver.card  # type: ignore[attr-defined]  # screenable solvers have one
     nonzeros = sum(cards)
-    if asked is None and not must and (_few(op) or nonzeros > NONZEROS):
+    if asked is None and not must and (few or nonzeros > NONZEROS):
         return None
     if asked is None or asked is True:
         asked = min(max(FEWEST, PER_NONZERO * nonzeros), GRAM_ORDER)
@@ -118,8 +135,4 @@ def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | 
             f"A screened fit begins with {asked} variables, but a component of {max(cards)} nonzeros "
             f"needs as many as that, and there may be at most {GRAM_ORDER}. Give a smaller card."
         )
-    return min(asked, op.p)
-
-
-def _few(op: Operator) -> bool:
-    return isinstance(op, Gram) or op.p <= GRAM_ORDER
+    return min(asked, p)

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import GAPS, is_single, listed, plural, shown, user_frame, warn
+from spcastat.engine.aim import candidates_among
 from spcastat.engine.gaps import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
+from spcastat.engine.plan import Plan, require_rank
 from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError
 from spcastat.intake import Design, ReadOptions, Spec, read_covariance, read_data
 from spcastat.intake.checks import aligned, vector
@@ -134,11 +136,29 @@ class Opened:
         source of a fit.
     context : mapping or None
         The names besides the columns that a formula uses.
+    refuse : callable or None
+        (plan, k) -> nothing; raises where rows that are never all in memory do not serve the fit.
+    stream : Stream or None
+        Rows that are never all in memory.
     """
 
     p: int
     source: Callable[[str], Source]
     context: Mapping[str, Any] | None = None
+    refuse: Callable[[Plan, int], None] | None = None
+    stream: Stream | None = None
+
+    def source_for(self, plan: Plan, k: int) -> Source:
+        """Return the source of the fit of k components that `plan` makes.
+
+        Raises
+        ------
+        OptionError, ComponentsError, NoRowsError
+            Where the rows are never all in memory and do not serve that fit, before any of them is read.
+        """
+        if self.refuse is not None:
+            self.refuse(plan, k)
+        return self.source(plan.rows_for)
 
 
 def open_rows(
@@ -244,7 +264,12 @@ def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
             total_weight=tally.weight,
         )
 
-    return Opened(len(columns), source, stream.spec.context)
+    def refuse(plan: Plan, k: int) -> None:
+        if len(columns) > GRAM_ORDER and not plan.rows_for:
+            candidates_among(len(columns), plan.solver, plan.aim, must=True)
+        require_rank(k, stream.rows, centred=center is True)
+
+    return Opened(len(columns), source, stream.spec.context, refuse, stream)
 
 
 def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -123,6 +123,10 @@ class Plan:
         """Return the plan for variables of these names: a start given as a frame has them as its rows."""
         return replace(self, start=matched(self.start, columns))
 
+    def with_card(self, card: Sequence[int]) -> Plan:
+        """Return the plan with other cardinalities, for a method with this control."""
+        return replace(self, solver=replace(cast(Any, self.solver), card=tuple(card)))
+
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     """Return the method meant by its name, or by the way in which sparsity is controlled.
@@ -168,6 +172,16 @@ def require_components(k: int, p: int) -> None:
         raise ComponentsError(
             f"k={shown(k)} was given, but the data have rank {p} at most, the number of variables; ask for "
             f"at most {plural(p, 'component')}."
+        )
+
+
+def require_rank(k: int, rows: int | None, centred: bool) -> None:
+    """Raise ComponentsError for more components than so many rows have, where their number is known."""
+    most = None if rows is None else max(rows - int(centred), 1)
+    if most is not None and k > most:
+        raise ComponentsError(
+            f"k={k} was given, but {plural(rows or 0, 'row')} have rank {most} at most; ask for at most "
+            f"{plural(most, 'component')}."
         )
 
 

@@ -17,7 +17,7 @@ from spcastat.search.pool import from_directions, greedy
 from spcastat.search.priced import Loaded, loaded, priced
 from spcastat.search.promise import REACHED, Promise, Promised
 from spcastat.search.sweeps import swept
-from spcastat.solvers.base import Progress
+from spcastat.solvers.base import Earlier
 from spcastat.solvers.greedy import Controlled
 
 #: Prices that are tried, and how often the best of them is looked for more closely.
@@ -205,8 +205,8 @@ def grown(op: Operator, promise: Promise, eigenvalues: np.ndarray, total: float)
     V = np.zeros((op.p, promise.k))
     view, explained = op, 0.0
     for i in range(promise.k):
-        progress = Progress(i, explained, eigenvalues, before=V[:, :i])
-        v = solver.component(view, progress, np.zeros(op.p)).v
+        earlier = Earlier(i, explained, eigenvalues, V=V[:, :i])
+        v = solver.component(view, earlier, np.zeros(op.p)).v
         V[:, i] = v
         explained += float(v @ view.dot(v))
         view = deflate(view, Removed(v, v, V[:, :i]), "schur")

@@ -61,8 +61,8 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
-    """What a solver of single components may know of those before.
+class Earlier:
+    """What a solver of single components may know of the earlier ones.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Progress:
         The leading eigenvalues of the whole covariance matrix.
     rng : numpy Generator or None
         For solvers that draw at random.
-    before : ndarray of shape (p, done) or None
+    V : ndarray of shape (p, done) or None
         The loadings of the components before, for methods that keep to them.
     """
 
@@ -82,7 +82,7 @@ class Progress:
     explained: float
     pca: np.ndarray
     rng: np.random.Generator | None = None
-    before: np.ndarray | None = None
+    V: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class ComponentSolver(Solver):
     deflation: str
 
     @abstractmethod
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         """Fit the next component to the deflated `view`.
 
         `start`, shape (p,), has unit length for a solver that uses starts, else it is zero.

@@ -15,7 +15,7 @@ from spcastat.kernels.eig import top_eigh
 from spcastat.kernels.thresholds import soft_at, unit
 from spcastat.kernels.ties import first_max, top
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 
 #: Matrices of a larger order are refused: every step takes all eigenvectors of one.
 LARGEST_ORDER = 1000
@@ -71,7 +71,7 @@ class DSPCA(ComponentSolver):
     criterion = "adjusted variance"
     units = (("penalty", 2), ("dual bound", 2), ("gap", 2), ("objective", 2))
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         p = view.p
         if p > LARGEST_ORDER:
             raise OptionError(
@@ -82,17 +82,17 @@ class DSPCA(ComponentSolver):
         S = 0.5 * (S + S.T)
         largest = float(np.diag(S).max())
         if self.penalty is not None:
-            penalty = self.penalty[progress.done]
+            penalty = self.penalty[earlier.done]
             if penalty > largest:
                 size = view.unit**2
                 raise OptionError(
-                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there "
+                    f"penalty={penalty * size:g} leaves no loading in component {earlier.done + 1}; there "
                     f"it must be in [0, {largest * size:g}], the largest variance that is left."
                 )
             found = self.relaxed(S, penalty, None)
             return _component(found, leading(found.Z), penalty, {})
         assert self.card is not None
-        return self._at_card(S, self.card[progress.done], largest)
+        return self._at_card(S, self.card[earlier.done], largest)
 
     def _at_card(self, S: np.ndarray, card: int, largest: float) -> Component:
         low, high = 0.0, largest

@@ -12,7 +12,7 @@ import numpy as np
 
 from spcastat.kernels.thresholds import positive_part, soft
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.power import power, renormalised, with_length
 
 
@@ -50,8 +50,8 @@ class EMPCA(ComponentSolver):
     uses_starts = True
     first_start = "column"
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        card = self.card[progress.done]
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
 
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             W = q[:, None]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.growth import Growth
 
 #: The promised ratio may fall short by this much, from rounding, and counts as reached.
@@ -43,8 +43,8 @@ class Greedy(ComponentSolver):
 
     criterion = "adjusted variance"
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        card = self.card[progress.done]
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
         growth = Growth(view, self.exact)
         steps = 0
         while growth.support.size < card:
@@ -79,8 +79,8 @@ class Controlled(ComponentSolver):
         """Return the adjusted variance that is promised beside the eigenvalues `pca`."""
         return (self.variance - REACHED) * float(pca.sum())
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        goal = self.goal(progress.pca[: progress.done + 1]) - progress.explained
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        goal = self.goal(earlier.pca[: earlier.done + 1]) - earlier.explained
         growth = Growth(view, self.exact)
         short, steps = 0, 0  # so many steps fall short of the goal, so many were made
         while True:

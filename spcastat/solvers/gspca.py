@@ -13,7 +13,7 @@ import numpy as np
 from spcastat.kernels.eig import top_eigh
 from spcastat.kernels.ties import tie_width
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.growth import Growth
 from spcastat.solvers.power import with_length
 
@@ -45,8 +45,8 @@ class GSPCA(ComponentSolver):
     criterion = "adjusted variance"
     units = (("variance", 2), ("objective", 2))
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        card = self.card[progress.done]
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
         growth = Growth(view, exact=True)
         while growth.support.size < card:
             growth.add(1)

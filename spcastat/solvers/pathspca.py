@@ -13,7 +13,7 @@ import numpy as np
 from spcastat.kernels.eig import top_eigh
 from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.optimality import variance_bound
 from spcastat.solvers.power import renormalised
 
@@ -49,8 +49,8 @@ class PathSPCA(ComponentSolver):
     criterion = "adjusted variance"
     units = (("variance", 2), ("variance bound", 2), ("objective", 2))
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        card = self.card[progress.done]
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
         support = np.array([first_max(view.diagonal())])
         columns = view.columns(support)
         while support.size < card:

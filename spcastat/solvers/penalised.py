@@ -12,7 +12,7 @@ from spcastat.errors import OptionError
 from spcastat.kernels.thresholds import hard
 from spcastat.kernels.ties import RELATIVE
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.power import Limit
 
 #: The bracket of the penalty is halved until it is narrower than this share of the largest penalty, ...
@@ -110,19 +110,19 @@ class Penalised(ComponentSolver):
             and float(np.abs(inside.v - found.v).max()) > BRACKET_FOUND
         )
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         if self.penalty is not None:
-            penalty = self.penalty[progress.done]
+            penalty = self.penalty[earlier.done]
             run = self.at_penalty(view, start, penalty)
             if not run.v.any():
                 size = view.unit ** dict(self.units).get("penalty", 0)
                 raise OptionError(
-                    f"penalty={penalty * size:g} leaves no loading in component {progress.done + 1}; there "
+                    f"penalty={penalty * size:g} leaves no loading in component {earlier.done + 1}; there "
                     f"it must be in [0, {self.largest_penalty(view, start) * size:g})."
                 )
             return self._component(view, run, {"penalty": run.penalty})
         assert self.card is not None
-        card = self.card[progress.done]
+        card = self.card[earlier.done]
         found = self._searched(view, start, card)
         inside = self.at_card(view, start, card)
         run = inside if found is None or self.prefers(inside, found) else found

@@ -13,7 +13,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.thresholds import l1_bounded, soft
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, Progress
+from spcastat.solvers.base import Component, Earlier
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.power import Rule, power, with_length
 
@@ -66,14 +66,14 @@ class PMD(Penalised):
             penalty = float(np.sqrt(view.p) - np.abs(limit.v).sum())
         return Run(limit.v, with_length(view, limit.v), limit.n_iter, limit.converged, penalty)
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         if self.t is not None:
-            bound = self.t[progress.done]
+            bound = self.t[earlier.done]
             run = self.at_penalty(view, start, np.sqrt(view.p) - bound)
             v = run.v if run.v.any() else l1_bounded(start[:, None], bound)[:, 0]
             status = "converged" if run.converged else "max_iter"
             return Component(v, status, run.n_iter, run.raw, {"t": bound, "l1 norm": float(np.abs(v).sum())})
-        part = super().component(view, progress, start)
+        part = super().component(view, earlier, start)
         details = {
             "t": float(np.sqrt(view.p)) - part.details["penalty"],
             "by t": part.details["by penalty"],

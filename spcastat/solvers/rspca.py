@@ -19,7 +19,7 @@ from spcastat.kernels.lp_thresholds import half, lp
 from spcastat.kernels.thresholds import hard, l1_bounded, soft, unit
 from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator, Rows
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 
 #: Scores below this share of the largest (or of what other loadings give the row) are zero.
 ZERO_SCORE = 1e-13
@@ -59,10 +59,10 @@ class LargestL1(ComponentSolver):
     def rule(self, done: int) -> Sparse:
         """Return the SPARSE step of the component after `done` others: (p, 1) to unit columns (p, 1)."""
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
-        rng = np.random.default_rng(0) if progress.rng is None else progress.rng
-        climb = _Climb(view, self.rule(progress.done), self.max_iter, rng)
+        rng = np.random.default_rng(0) if earlier.rng is None else earlier.rng
+        climb = _Climb(view, self.rule(earlier.done), self.max_iter, rng)
         best = climb.climb(start)
         length = float(np.linalg.norm(view.forward(best.w)))  # so that "residual" is "projection" here
         details = {"l1 variance": best.value, "nudges": best.nudges}

@@ -16,7 +16,7 @@ from spcastat.errors import OptionError
 from spcastat.kernels.orthogonal_soft import OrthogonalSoft
 from spcastat.kernels.ties import RELATIVE, levelled
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 
 #: How far the l1 norm may exceed its bound, from rounding.
 SLACK = 1e-8
@@ -64,23 +64,23 @@ class ScotLASS(ComponentSolver):
     #: The paper's constraint of orthogonality: with it, S and its projection have the same v'Sv.
     deflation = "projection"
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
-        before = np.zeros((view.p, 0)) if progress.before is None else progress.before
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        before = np.zeros((view.p, 0)) if earlier.V is None else earlier.V
         soft = OrthogonalSoft(before)
         if self.t is not None:
-            bound = self.t[progress.done]
+            bound = self.t[earlier.done]
             v, converged, steps = self._run(
                 view, start, partial(soft.bounded, bound=bound), bound, self.max_iter
             )
             if _exceeds(v, bound):
                 shortest = float(np.abs(v).sum())
                 raise OptionError(
-                    f"t={bound:g} is too small for component {progress.done + 1}: orthogonality to the "
+                    f"t={bound:g} is too small for component {earlier.done + 1}: orthogonality to the "
                     f"components before asks for t in [{shortest:.6g}, {np.sqrt(view.p):.6g}] there."
                 )
             return Component(v, _status(converged), steps, details={"t": bound})
         assert self.card is not None
-        card = self.card[progress.done]
+        card = self.card[earlier.done]
         found = self._run(view, start, partial(soft.sparse, card=card), np.inf, SETTLING)
         if not found[1]:
             found = self._searched(view, start, soft, card) or found
@@ -98,9 +98,9 @@ class ScotLASS(ComponentSolver):
         v, n, beyond, returns, last = start, 0, 0, 0, start
         while n < min(most, self.max_iter) and beyond < PATIENCE and returns < PATIENCE:
             n += 1
-            earlier, last, v = last, v, step(levelled(view.dot(v)[:, None], RELATIVE)[:, 0])
+            older, last, v = last, v, step(levelled(view.dot(v)[:, None], RELATIVE)[:, 0])
             beyond = beyond + 1 if _exceeds(v, bound) else 0
-            returned = np.abs(v - earlier).max() < RETURN * np.abs(v - last).max()
+            returned = np.abs(v - older).max() < RETURN * np.abs(v - last).max()
             returns = returns + 1 if returned else 0
             if not v.any():  # nothing is left of the data in this direction
                 return last, True, n

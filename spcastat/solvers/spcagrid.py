@@ -15,7 +15,7 @@ from spcastat.errors import OptionError
 from spcastat.kernels.scales import SCALES
 from spcastat.kernels.ties import ranked, top
 from spcastat.operators import Operator, Rows
-from spcastat.solvers.base import Component, ComponentSolver, Progress
+from spcastat.solvers.base import Component, ComponentSolver, Earlier
 
 #: The bracket of the penalty is halved until it is narrower than this share of its upper end.
 BRACKET = 1e-2
@@ -68,13 +68,13 @@ class SPCAGrid(ComponentSolver):
     in_variance_units = False
     units = (("penalty", 2), ("robust variance", 2), ("objective", 2))
 
-    def component(self, view: Operator, progress: Progress, start: np.ndarray) -> Component:
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
         search = _Search(view, self.spread, self.grid, self.sweeps)
         if self.penalty is not None:
-            return self._finish(view, search, search.at(self.penalty[progress.done]), {})
+            return self._finish(view, search, search.at(self.penalty[earlier.done]), {})
         assert self.card is not None
-        card = self.card[progress.done]
+        card = self.card[earlier.done]
         found, hit = _by_card(search, card)
         return self._finish(view, search, found, {"by penalty": hit})
 

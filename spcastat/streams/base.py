@@ -126,6 +126,11 @@ class Stream(ABC):
     local: bool = True
 
     @property
+    def rows(self) -> int | None:
+        """Rows, those that will be left out counted; None where that is not known without a pass."""
+        return None
+
+    @property
     def p(self) -> int:
         """Number of variables."""
         return len(self.spec.columns)

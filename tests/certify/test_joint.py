@@ -77,13 +77,39 @@ def test_stopped_by_time_or_by_the_user_the_bound_is_what_was_proven(R, measure)
 
 
 def test_many_variables_have_the_bound_of_pca():
-    """Nothing is searched with 5000 supports and more a component, and the sentence says so."""
+    """Nothing is searched with 20,000 supports and more a component, and the sentence says so."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 100)) + rng.standard_normal((60, 1))
-    fit = sp.spca(X, 3, card=20)
-    proof = fit.certify(joint=True)
+    fit = sp.spca(X, 3, card=20, method="greedy")
+    proof = fit.certify(joint=True, objective="pev")
     row = proof.iloc[0]
     pca = fit.variance["cumulative PCA"].iloc[-1]
-    assert row["proof"] == "dense PCA"
+    assert row["proof"] == "dense PCA (too many supports)"
     assert row["upper_bound"] == row["pca_bound"] == pytest.approx(pca, rel=1e-8)
     assert "that of dense PCA: nothing more was proven" in proof.sentence
+
+
+def test_two_variables_of_one_component_each_are_proven():
+    """Adjusted variance is all of the first variable and what that leaves of the second."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(50)
+    S = np.cov(x, 2.0 * x + rng.standard_normal(50))
+    found = certify_joint(Gram(S), np.eye(2), "adjusted")
+    r = S[0, 1] ** 2 / (S[0, 0] * S[1, 1])
+    best = (S[1, 1] + S[0, 0] * (1.0 - r)) / np.trace(S)
+    assert found.best_known == pytest.approx(best, rel=1e-12)
+    assert found.upper_bound == pytest.approx(best, rel=1e-9)
+    assert found.proof == "all choices of single variables"
+    assert certify_joint(Gram(S), np.eye(2)[:, ::-1], "adjusted").optimal
+
+
+def test_the_proof_says_why_nothing_was_searched(R):
+    """Components of p - k + 1 = 12 of 13 variables are free: dense PCA is attained."""
+    V = np.eye(13)[:, :2] + np.eye(13)[:, [11, 12]] + 0.1
+    V[[12, 0], [0, 1]] = 0.0
+    found = certify_joint(Gram(R.to_numpy()), V / np.linalg.norm(V, axis=0), "pev")
+    assert found.proof == "dense PCA (free components)"
+    assert found.upper_bound == found.pca_bound
+    wide = np.diag([1.0, 1.0, *np.full(1999, 2.0)]) + 1.0
+    found = certify_joint(Gram(wide), np.eye(2001)[:, :2], "pev", pca=np.array([2003.0, 2.0]))
+    assert found.proof == "sum of the largest variances (too many variables for a search)"

@@ -1,0 +1,96 @@
+"""Bounds of whole fits that need no search over supports, as shares of the total variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.certify.bounds import enlarged, gershgorin_bound, trace_bound
+from spcastat.certify.branch import prove
+from spcastat.certify.clock import PASS, Clock
+from spcastat.operators import Operator
+
+#: Added to sums of eigenvalues of a matrix that is not held, relative.
+LANCZOS = 1e-9
+#: Up to so many variables sparse eigenvalues are searched for: nodes of each, and share of the time of all.
+SEARCHED, NODES, SHARE = 200, 200, 0.1
+
+
+@dataclass
+class RootBound:
+    """The best of the bounds so far, and its name.
+
+    Attributes
+    ----------
+    pca : float
+        What as many dense components explain: the largest that is ever reported.
+    bound : float
+    proof : str
+    """
+
+    pca: float
+    bound: float
+    proof: str
+
+    def lower(self, bound: float, proof: str) -> None:
+        """Take a bound, if it is better."""
+        if bound < self.bound:
+            self.bound, self.proof = bound, proof
+
+
+def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: np.ndarray) -> RootBound:
+    """Bound a fit by dense PCA and by variances.
+
+    Parameters
+    ----------
+    op : Operator
+    cards : tuple of k ints
+    measure : {"pev", "adjusted", "least_squares"}
+    eigenvalues : ndarray of shape (k,)
+        The largest of the covariance matrix, descending.
+
+    Notes
+    -----
+    For PEV and adjusted variance m components of one variable explain no more than the m largest variances,
+    and the others no more than k - m dense ones: what is orthogonal to the former is the covariance matrix of
+    the other variables.
+    """
+    total = op.total
+    leading = eigenvalues.clip(min=0.0) / total * (1.0 + LANCZOS)
+    pca = min(float(leading.sum()), 1.0)
+    root = RootBound(pca, pca, "dense PCA")
+    if measure != "least_squares":
+        variances = op.diagonal() / total
+        root.lower(trace_bound(variances, min(sum(cards), op.p)), "sum of the largest variances")
+        single = sum(c == 1 for c in cards)
+        if 0 < single < len(cards):
+            rest = float(leading[: len(cards) - single].sum())
+            root.lower(trace_bound(variances, single) + rest, "components of one variable, the others dense")
+    return root
+
+
+def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> float:
+    """Return a bound on the sum over components of the largest eigenvalue on as many variables as each has.
+
+    No fit has a larger adjusted variance, as that of a component is at most its variance; nor have orthogonal
+    loadings a larger PEV, which is the sum of their variances.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    cards : tuple of int
+    clock : Clock
+    """
+    p, different = len(S), sorted(set(cards))
+    ends = clock.left * SHARE / len(different)
+    found = {}
+    for c in different:
+        if c == 1 or p <= SEARCHED:
+            found[c] = prove(S, c, time_limit=ends, max_nodes=NODES).bound
+            continue
+        found[c] = trace_bound(S, c)
+        if clock.affords(10.0 * PASS * p**2, 4):
+            found[c] = min(found[c], gershgorin_bound(S, c))
+    return enlarged(sum(found[c] for c in cards), p)

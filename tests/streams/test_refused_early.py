@@ -1,0 +1,64 @@
+"""What a stream does not serve is refused before its rows are read: only the first chunk, for its columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat import errors
+from spcastat.operators import GRAM_ORDER
+
+
+class Counted:
+    """Two chunks of `p` columns, and how many chunks were read."""
+
+    def __init__(self, p, n=20):
+        self.p, self.n, self.read = p, n, 0
+
+    def __iter__(self):
+        for seed in range(2):
+            self.read += 1
+            yield np.random.default_rng(seed).normal(size=(self.n, self.p))
+
+
+WIDE = GRAM_ORDER + 1
+
+
+@pytest.mark.parametrize(
+    ("call", "p", "family", "message"),
+    [
+        (lambda x: sp.spca(x, 2, 3, method="greedy"), WIDE, errors.OptionError, "method='joint'"),
+        (lambda x: sp.spca(x, 2, 3, method="bcd-l0", objective="adjusted"), WIDE, errors.OptionError, "pass"),
+        (lambda x: sp.spca(x, 2, 3, method="bcd-l0", screen=False), WIDE, errors.OptionError, "screen=False"),
+        (lambda x: sp.spca(x, 1, WIDE, method="bcd-l0"), WIDE, errors.OptionError, "smaller card"),
+        (lambda x: sp.spca(x, 2, 3, method="spcagrid"), 5, errors.NoRowsError, "works on the rows"),
+        (lambda x: sp.spca(x, 6, 3), 5, errors.ComponentsError, "at most 5"),
+        (lambda x: sp.spca(x, 2, 6), 5, errors.CardinalityError, "card"),
+        (lambda x: sp.spca(x, 2, 3, rng="a"), 5, errors.OptionError, "rng"),
+        (lambda x: sp.spca_path(x, 2, [3], method="greedy"), WIDE, errors.OptionError, "method='joint'"),
+        (lambda x: sp.choose(x, 2, [3]), 1001, errors.NoRowsError, "folds of 1001 variables"),
+        (lambda x: sp.choose(x, by="ebic"), WIDE, errors.DataError, "random signs"),
+        (lambda x: sp.choose_k(x), WIDE, errors.DataError, "random signs"),
+    ],
+)  # fmt: skip
+def test_only_the_first_chunk_is_read_before_a_refusal(call, p, family, message):
+    source = Counted(p)
+    with pytest.raises(family, match=message):
+        call(source)
+    assert source.read <= 2  # what it is, and its columns: the second chunk was never asked for
+
+
+def test_more_components_than_rows_are_refused_where_their_number_is_known(tmp_path, monkeypatch):
+    path = tmp_path / "few.parquet"
+    pd.DataFrame(np.random.default_rng(0).normal(size=(4, 9)), columns=list("abcdefghi")).to_parquet(path)
+    from spcastat.streams.local import LocalStream
+
+    def refused(*_):
+        raise AssertionError("a pass was made")
+
+    monkeypatch.setattr(LocalStream, "reduce", refused)
+    with pytest.raises(errors.ComponentsError, match="4 rows have rank 3 at most"):
+        sp.spca(path, 4, 2)
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(errors.ComponentsError, match="4 rows have rank 3 at most"):
+        sp.spca(da.from_array(np.eye(4, 9), chunks=(2, 9)), 4, 2)
