@@ -64,7 +64,8 @@ class _Left:
 
     def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
         whole, every = self.sampler.whole(), np.arange(self.op.p)
-        refit = replace(self.refit, solver=_narrower(self.refit, self.op.p - 1))
+        plan = replace(self.refit.plan, solver=_narrower(self.refit, self.op.p - 1))
+        refit = replace(self.refit, plan=plan)
         ops, begun = [], []
         for left in self.selected[numbers]:
             ops.append(whole.take(np.delete(every, left)))
@@ -166,7 +167,7 @@ def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndar
 
 def _narrower(refit: Refit, p: int) -> Any:
     """Return the solver with cardinalities of at most `p`; of a search for the fewest, those found."""
-    solver: Any = refit.solver
+    solver: Any = refit.plan.solver
     card = getattr(solver, "card", None)
     if card is None and refit.together is not None:
         card = tuple(max(1, int(count)) for count in np.count_nonzero(refit.V, axis=0))
