@@ -264,6 +264,12 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     def _repr_html_(self) -> str:
         return self.summary().as_html()
 
+    def _repr_latex_(self) -> str:
+        return self.summary()._repr_latex_()
+
+    def _repr_markdown_(self) -> str:
+        return self.summary().as_markdown()
+
     @documented(print_loadings, "state")
     def print_loadings(
         self,
