@@ -85,8 +85,8 @@ def table_3(call: Call) -> Sheet:
         _random_starts(call, sheet.name),
         "At 7-2-3-1-1-1 the exact optimum of every component in turn gives 76.98 %; what sequential methods "
         "have above that comes from a less greedy path.",
-        "Deflation is by projection (which reproduces print for PathSPCA) unless the row says otherwise; "
-        "Hotelling's is that of the programs of sPCA-rSVD and DSPCA.",
+        "Every method has its own deflation unless the row says otherwise: PathSPCA's is by projection, "
+        "which reproduces print.",
     ]
     return sheet
 

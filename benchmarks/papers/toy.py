@@ -56,9 +56,21 @@ def _toy(n: int, seed: int, nonneg: bool) -> tuple[pd.DataFrame, np.ndarray]:
     return X.cov(), np.asarray(X.attrs["loadings"])
 
 
-def recovered(draw: Draw, n: int, nonneg: bool, method: str, options: dict[str, Any]) -> list[float] | str:
-    """Return whether both loadings are found: in order, and in any order."""
+def recovered(
+    draw: Draw, n: int, nonneg: bool, method: str, options: dict[str, Any], start: str | None = None
+) -> list[float] | str:
+    """Return whether both loadings are found: in order, and in any order.
+
+    A `start` is "random", or "authors": the longest column first and a random direction second, as in the
+    programs of GPower for several components.
+    """
     S, truth = _toy(n, draw.seed, nonneg)
+    if start is not None:
+        A, Z = S.to_numpy(), np.random.default_rng(draw.seed).standard_normal((10, 2))
+        if start == "authors":
+            Z[:, 0] = np.eye(10)[np.argmax(np.diag(A))]
+            Z = A @ Z
+        options = {**options, "start": Z / np.linalg.norm(Z, axis=0)}
     found = fit(S, 2, method, covariance=True, **options)
     return found if isinstance(found, str) else [float(hit) for hit in matched(loadings(found), truth, 0.99)]
 
@@ -98,10 +110,10 @@ def _successes(call: Call, sheet: Sheet, rows: dict[str, Any], printed: Any, non
         Cell(
             f"{label}, n={n}",
             recovered,
-            {"n": n, "nonneg": nonneg, "method": method, "options": options},
+            {"n": n, "nonneg": nonneg, "method": method, "options": options, "start": (*start, None)[0]},
             call.times(20, 1000),
         )
-        for label, (method, options) in rows.items()
+        for label, (method, options, *start) in rows.items()
         for n in sizes
     ]
     found = call.measured(sheet.name, cells)
@@ -131,7 +143,9 @@ def table_2(call: Call) -> Sheet:
     for penalty in (10.0, 12.0):
         rows[f"DSPCA, penalty {penalty:g}"] = ("dspca", {"penalty": penalty})
     for label in ("GPower l0,m", "GPower l1,m"):
-        rows[f"{label}, falling weights"] = (METHODS[label][0], {"total": 12, "mu": [1.0, 0.5]})
+        given = {"total": 12, "mu": [1.0, 0.5], "order": "given"}
+        rows[label] = (METHODS[label][0], given, "authors")
+        rows[f"{label}, dense start, sorted"] = (METHODS[label][0], {"total": 12})
     for norm in ("l0", "l1"):
         rows[f"BCD-SPCA {norm}, 20 starts"] = (f"bcd-{norm}", {"card": [6, 6], "n_init": 20})
     _successes(call, sheet, rows, TABLE_2, nonneg=False)
@@ -160,6 +174,14 @@ CAUSES_2 = [
         True,
     ),
     Cause(
+        "the start decides, and that components are not sorted. Begun at the longest column, which belongs "
+        "to the second vector, the block methods find that one first in four fifths of the sets, at every "
+        "n; begun at the dense components and sorted they have three times as many successes and more. "
+        "What print has below that comes from its penalties, which are not printed.",
+        ("GPower l0,m", "GPower l1,m"),
+        True,
+    ),
+    Cause(
         "the start decides. The longest column belongs to the second vector more often than not, so that "
         "it is found first; from the dense component the same program has three to six times as many "
         "successes.",
@@ -173,11 +195,15 @@ def table_6(call: Call) -> Sheet:
     sheet = Sheet("000-6", "successes per 1000 on nonnegative synthetic data", "method", {})
     rows: dict[str, Any] = {"PCA": ("pca", {})}
     rows |= {label: (method, {**options, "card": [5, 5]}) for label, (method, options) in NONNEG.items()}
-    rows["N-EMPCA, dense start"] = ("empca", {"card": [5, 5], "nonneg": True, "start": "pca"})
+    given = {"card": [5, 5], "nonneg": True}
+    rows["N-EMPCA"] = ("empca", given, "random")
+    rows["N-EMPCA, longest column"] = ("empca", given)
+    rows["N-EMPCA, dense start"] = ("empca", {**given, "start": "pca"})
     for norm in ("l0", "l1"):
         rows[f"BCD-NSPCA {norm}, 20 starts"] = (f"bcd-{norm}", {"card": [5, 5], "nonneg": True, "n_init": 20})
     _successes(call, sheet, rows, TABLE_6, nonneg=True)
     sheet.causes = CAUSES_6
+    sheet.notes.append("N-EMPCA begins at random, as EM does: then its successes are print's, for every n.")
     return sheet
 
 
