@@ -208,8 +208,7 @@ class Draws:
     @staticmethod
     def _key(table: str, cell: Cell) -> str:
         """Return what a draw stands for: other options, or another trial, make it another draw."""
-        source = hashlib.sha256(inspect.getsource(cell.trial).encode()).hexdigest()[:8]
-        return f"{table} | {cell.name} | {json.dumps(cell.given, sort_keys=True)} | {source}"
+        return f"{table} | {cell.name} | {json.dumps(cell.given, sort_keys=True)} | {_source(cell.trial)}"
 
     def _make(self, missing: Sequence[tuple[str, Cell, int]]) -> Iterator[Measured]:
         tasks = [(cell.trial, Draw(seed, self.data), dict(cell.given)) for _, cell, seed in missing]
@@ -236,6 +235,12 @@ class Draws:
                 yield ahead.pop(0).result()
                 if time.perf_counter() <= self.ends:
                     ahead += [pool.submit(_one, task) for task in islice(waiting, 1)]
+
+
+@cache
+def _source(trial: Callable[..., Any]) -> str:
+    """Return eight digits that change with the text of a trial."""
+    return hashlib.sha256(inspect.getsource(trial).encode()).hexdigest()[:8]
 
 
 def _one(task: tuple[Callable[..., Sequence[float] | str], Draw, dict[str, Any]]) -> Measured:

@@ -78,23 +78,22 @@ def main(arguments: list[str] | None = None) -> int:
     draws = Draws.asked(given)
     call = Call(given.data, given.full, given.draws, draws)
     sheets: list[Sheet] = []
-    unfinished = False
+    unfinished: dict[str, str] = {}
     for name in given.tables or TABLES:
         try:
             sheet = TABLES[name](call)
         except Unfinished as rest:
             print(f"\n{rest}", flush=True)
-            unfinished = True
+            unfinished[name] = str(rest).split(": ", 1)[1]
             continue
         sheets.append(sheet)
         print(f"\n{sheet.as_markdown() if given.markdown else sheet.as_text()}", flush=True)
-    if unfinished:
-        print("\nNot all draws are made: run the same command again.")
-        return 1
     if given.write:
-        write_section("papers", "\n\n".join([*_head(given, draws), *(one.as_markdown() for one in sheets)]))
-        write_section("papers-rows", list_of_rows(sheets))
-    return 0
+        body = [*_head(given, draws), list_of_rows(sheets, unfinished), *(one.as_markdown() for one in sheets)]
+        write_section("papers", "\n\n".join(body))
+    if unfinished:
+        print(f"\nNot all draws of {', '.join(unfinished)} are made: run the same command again.")
+    return 1 if unfinished else 0
 
 
 def _head(given: object, draws: Draws) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks.papers.sheet import DEVIATES, MET, Sheet
 from benchmarks.report import markdown_table
@@ -80,14 +80,21 @@ ROWS: dict[str, dict[str, str]] = {
 }
 
 
-def list_of_rows(sheets: Sequence[Sheet]) -> str:
-    """Return the list in Markdown, each item with the verdicts of its table."""
-    made = {sheet.name: sheet for sheet in sheets}
-    parts = ["## Every algorithm, theorem, table and figure of the papers"]
+def list_of_rows(sheets: Sequence[Sheet], unfinished: Mapping[str, str]) -> str:
+    """Return the list in Markdown, each item with the verdicts of its table.
+
+    Parameters
+    ----------
+    sheets : sequence of Sheet
+    unfinished : mapping
+        Name of a table whose draws are not all made -> how many are missing.
+    """
+    made = {sheet.name: _verdict(sheet) for sheet in sheets}
+    made |= {name: f"not recorded: {rest}" for name, rest in unfinished.items()}
+    parts = ["### Every algorithm, theorem, table and figure of the papers"]
     for paper, items in ROWS.items():
-        body = [[item, where, _verdict(made[where.split(" ")[0]])] if where.split(" ")[0] in made
-                else [item, where, ""] for item, where in items.items()]  # fmt: skip
-        parts += [f"### {paper}", markdown_table(["item", "where", "rows"], body)]
+        body = [[item, where, made.get(where.split(" ")[0], "")] for item, where in items.items()]
+        parts += [f"**{paper}**", markdown_table(["item", "where", "rows"], body)]
     parts.append(
         "Rows: how many of a table's are as printed, have a cause that a run tested, have one that is "
         "supposed, or have none. A figure without printed numbers has curves only."
