@@ -89,7 +89,8 @@ def main(arguments: list[str] | None = None) -> int:
         sheets.append(sheet)
         print(f"\n{sheet.as_markdown() if given.markdown else sheet.as_text()}", flush=True)
     if given.write:
-        body = [*_head(given, draws), list_of_rows(sheets, unfinished), *(one.as_markdown() for one in sheets)]
+        tables = [one.as_markdown() for one in sheets]
+        body = [*_head(given, draws), list_of_rows(sheets, unfinished), *tables]
         write_section("papers", "\n\n".join(body))
     if unfinished:
         print(f"\nNot all draws of {', '.join(unfinished)} are made: run the same command again.")
