@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.config import one_of, shown
 from spcastat.engine.aim import settle
 from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
@@ -21,6 +22,8 @@ from spcastat.state.proofs import with_proof
 from spcastat.state.proven import JOINT, Proven
 from spcastat.state.record import Record
 
+#: Loadings whose products are below this are orthogonal.
+ORTHOGONAL = 1e-6
 #: A fit is better where its measure exceeds that of another by this share.
 BETTER = 1e-9
 
@@ -40,25 +43,74 @@ def prove_components(
 
 
 def prove_joint(
-    state: FitState, source: Source, objective: str, time_limit: float, max_nodes: int | None
+    state: FitState,
+    source: Source,
+    objective: str,
+    orthogonal: bool,
+    time_limit: float,
+    max_nodes: int | None,
 ) -> tuple[Certificate, FitState]:
     """Prove all components together; return the certificate and the state that knows of it."""
     from spcastat.certify.joint import certify_joint
 
     op = source.op
-    pca = state.moments.pca / op.unit**2
-    found = certify_joint(op, state.V, objective, pca=pca, time_limit=time_limit, max_nodes=max_nodes)
+    if orthogonal:
+        _require_orthogonal(state)
+    found = certify_joint(
+        op,
+        state.V,
+        objective,
+        orthogonal=orthogonal,
+        pca=state.moments.pca / op.unit**2,
+        time_limit=time_limit,
+        max_nodes=max_nodes,
+    )
     row = _plain(found)
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in found.V.T]
-    proven = Proven("joint", objective, [row])
+    proven = Proven("joint", objective, [row], orthogonal)
     return Certificate.of(proven, found.V, state), with_proof(state, proven)
 
 
-def objective_of(record: Record) -> str:
-    """Return the measure that a fit was made for; PEV where its method has none of the three."""
-    given = record.options.get("objective")
-    return given if given in JOINT else "pev"
+def _require_orthogonal(state: FitState) -> None:
+    product = _largest_product(state.V)
+    if product > ORTHOGONAL:
+        raise OptionError(
+            "orthogonal=True compares orthogonal loadings with one another, and those of this fit are not: "
+            f"two have the product {product:.3g}. Without orthogonal=True the bound holds for this fit."
+        )
+
+
+def _largest_product(V: np.ndarray) -> float:
+    """Return the largest product of two different columns, in absolute value."""
+    return float(np.abs(V.T @ V - np.diag((V**2).sum(axis=0))).max())
+
+
+def joint_measure(record: Record, joint: bool, objective: str | None, orthogonal: bool) -> str:
+    """Return the measure of a joint proof: the one given, else that which the fit was made for, else PEV.
+
+    Raises
+    ------
+    OptionError
+        For a measure that there is not, or options of joint proofs without one.
+    """
+    given = [f"objective={shown(objective)}"] * (objective is not None) + ["orthogonal=True"] * orthogonal
+    if given and not joint:
+        raise OptionError(
+            f"{' and '.join(given)} was given, and belongs to a joint proof: give joint=True, too. Single "
+            "components are proven for the adjusted variance that each adds."
+        )
+    if objective is not None:
+        measure = one_of("objective", objective, JOINT)
+    else:
+        own = record.options.get("objective")
+        measure = own if own in JOINT and not orthogonal else "pev"
+    if orthogonal and measure != "pev":
+        raise OptionError(
+            f"objective={shown(objective)} was given with orthogonal=True, whose bounds are those of PEV: "
+            "give objective='pev', or leave it out."
+        )
+    return measure
 
 
 def adopted(state: FitState, source: Source, certificate: Any) -> FitState | None:
@@ -96,7 +148,7 @@ def adopted(state: FitState, source: Source, certificate: Any) -> FitState | Non
     moments = Moments(V, op, pca)
     better = FitState(V, record, moments, state.spec, state.standard)
     for proven in state.proofs:
-        if proven.scope == "joint":
+        if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
             better = with_proof(better, _of_better(proven, V, op))
     return better
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import MISSING, flag, one_of, real_number, shown, whole_number
+from spcastat.config import MISSING, flag, one_of, real_number, whole_number
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
-from spcastat.errors import NoRowsError, OptionError
+from spcastat.errors import NoRowsError
 from spcastat.measures import MEASURES
 from spcastat.progress import listening
 from spcastat.report.equations import Text, equations
@@ -26,7 +26,6 @@ from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
-from spcastat.state.proven import JOINT
 from spcastat.state.variance import variance
 from spcastat.storage.fits import save
 from spcastat.storage.scores import transform_to
@@ -342,6 +341,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         *,
         joint: bool = False,
         objective: str | None = None,
+        orthogonal: bool = False,
         time_limit: float = 60.0,
         max_nodes: int | None = None,
         progress: Any = False,
@@ -359,6 +359,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         joint : bool
         objective : {"pev", "adjusted", "least_squares"}, optional
             The measure of a joint proof; by default the one that the fit was made for, else PEV.
+        orthogonal : bool
+            Compare a fit with orthogonal loadings with such fits alone, by PEV: the bound is tighter.
         time_limit : float
             Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
         max_nodes : int, optional
@@ -385,19 +387,14 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         if self._source is None:
             raise self._no_data("certify()")
         joint = flag("joint", joint)
-        if objective is not None and not joint:
-            raise OptionError(
-                f"objective={shown(objective)} was given, and belongs to a joint proof: give joint=True, too."
-                " Single components are proven for the adjusted variance that each adds."
-            )
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
         nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-        measure = proving.objective_of(self._state.record)
-        if objective is not None:
-            measure = one_of("objective", objective, JOINT)
+        measure = proving.joint_measure(self._state.record, joint, objective, flag("orthogonal", orthogonal))
         with listening(progress):
             if joint:
-                table, self._state = proving.prove_joint(self._state, self._source, measure, limit, nodes)
+                table, self._state = proving.prove_joint(
+                    self._state, self._source, measure, orthogonal, limit, nodes
+                )
             else:
                 table, self._state = proving.prove_components(self._state, self._source, limit, nodes)
         return table
