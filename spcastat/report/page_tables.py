@@ -5,14 +5,14 @@ from __future__ import annotations
 from html import escape
 
 from spcastat.kernels.leading import leading
-from spcastat.labels import short_names
+from spcastat.labels import full_names
 from spcastat.report.equations import equations
 from spcastat.state import FitState, frames
 from spcastat.state.record import Record
 from spcastat.tables import Document, Row, Table, render
 from spcastat.tables.cells import fixed, percent
+from spcastat.tables.fitting import blocks
 from spcastat.tables.html import STYLE
-from spcastat.tables.text import blocks
 
 #: Variables in the table of correlations, at most.
 MOST_VARIABLES = 40
@@ -66,7 +66,7 @@ def lines_html(lines: list[str]) -> str:
 def together_html(state: FitState) -> str:
     """Return how much each component explains alone and beside the others, and the correlations of scores."""
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
-    names = tuple(short_names(list(state.components)))
+    names = tuple(full_names(state.components))
     lines = [
         Row(label, tuple(percent(share) for share in shares[column]), "Least-squares % of total variance")
         for column, label in (
@@ -87,7 +87,7 @@ def correlations_html(state: FitState) -> str:
     """Return the correlations of the variables that have a loading, the leading ones if they are many."""
     kept = leading(state.V, MOST_VARIABLES)
     values = frames.correlations(state).iloc[kept]
-    labels = short_names(list(values.index), positions=kept.tolist())
+    labels = full_names(values.index)
     cells = zip(labels, values.to_numpy().tolist(), frames.communalities(state).iloc[kept], strict=True)
     lines = tuple(Row(label, (*(fixed(r, 2) for r in line), fixed(h, 2))) for label, line, h in cells)
     note = (
@@ -96,7 +96,7 @@ def correlations_html(state: FitState) -> str:
     )
     if len(kept) < len(state.V):
         note += f" {len(kept)} of {len(state.V)} variables are shown, those that lead on a component."
-    headings = (*short_names(list(state.components)), "communality")
+    headings = (*full_names(state.components), "communality")
     return document_html(Document("", tables=(Table("Correlation", headings, lines, notes=(note,)),)))
 
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from spcastat.engine import Plan, Request, make_plan, run
-from spcastat.engine.aim import Aim
 from spcastat.errors import ComponentsError, OptionError
+from spcastat.kernels.rotation import varimax
 from spcastat.operators import Operator
 from spcastat.registry import SOLVERS
-from spcastat.solvers import Solver
 from spcastat.solvers.supports import fitted
 from spcastat.state import FitState
 
@@ -27,17 +26,13 @@ class Refit:
     ----------
     V : ndarray of shape (p, k)
         Loadings of the fit: a start, beside PCA's, for methods that use starts.
-    solver : Solver
-    n_init : int
-    aim : Aim or None
+    plan : Plan
     fixed : bool
         Whether the supports of the fit are kept.
     """
 
     V: np.ndarray
-    solver: Solver
-    n_init: int
-    aim: Aim | None
+    plan: Plan
     fixed: bool = False
 
     def __call__(self, op: Operator, rng: np.random.Generator) -> np.ndarray:
@@ -53,11 +48,21 @@ class Refit:
     @property
     def together(self) -> int | None:
         """How many draws are fitted at once, where the method is a search; None for one after another."""
-        of = getattr(self.solver, "together", None)
+        of = getattr(self.plan.solver, "together", None)
         return None if of is None else of(len(self.V))
 
-    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
+    def begun(
+        self, op: Operator, rng: np.random.Generator, *, own: bool = True
+    ) -> Sequence[np.ndarray]:
         """Return the starts of a search on the data of a draw, or for other methods their loadings.
+
+        Parameters
+        ----------
+        op : Operator
+        rng : numpy Generator
+        own : bool
+            Whether the loadings of the fit are among the starts, beside PCA's; otherwise PCA's varimax
+            rotation is, and the loadings depend on `op` alone.
 
         Raises
         ------
@@ -68,25 +73,27 @@ class Refit:
         if self.together is None:
             if self.fixed:
                 return [self._on_supports(op)]
-            how: Any = {"n_init": self.n_init, "rng": rng, "sort": False, "aim": self.aim}
-            return [run(op, self.solver, k, starts=self.V.T[None], **how).solution.V]
+            plan = dataclasses.replace(self.plan, sort=False)
+            starts = self.V.T[None] if own else None
+            return [run(op, plan, k, rng, starts).solution.V]
         if self.fixed:
             return [self.V]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-        return [self.V, vectors[:, :k]]
+        leading = vectors[:, :k]
+        return [self.V, leading] if own else [leading, varimax(leading)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
         """Return the loadings of several draws, by what `begun` gave for each."""
         if self.together is None:
             return [V for (V,) in begun]
-        found: list[np.ndarray] = self.solver.near(ops, begun, self.fixed)  # type: ignore[attr-defined]
+        found: list[np.ndarray] = self.plan.solver.near(ops, begun, self.fixed)  # type: ignore[attr-defined]
         return found
 
     def _on_supports(self, op: Operator) -> np.ndarray:
         """Return the loadings of largest explained variance on the supports of the fit."""
-        better = fitted(op, self.V, bool(getattr(self.solver, "nonneg", False)))
+        better = fitted(op, self.V, bool(getattr(self.plan.solver, "nonneg", False)))
         return self.V if better is None else better
 
 
@@ -154,8 +161,6 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
             f"select=False was given with method={plan.method.name!r}, which measures more than variances: "
             "loadings on given supports are only defined for these. Leave select=False out."
         )
-    solver = plan.solver
-    if own_card and getattr(solver, "card", None) is not None:
-        counts = tuple(int(count) for count in np.count_nonzero(state.V, axis=0))
-        solver = dataclasses.replace(solver, card=counts)  # type: ignore[type-var]
-    return Refit(state.V, solver, plan.n_init, plan.aim, fixed)
+    if own_card and getattr(plan.solver, "card", None) is not None:
+        plan = plan.with_card([int(count) for count in np.count_nonzero(state.V, axis=0)])
+    return Refit(state.V, plan, fixed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from spcastat.search.default import HELD, products
 from spcastat.search.near import begun, best_of_each, several, together
 from spcastat.search.order import reordered
 from spcastat.search.sweeps import swept
-from spcastat.select.path import Cards, with_card
+from spcastat.select.path import Cards
 from spcastat.solvers import JointSolver
 
 #: Sweeps of a start, at most.
@@ -107,13 +106,10 @@ class Fitter:
     ) -> list[np.ndarray]:
         plan = self.plan
         assert plan is not None
-        solver = with_card(plan.solver, card)
-        further: Any = {"n_init": plan.n_init, "sort": plan.sort, "aim": plan.aim}
+        takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
         found = []
         for op, own in zip(ops, starts, strict=True):
-            given = None
-            if isinstance(solver, JointSolver) and solver.uses_starts:
-                given = np.stack([V.T for V in own[1:]]) if len(own) > 1 else None
+            given = np.stack([V.T for V in own[1:]]) if takes and len(own) > 1 else None
             rng = np.random.default_rng(self.seed)
-            found.append(run(op, solver, self.k, rng=rng, starts=given, **further).solution.V)
+            found.append(run(op, plan.with_card(card), self.k, rng, given).solution.V)
         return found

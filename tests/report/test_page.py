@@ -23,7 +23,7 @@ from spcastat.report.skeleton import asset
 class Page(HTMLParser):
     """Tags, attributes and text of a page."""
 
-    VOID = ("meta", "link", "img", "br")
+    VOID = ("meta", "link", "img", "br", "wbr")
 
     def __init__(self, text: str) -> None:
         super().__init__()
