@@ -113,10 +113,10 @@ def fewest(folder: Path | None, full: bool) -> Table:
 
 
 def _controlled(op: Operator, case: Case) -> tuple[int, str]:
-    from spcastat.engine.run import run
-    from spcastat.solvers.greedy import Controlled
+    from spcastat.engine import Request, make_plan, run
 
-    fit = run(op, Controlled(case.share), case.k, n_init=1, rng=np.random.default_rng(0), sort=False)
+    plan = make_plan(Request(case.k, variance=case.share, method="controlled"), op.p)
+    fit = run(op, plan, case.k, np.random.default_rng(0))
     V = fit.solution.V
     score = "" if case.truth is None else f", F1 {f1(V, case.truth):.2f}"
     return int(np.count_nonzero(V)), score

@@ -63,7 +63,9 @@ def spca(
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p), or chunks of rows
         Never changed. The numbers are copied unless they exceed 64 MB: do not change a larger array while
         its fit is in use. Rows that are larger than memory come in chunks, and are walked over whenever they
-        are needed: the path of a Parquet file or of a folder with such files, a ``numpy.memmap``, a list of
+        are needed: the path of a Parquet file or of a folder with such files, a list or a pattern of paths
+        (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow, a relation of DuckDB, anything
+        else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a list of
         tables, anything else that gives tables and can be iterated over again, or a function without
         arguments that opens such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. A
         collection of dask stays where its workers are. See Notes.
@@ -142,35 +144,36 @@ def spca(
 
     Notes
     -----
-    With chunks the means and covariances are had in one pass, and `scores` are computed chunk by chunk. All
-    chunks have the same columns, `weights` that are numbers go by position over all rows, and a formula has
-    only terms that take each row for itself. Every pass is compared with the first, and a chunk that has
-    changed is an error (the partitions of dask are compared by their numbers of rows and sums of columns).
-    Methods that take nothing but data are refused, and with more than 3000 variables all but "joint" and
-    "bcd-l0" with `card`.
+    The default method looks for the best fit from many starts and takes longer than one descent. The summary
+    says how many starts there were, how often the best fit was found, and whether exchanging any single
+    variable improves it. With more than 1000 variables it searches among the most promising ones and tests
+    exchanges with all others; the summary then also says how many were searched.
 
-    With more than 1000 variables "joint" searches among those that promise most, and tests exchanges with all
-    others; the summary says how many were searched, and whether any of the others would improve the fit.
-    With more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card` (1000
-    nonzeros at most, and without `nonneg`) is screened: it searches among the variables of largest variance,
-    exchanges single variables until none improves the fit, and verifies the result against all variables,
-    bringing in those of which it cannot exclude that they would enter. The summary says what was proven.
-    ``screen=False`` searches among all variables, a number begins with so many.
+    Chunks: one pass gives the means and covariances, and `scores` are computed chunk by chunk. All chunks
+    must have the same columns, `weights` given as numbers run by position over all rows, and a formula may
+    only have terms that take each row by itself. Every pass is compared with the first, and a chunk that
+    has changed is an error (partitions of dask are compared by their numbers of rows and sums of columns).
+    Methods that need the rows themselves are refused, and with more than 3000 variables so is every method
+    but "joint" and "bcd-l0" with `card`.
 
-    Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), x the centred rows with conditional means
-    in their gaps and C the conditional covariance of what was not measured; weights count rows. The model is
-    fitted to columns in the units of the analysis: as they are, over the standard deviations of their
-    measured values with ``scale=True`` (the components are then those of the correlation matrix that EM
-    gives), or over numbers given as `scale`. Values must be missing at random: for reasons that measured
-    values tell. With ``na="pairwise"`` they must be missing completely at random; variances are those of each
-    column, and a matrix of correlations that no sample could have is replaced by the nearest one that a
-    sample could have, which the summary tells. A term of a formula is missing where a column in it is, so
-    that a factor without its level has no 0/1 columns in that row. Columns and rows without any value and
-    columns that do not vary are refused, as are sparse data, chunks, more than 5000 variables, and methods
-    that need the rows themselves: filled rows vary too little for these.
+    Screening: with more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card`
+    (at most 1000 nonzeros, and without `nonneg`) searches among the variables of largest variance, exchanges
+    single variables until none improves the fit, and verifies the result against all variables, bringing in
+    those it cannot rule out. The summary says what was proven. ``screen=False`` searches among all variables;
+    a number says with how many to begin.
 
-    The plain call takes longer than one descent: it looks for the best fit from many starts, and the summary
-    says how many, how often the best was met, and whether any exchange of single variables improves it.
+    Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
+    conditional means in their gaps and C is the conditional covariance of what was not measured; weights
+    count rows. The model is fitted to columns in the units of the analysis: as they are, divided by the
+    standard deviations of their measured values with ``scale=True`` (the components are then those of the
+    correlation matrix that EM gives), or divided by numbers given as `scale`. Values must be missing at
+    random, that is, for reasons that the measured values explain. With ``na="pairwise"`` they must be missing
+    completely at random; variances are those of each column, and a matrix of correlations that no sample
+    could have is replaced by the nearest one that a sample could have, as the summary then says. A term of a
+    formula is missing where any of its columns is, so a factor without its level has no 0/1 columns in that
+    row. Columns and rows without any value and columns that do not vary are refused, and so are sparse data,
+    chunks, more than 5000 variables, and methods that need the rows themselves, because filled rows vary too
+    little.
 
     Examples
     --------
@@ -180,22 +183,8 @@ def spca(
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
     with listening(progress):
-        asked = Request(
-            k,
-            card,
-            variance,
-            method,
-            nonneg,
-            n_init,
-            rng,
-            order,
-            tol,
-            max_iter,
-            objective,
-            effort,
-            promise,
-            options,
-        )
+        how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
+        asked = Request(k, card, variance, method, nonneg, *how, options)
         reading = ReadOptions(formula, context, weights, na, categorical, k_em)
         opened = open_rows(data, reading, center, scale, asked.k)
         if formula is None and looks_like_covariance(data):
@@ -254,22 +243,8 @@ def spca_cov(
         Without `scores` and `biplot`, which need rows.
     """
     with listening(progress):
-        asked = Request(
-            k,
-            card,
-            variance,
-            method,
-            nonneg,
-            n_init,
-            rng,
-            order,
-            tol,
-            max_iter,
-            objective,
-            effort,
-            promise,
-            options,
-        )
+        how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
+        asked = Request(k, card, variance, method, nonneg, *how, options)
         opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
         described = {"n_obs": n_obs, "mean": mean, "scale": scale}
         call = Call(spca_cov, S, {**asked.arguments, **described, "progress": progress})
@@ -326,11 +301,11 @@ def spca_path(
 
     Notes
     -----
-    A fit of "joint" is the one that the call with this cardinality alone gives, to the last bit. For
-    published methods that use starts each fit is also started from the one before it, so that it is never
-    worse than the same fit alone, which is what its `call` and `refit` give (but for exchanges in screened
-    fits, which follow the best start only). The first component of "greedy" is found for all cardinalities
-    at once.
+    With "joint", each fit is the one that the same call with that cardinality alone gives, to the last bit.
+    Published methods that use starts also begin each fit from the one before it, so a fit of the path is
+    never worse than the same fit alone, which is what its `call` and `refit` give. (Exchanges in screened
+    fits are the exception: they follow the best start only.) "greedy" with one component finds all
+    cardinalities in one run.
 
     Examples
     --------
@@ -340,21 +315,11 @@ def spca_path(
     [1, 4, 7]
     """
     from spcastat.results.path import SpcaPath  # not every fit is a path
-    from spcastat.select import fit_path, path_cards, with_card
+    from spcastat.select import fit_path, path_cards
 
     with listening(progress):
-        asked = Request(
-            k,
-            method=method,
-            nonneg=nonneg,
-            n_init=n_init,
-            rng=rng,
-            order=order,
-            tol=tol,
-            max_iter=max_iter,
-            objective=objective,
-            effort=effort,
-        )
+        how = (n_init, rng, order, tol, max_iter, objective, effort)
+        asked = Request(k, None, None, method, nonneg, *how)
         if covariance is None:
             covariance = options.get("formula") is None and looks_like_covariance(data)
         function = spca_cov if flag("covariance", covariance) else spca
@@ -375,8 +340,7 @@ def spca_path(
         fits = {}
         for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
             here = {**replace(asked, card=key).arguments, **described, "progress": progress}
-            own = replace(plan, solver=with_card(plan.solver, card))
-            fits[key] = SpcaResult.of(source, own, fit, Call(function, data, here))
+            fits[key] = SpcaResult.of(source, plan.with_card(card), fit, Call(function, data, here))
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
@@ -416,8 +380,7 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     rng = asked.generator
     source = opened.source_for(plan, asked.k)
     plan = plan.on(source.spec.columns)
-    own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
-    fit = run(source.op, plan.solver, asked.k, rng=rng, aim=plan.aim, **own)
+    fit = run(source.op, plan, asked.k, rng)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
         sweeps = plural(result.n_iter, "sweep")

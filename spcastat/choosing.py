@@ -33,7 +33,7 @@ from spcastat.resample.gaps import GapFolds, GapRules, PlainRows
 from spcastat.results.call import call_text
 from spcastat.results.choices import Choice, ComponentChoice
 from spcastat.select import chosen
-from spcastat.select.components import standing
+from spcastat.select.components import default_card, standing
 from spcastat.select.noise import MomentNoise, Noise, RowNoise, of_covariance
 from spcastat.select.path import path_cards
 from spcastat.select.quick import Fitter
@@ -407,7 +407,7 @@ def _standing(
         raise ComponentsError("The data have one variable; a number of components is chosen among several.")
     most = min(p - 1, max(source.op.rank_limit, 1))
     kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
-    card = min(p, max(2, round(1.5 * np.log(p)))) if card is None else whole_number("card", card, 1, p)
+    card = default_card(p) if card is None else whole_number("card", card, 1, p)
     noise = _noise(source, covariance, seed, filled)
     if not source.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 #: The longest name of a variable that is shown whole.
 NAME_WIDTH = 24
@@ -19,6 +19,11 @@ def name_text(name: Hashable) -> str:
     text = " ".join(str(name).split())
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text or repr(str(name))
+
+
+def full_names(names: Iterable[Hashable]) -> list[str]:
+    """Return names of any type as text, in full; see :func:`name_text`."""
+    return [name_text(name) for name in names]
 
 
 def shorten(text: str, limit: int) -> str:

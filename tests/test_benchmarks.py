@@ -76,7 +76,7 @@ def outer(x, n):
 '''
 
 
-def test_mutants_are_valid_and_name_the_functions_around_them(tmp_path):
+def test_mutants_are_valid_and_name_the_bodies_around_them(tmp_path):
     from benchmarks.mutants.mutate import mutants_of
 
     path = tmp_path / "module.py"
@@ -93,11 +93,11 @@ def test_mutants_are_valid_and_name_the_functions_around_them(tmp_path):
         old, new = SOURCE.splitlines(), mutant.applied(SOURCE).splitlines()
         changed = [line.strip() for line, before in zip(new, old, strict=True) if line != before]
         assert len(changed) == 1
-        broken[mutant.line, mutant.kind] = changed[0], mutant.functions
+        broken[mutant.line, mutant.kind] = changed[0], mutant.bodies
     assert broken[3, "constant"] == ("LIMIT = 0.002", ())
-    assert broken[7, "boundary"] == ("if (n < 2) and x:", (6,))
-    assert broken[8, "statement dropped"] == ("pass", (6,))
-    assert broken[11, "arguments"] == ("return é if é[:n] else (max(-y, é - y))", (6, 10))
+    assert broken[7, "boundary"] == ("if (n < 2) and x:", ((7, 13),))
+    assert broken[8, "statement dropped"] == ("pass", ((7, 13),))
+    assert broken[11, "arguments"] == ("return é if é[:n] else (max(-y, é - y))", ((7, 13), (11, 11)))
 
 
 def test_the_trace_counts_files_and_moves():

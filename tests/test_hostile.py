@@ -20,8 +20,8 @@ from spcastat.registry import SOLVERS
 
 VALUES = everything()
 TARGETS = list(targets())
-#: Each argument gets every 23rd value here, in turn; more of them in the slow test below.
-APART = 23
+#: Each argument gets every 47th value here, in turn; more of them in the slow test below.
+APART = 47
 
 
 @pytest.fixture(autouse=True)
@@ -52,14 +52,14 @@ def test_every_public_argument_is_driven():
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_argument_ends_right_or_in_an_own_error(part):
-    """Every 23rd value for each argument, in turn, so that every value meets many arguments."""
+    """Every 47th value for each argument, in turn, so that every value meets many arguments."""
     cases = []
     for i, target in enumerate(TARGETS[part::4]):
         if target.name.startswith(("SpcaResult.report(", "Choice.report(")):
             continue  # half a second each: in benchmarks.hostile
         chosen = VALUES[i % APART :: APART]
         cases += [argument_case(target, value) for value in chosen]
-    assert len(cases) > 700
+    assert len(cases) > 350
     assert not faults(cases)
 
 
@@ -71,7 +71,18 @@ def test_every_argument_with_a_fifth_of_the_values(number):
 
 
 @pytest.mark.parametrize(
-    ("area", "step"), [("arrays", 17), ("frames", 29), ("formulas", 3), ("streams", 7), ("command", 40)]
+    ("area", "step"),
+    [
+        ("arrays", 67),
+        ("frames", 41),
+        ("formulas", 5),
+        ("streams", 17),
+        ("command", 67),
+        pytest.param("arrays", 17, marks=pytest.mark.slow),
+        pytest.param("frames", 29, marks=pytest.mark.slow),
+        pytest.param("streams", 7, marks=pytest.mark.slow),
+        pytest.param("command", 40, marks=pytest.mark.slow),
+    ],
 )
 def test_a_sample_of_each_area(area, step):
     # What is heavy needs the limits of a worker: in benchmarks.hostile.

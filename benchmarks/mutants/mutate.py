@@ -49,8 +49,9 @@ class Mutant:
         Inside the package.
     line, column : int
     kind : str
-    functions : tuple of int
-        First lines of the functions around it (decorators included), the outermost first.
+    bodies : tuple of (int, int)
+        First and last line of the bodies of the functions around it, the outermost first. The line may
+        stand before the innermost one: defaults belong to the function.
     old, new : str
         The piece of the source, and what stands for it.
     start, end : int
@@ -61,7 +62,7 @@ class Mutant:
     line: int
     column: int
     kind: str
-    functions: tuple[int, ...]
+    bodies: tuple[tuple[int, int], ...]
     old: str
     new: str
     start: int
@@ -90,14 +91,14 @@ def mutants_of(path: Path, name: str) -> list[Mutant]:
         return starts[line - 1] + len(raw[line - 1].encode()[:column].decode())
 
     found = []
-    for node, kind, new, functions in _sites(ast.parse(source)):
+    for node, kind, new, bodies in _sites(ast.parse(source)):
         start = place(node.lineno, node.col_offset)
         end = place(node.end_lineno or 0, node.end_col_offset or 0)
         text = new if isinstance(new, str) else f"({ast.unparse(new)})"
         if isinstance(new, ast.Constant):
             text = ast.unparse(new)
         mutant = Mutant(
-            name, node.lineno, node.col_offset, kind, functions, source[start:end], text, start, end
+            name, node.lineno, node.col_offset, kind, bodies, source[start:end], text, start, end
         )
         try:
             ast.parse(mutant.applied(source))
@@ -107,28 +108,30 @@ def mutants_of(path: Path, name: str) -> list[Mutant]:
     return found
 
 
-def _sites(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, ast.AST | str, tuple[int, ...]]]:
-    """Yield (node, kind of mutation, what stands for the node, first lines of the functions around it)."""
+def _sites(
+    tree: ast.Module,
+) -> Iterator[tuple[ast.expr | ast.stmt, str, ast.AST | str, tuple[tuple[int, int], ...]]]:
+    """Yield (node, kind of mutation, what stands for the node, the bodies of the functions around it)."""
 
-    def walk(node: ast.AST, functions: tuple[int, ...]) -> Iterator[tuple]:
+    def walk(node: ast.AST, bodies: tuple[tuple[int, int], ...]) -> Iterator[tuple]:
         if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
             return  # messages, and what holds for the type checker
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-            functions = (*functions, first)
+            body = node.body if isinstance(node.body, list) else [node.body]
+            bodies = (*bodies, (body[0].lineno, body[-1].end_lineno or body[-1].lineno))
         if isinstance(node, (ast.expr, ast.stmt)):
             for kind, new in _changes(node):
-                yield node, kind, new, functions
+                yield node, kind, new, bodies
             if isinstance(node, (ast.If, ast.While)):
-                yield node.test, "condition", ast.UnaryOp(ast.Not(), node.test), functions
+                yield node.test, "condition", ast.UnaryOp(ast.Not(), node.test), bodies
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "type_comment"):
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from walk(child, functions)
+                    yield from walk(child, bodies)
 
     yield from walk(tree, ())
 

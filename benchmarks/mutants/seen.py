@@ -1,44 +1,84 @@
-"""A plugin of pytest: which functions of the package each test enters, and how long it takes.
+"""A plugin of pytest: which lines of the package each test runs, and how long the test takes.
 
-``SEEN`` in the environment names the JSON file to write; `spcastat` is taken from the current folder.
+``SEEN`` in the environment is a folder: coverage.py keeps the lines of each test there, each a context,
+and ``tests.json`` the seconds and the contexts of each. `spcastat` is taken from the current folder.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+import coverage
 import pytest
 
-PACKAGE = str(Path.cwd() / "spcastat") + os.sep
+FOLDER = Path(os.environ["SEEN"])
+TESTS = FOLDER / "tests.json"
+_cover = coverage.Coverage(
+    data_file=str(FOLDER / "lines"), source=[str(Path.cwd() / "spcastat")], config_file=False, messages=False
+)
 _tests: dict[str, dict[str, Any]] = {}
+_context = "import"
+
+
+def _switch(context: str) -> str:
+    """Count the lines for `context` from here on; returns what they were counted for."""
+    global _context
+    before, _context = _context, context
+    _cover.switch_context(context)
+    return before
+
+
+def pytest_sessionstart() -> None:
+    """Begin before the tests are imported; lines seen earlier are kept."""
+    if (FOLDER / "lines").exists():
+        _cover.load()
+    _cover.start()
+    _switch("import")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     """Look over a test's shoulder."""
-    entered: set[tuple[str, int]] = set()
-
-    def profile(frame: FrameType, kind: str, argument: Any) -> None:
-        code = frame.f_code
-        if kind == "call" and code.co_filename.startswith(PACKAGE):
-            entered.add((code.co_filename[len(PACKAGE) :], code.co_firstlineno))
-
-    start = time.perf_counter()
-    sys.setprofile(profile)
+    for value in vars(getattr(item, "module", None) or object).values():
+        if hasattr(value, "cache_clear"):  # a fit that another test has made is this test's as well
+            value.cache_clear()
+    before = _switch(item.nodeid)
+    start = time.process_time()
     try:
         return (yield)
     finally:
-        sys.setprofile(None)
         seen = _tests.setdefault(item.nodeid, {"passed": True})
-        seen["seconds"] = time.perf_counter() - start
-        seen["entered"] = sorted(f"{file}:{line}" for file, line in entered)
+        seen["seconds"] = time.process_time() - start
+        seen["contexts"] = [item.nodeid, *_shared(item)]
+        _switch(before)
+
+
+def _shared(item: pytest.Item) -> list[str]:
+    """Return the fixtures of a test that are made once for many."""
+    info = getattr(item, "_fixtureinfo", None)
+    found = info.name2fixturedefs.values() if info else ()
+    return [_name(one[-1]) for one in found if one and one[-1].scope != "function"]
+
+
+def _name(fixture: Any) -> str:
+    return f"fixture {fixture.baseid}::{fixture.argname}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any) -> Iterator[Any]:
+    """Count what a shared fixture does for the fixture, not for the test that came first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    before = _switch(_name(fixturedef))
+    try:
+        return (yield)
+    finally:
+        _switch(before)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -49,5 +89,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish() -> None:
     """Write what was seen; a test that does not pass tells nothing of a mutant."""
-    told = {name: seen for name, seen in _tests.items() if seen.get("passed") and "seconds" in seen}
-    Path(os.environ["SEEN"]).write_text(json.dumps(told), encoding="utf-8")
+    _cover.stop()
+    _cover.save()
+    known = json.loads(TESTS.read_text(encoding="utf-8")) if TESTS.exists() else {}
+    TESTS.write_text(json.dumps(known | _tests), encoding="utf-8")

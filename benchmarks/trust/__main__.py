@@ -1,4 +1,4 @@
-"""The command: ``python -m benchmarks.trust [table ...] [--data DIR] [--sets N] [--write]``."""
+"""The command: ``python -m benchmarks.trust [table ...] [--data DIR] [--sets N] [--done FILE] [--write]``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.report import Table, add_data, command_line, stamp, write_section
+from benchmarks.trust.sets import Call
 
 #: Name of a table -> "module:function" that makes it of a `Call`, and of what else follows: ":A"
 TABLES: dict[str, str] = {
@@ -30,22 +30,6 @@ TABLES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Call:
-    """What a table is made of.
-
-    Attributes
-    ----------
-    sets : int
-        Data sets for each model.
-    data : Path or None
-        Folder with real data.
-    """
-
-    sets: int = 100
-    data: Path | None = None
-
-
 def _maker(target: str) -> Callable[[Call], Table]:
     """Return a function that imports the table's module when it is made."""
     module, name, *further = target.split(":")
@@ -60,18 +44,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command_line("trust", __doc__, TABLES)
     add_data(parser, "400 data sets for each model")
     parser.add_argument("--sets", type=int, metavar="N", help="data sets for each model; 100 by default")
+    parser.add_argument("--done", type=Path, metavar="FILE", help="keep what was measured, and go on from it")
+    parser.add_argument("--seconds", type=float, metavar="S", help="begin no data set after so many seconds")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.tables if name not in TABLES]
     if unknown:
         parser.error(f"unknown table {', '.join(unknown)}; there are {', '.join(TABLES)}")
-    call = Call(given.sets or (400 if given.full else 100), given.data)
+    ends = time.perf_counter() + given.seconds if given.seconds else float("inf")
+    call = Call(given.sets or (400 if given.full else 100), given.data, given.done, ends)
     for name in given.tables or TABLES:
-        begun = time.perf_counter()
         table = _maker(TABLES[name])(call)
         table.notes.append(
             f"`python -m benchmarks.trust {name}`, {call.sets} data sets for each model of "
-            f"`benchmarks/trust/models.py` unless the table says otherwise, one thread, "
-            f"{time.perf_counter() - begun:.0f} s. Standard errors in parentheses. {stamp()}"
+            f"`benchmarks/trust/models.py` unless the table says otherwise. Standard errors in parentheses. "
+            f"{stamp()}"
         )
         print(f"\n{table.show(False)}", flush=True)
         if given.write:  # a section for each table: they are remade one by one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,13 @@ import pandas as pd
 
 import spcastat as sp
 from benchmarks.report import Table
-from benchmarks.trust.__main__ import Call
-from benchmarks.trust.models import STRONG, WEAK, Model, generator, share
+from benchmarks.trust.models import STRONG, WEAK, Model, generator
+from benchmarks.trust.sets import Call, Measured, shares
 from spcastat.operators import Gram
 from spcastat.resample import align
 
 #: Draws of each bootstrap.
-DRAWS = 100
+DRAWS = 200
 MODELS = {**STRONG, **WEAK}
 ANEW = ("nonzero", "falsely selected", "variance")
 OTHERS = ("fixed: nonzero", "fixed: falsely selected", "fixed: variance", "split: target", "split: false")
@@ -24,10 +23,10 @@ OTHERS = ("fixed: nonzero", "fixed: falsely selected", "fixed: variance", "split
 
 def intervals(call: Call) -> Table:
     """Return the coverage of nominal 95 % intervals, the variables selected anew in every draw."""
-    table = Table("Intervals with selection: coverage of nominal 95 %", ["model", *ANEW])
-    method = _fill(table, call, _anew, ANEW)
+    table = Table("Intervals with selection: coverage of nominal 95 %", ["model", *ANEW, "data sets"])
+    _fill(table, call, "intervals", _anew, ANEW)
     table.notes.append(
-        f"method={method!r}, the default, at the true cardinalities, {DRAWS} draws. Each data set counts "
+        f"The default method at the true cardinalities, {DRAWS} draws. Each data set counts "
         "once: the share of its loadings (or components) whose interval holds the truth. nonzero: true "
         "nonzero loadings; those without an interval count as missed. Falsely selected: nonzero in the fit "
         "and zero in truth (data sets without any do not count). variance: v'Sv of the true component. Asked "
@@ -38,30 +37,26 @@ def intervals(call: Call) -> Table:
 
 def without_selection(call: Call) -> Table:
     """Return the same for given variables, and for variables chosen on one half."""
-    table = Table("Intervals for given variables, and after a split", ["model", *OTHERS])
-    method = _fill(table, call, _others, OTHERS)
+    table = Table("Intervals for given variables, and after a split", ["model", *OTHERS, "data sets"])
+    _fill(table, call, "given", _others, OTHERS)
     table.notes.append(
-        f"As above (method={method!r}). fixed: select=False, percentile intervals. split: on one half, of "
+        f"As above, {DRAWS} draws. fixed: select=False, percentile intervals. split: on one half, of "
         "the leading eigenvector of the true covariance matrix on the variables that the other half chose; "
         "false: of falsely chosen variables, the share of intervals that hold zero."
     )
     return table
 
 
-def _fill(table: Table, call: Call, judge: Any, columns: tuple[str, ...]) -> str:
-    method = ""
-    for name, model in MODELS.items():
-        hits = defaultdict(list)
-        for number in range(call.sets):
-            fit = sp.spca(model.draw(generator(name, number)), model.k, card=list(model.cards))
-            method = fit.method
-            truth = align(model.loadings, fit.loadings.to_numpy(), Gram(model.covariance)).V
-            for what, values in judge(fit, truth, model, number).items():
-                if len(values):
-                    hits[what].append(float(np.mean(values)))
-        table.rows.append(row := [name, *(share(hits[what]) if hits[what] else "-" for what in columns)])
-        print(*row, sep="  ", flush=True)  # a table takes many minutes
-    return method
+def _fill(table: Table, call: Call, name: str, judge: Any, columns: tuple[str, ...]) -> None:
+    def one(model: str, number: int) -> Measured:
+        planted = MODELS[model]
+        fit = sp.spca(planted.draw(generator(model, number)), planted.k, card=list(planted.cards))
+        truth = align(planted.loadings, fit.loadings.to_numpy(), Gram(planted.covariance)).V
+        judged = judge(fit, truth, planted, number)
+        return {what: float(np.mean(values)) for what, values in judged.items() if len(values)}
+
+    for model, found in call.measured(name, MODELS, one).items():
+        table.rows.append([model, *shares(found, columns)])
 
 
 def _anew(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str, np.ndarray]:

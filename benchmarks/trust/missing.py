@@ -10,7 +10,7 @@ own).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,8 @@ from scipy.special import expit
 
 import spcastat as sp
 from benchmarks.report import Table
-from benchmarks.trust.__main__ import Call
-from benchmarks.trust.models import CHOOSE, generator, share, support_f1
+from benchmarks.trust.models import CHOOSE, generator, support_f1
+from benchmarks.trust.sets import Call, Measured, share
 from spcastat.missing import em_moments
 
 #: What is missing: completely at random, or at random.
@@ -145,73 +145,82 @@ def _measured(
     return error, kept, support_f1(fit.loadings.to_numpy(), V)
 
 
-def _cells(
-    draws: Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, ...] | None]], names: list[str]
-) -> dict[str, tuple[str, str, str]]:
-    """Return error over mean fill, variance kept and F1 of every method, with standard errors."""
-    values: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
-    for X, gone, V, card in draws:
-        Y = np.where(gone, np.nan, X)
-        base = _measured(X, gone, V, mean_fill(Y, V.shape[1]), None)[0]
-        for name in names:
-            error, kept, f1 = _measured(X, gone, V, METHODS[name](Y, V.shape[1]), card)
-            values[name].append((np.sqrt(error / base), kept, f1))
-    return {
-        name: tuple(share(list(one)) for one in zip(*found, strict=True)) for name, found in values.items()
-    }
+@dataclass(frozen=True)
+class Draw:
+    """Data, what is taken out, the loadings that matter, and the cardinalities of a fit afterwards."""
+
+    X: np.ndarray
+    gone: np.ndarray
+    V: np.ndarray
+    card: tuple[int, ...] | None
 
 
-def _planted(name: str, condition: str, rate: float, sets: int, fits: bool) -> Iterator[tuple]:
+def _one(draw: Draw, names: Iterable[str]) -> Measured:
+    """Return error over mean fill, variance kept and F1 of every method."""
+    X, gone, V = draw.X, draw.gone, draw.V
+    Y = np.where(gone, np.nan, X)
+    base = _measured(X, gone, V, mean_fill(Y, V.shape[1]), None)[0]
+    found = {}
+    for name in names:
+        error, kept, f1 = _measured(X, gone, V, METHODS[name](Y, V.shape[1]), draw.card)
+        found[name] = [float(np.sqrt(error / base)), kept, f1]
+    return found
+
+
+def _planted(name: str, condition: str, number: int, fits: bool) -> Draw:
     model = CHOOSE[name]
-    for number in range(sets):
-        rng = generator(f"missing {name} {condition}", number)
-        X, V = model.draw(rng), model.loadings
-        yield X, holes(X, V, condition, rate, rng), V, model.cards if fits else None
+    rng = generator(f"missing {name} {condition}", number)
+    X, V = model.draw(rng), model.loadings
+    return Draw(X, holes(X, V, condition, dict(CONDITIONS)[condition], rng), V, model.cards if fits else None)
 
 
-def _wine(sets: int) -> Iterator[tuple]:
+def _wine(number: int) -> Draw:
     from sklearn.datasets import load_wine
 
     X = load_wine().data
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    whole = sp.spca(X, 3, 5)
-    V = whole.loadings.to_numpy()
-    for number in range(sets):
-        rng = generator("missing wine", number)
-        gone = rng.random(X.shape) < 0.3
-        gone[gone.all(axis=1), 0] = False
-        yield X, gone, V, (5, 5, 5)
+    V = sp.spca(X, 3, 5).loadings.to_numpy()
+    rng = generator("missing wine", number)
+    gone = rng.random(X.shape) < 0.3
+    gone[gone.all(axis=1), 0] = False
+    return Draw(X, gone, V, (5, 5, 5))
 
 
 def missing(call: Call) -> Table:
-    """Make the table of model A and of wine, with the supports found afterwards."""
-    table = _empty("model A, and wine")
-    for condition, rate in CONDITIONS:
+    """Make the table of model A and of wine."""
+
+    def one(which: str, number: int) -> Measured:
+        data, condition = which.split(" ", 1)
+        if data == "wine":
+            return _one(_wine(number), [name for name in METHODS if name != "EM, unstructured"])
         names = [name for name in METHODS if condition == "5 %" or name != "EM, unstructured"]
-        _add(table, "A", condition, _cells(_planted("A", condition, rate, call.sets, True), names))
-    _add(table, "wine", "30 %", _cells(_wine(call.sets), names))
+        return _one(_planted(data, condition, number, True), names)
+
+    which = [*(f"A {condition}" for condition, _ in CONDITIONS), "wine 30 %"]
+    table = _filled("model A, wine", call, which, one)
     table.notes.append(f"{NOTE} The unstructured EM takes up to thousands of iterations: at 5 % only.")
     return table
 
 
 def missing_elsewhere(call: Call) -> Table:
     """Make the table of the other models."""
-    table = _empty("models B to F")
-    for name in ("B", "C", "D", "E", "F"):
-        for condition, rate in CONDITIONS[1::2]:
-            _add(table, name, condition, _cells(_planted(name, condition, rate, call.sets, False), FEW))
+
+    def one(which: str, number: int) -> Measured:
+        data, condition = which.split(" ", 1)
+        return _one(_planted(data, condition, number, False), FEW)
+
+    which = [f"{data} {condition}" for data in "BCDEF" for condition, _ in CONDITIONS[1::2]]
+    table = _filled("models B to F", call, which, one)
     table.notes.append(NOTE)
     return table
 
 
-def _empty(data: str) -> Table:
+def _filled(data: str, call: Call, which: list[str], one: Callable[[str, int], Measured]) -> Table:
     what = "error over mean fill, variance of the components kept, F1 of the supports"
-    head = ["data", "missing", "method", "error", "variance kept", "F1"]
-    return Table(f"Missing values: {what}; {data}", head)
-
-
-def _add(table: Table, data: str, condition: str, cells: dict[str, tuple[str, str, str]]) -> None:
-    for name, (error, kept, f1) in cells.items():
-        row = [data, condition, name, error, kept, "-" if f1.startswith("nan") else f1]
-        table.rows.append(row)
-        print(*row, sep="  ", flush=True)
+    head = ["data", "missing", "method", "error", "variance kept", "F1", "data sets"]
+    table = Table(f"Missing values: {what}; {data}", head)
+    for name, found in call.measured("missing", which, one).items():
+        for method in found[0] if found else ():
+            cells = [share(list(column)) for column in zip(*(row[method] for row in found), strict=True)]
+            table.rows.append([*name.split(" ", 1), method, *cells, str(len(found))])
+    return table

@@ -8,7 +8,6 @@ variance one.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,10 +155,3 @@ def support_f1(found: np.ndarray, true: np.ndarray) -> float:
     overlap = (found != 0).T.astype(float) @ (true != 0)
     hits = overlap[linear_sum_assignment(-overlap)].sum()
     return float(2 * hits / (np.count_nonzero(found) + np.count_nonzero(true)))
-
-
-def share(hits: Sequence[float]) -> str:
-    """Return a mean with its standard error, as in ``.880 (.032)``."""
-    values = np.asarray(hits, dtype=float)
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return f"{values.mean():.3f} ({error:.3f})"

@@ -6,8 +6,8 @@ import numpy as np
 
 import spcastat as sp
 from benchmarks.report import Table
-from benchmarks.trust.__main__ import Call
-from benchmarks.trust.models import STRONG, WEAK, Model, generator, share
+from benchmarks.trust.models import STRONG, WEAK, Model, generator
+from benchmarks.trust.sets import Call, Measured, shares
 from spcastat.operators import Gram
 from spcastat.resample import align
 
@@ -18,19 +18,16 @@ MODELS = {"noise, card 10": Model(100, 50), "noise t5, card 10": Model(100, 50, 
 
 def loading_tests(call: Call) -> Table:
     """Return the share of small p-values of selected and unselected noise variables."""
-    table = Table(
-        "Permutation tests of loadings, 199 permutations",
-        ["model", "p <= .05, null", "p <= .05, null and selected", "p <= .5, null", "q <= .05 and false",
-         "true with q <= .05"],
-    )
-    for name, model in MODELS.items():
-        found: dict[str, list[float]] = {}
-        for number in range(call.sets):
-            for what, value in _one_set(model, name, number).items():
-                found.setdefault(what, []).append(value)
-        table.rows.append(row := [name, *(share(found[what]) if found.get(what) else "-" for what in
-                                   ("small", "selected", "half", "discoveries", "power"))])
-        print(*row, sep="  ", flush=True)  # a table takes many minutes
+    head = [
+        "p <= .05, null",
+        "p <= .05, null and selected",
+        "p <= .5, null",
+        "q <= .05 and false",
+        "true with q <= .05",
+    ]
+    table = Table("Permutation tests of loadings, 199 permutations", ["model", *head, "data sets"])
+    for name, found in call.measured("tests", MODELS, _one_set).items():
+        table.rows.append([name, *shares(found, head)])
     table.notes.append(
         "Null: variables without any true loading, independent of all others. Selected: those of them that "
         "the fit selected, whose p would be too small were they tested against a fit with them. False: share "
@@ -40,7 +37,8 @@ def loading_tests(call: Call) -> Table:
     return table
 
 
-def _one_set(model: Model, name: str, number: int) -> dict[str, float]:
+def _one_set(name: str, number: int) -> Measured:
+    model = MODELS[name]
     card = list(model.cards) or 10
     fit = sp.spca(model.draw(generator(name, number)), max(model.k, 1), card=card)
     result = fit.test_loadings(199, rng=number)
@@ -50,13 +48,13 @@ def _one_set(model: Model, name: str, number: int) -> dict[str, float]:
         true = align(model.loadings, V, Gram(model.covariance)).V != 0
     null = ~true.any(axis=1)
     found = {
-        "small": float((p[null] <= 0.05).mean()),
-        "half": float((p[null] <= 0.5).mean()),
-        "discoveries": float(((q <= 0.05) & ~true).sum() / max((q <= 0.05).sum(), 1)),
+        "p <= .05, null": float((p[null] <= 0.05).mean()),
+        "p <= .5, null": float((p[null] <= 0.5).mean()),
+        "q <= .05 and false": float(((q <= 0.05) & ~true).sum() / max((q <= 0.05).sum(), 1)),
     }
     chosen = null & (V != 0).any(axis=1)
     if chosen.any():
-        found["selected"] = float((p[chosen][V[chosen] != 0] <= 0.05).mean())
+        found["p <= .05, null and selected"] = float((p[chosen][V[chosen] != 0] <= 0.05).mean())
     if model.k:
-        found["power"] = float((q[true] <= 0.05).mean())
+        found["true with q <= .05"] = float((q[true] <= 0.05).mean())
     return found

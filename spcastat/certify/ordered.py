@@ -1,4 +1,4 @@
-"""Upper bounds on adjusted variance for given supports, for a batch of problems at once.
+"""Upper bounds on sums over orthonormal directions, for a batch of problems at once: adjusted variance.
 
 With S = F'F, N_T = F_T F_T' and q_1, ..., q_k the orthonormal directions in which the scores of a fit are
 new, component j adds at most q_j' N_Tj q_j, in whatever order. Those of one variable, in I, together add at
@@ -8,6 +8,9 @@ most tr S_II less what the others' directions have of N_I, so that
 
 j running over the other components, which may well load on the variables in I. The dual of its relaxation to
 matrices, tr Z + sum_j lambda_max(N_Tj - N_I - Z), is a bound for every Z >= 0.
+
+PEV of orthogonal loadings has the same form: it is the sum of v_j' S v_j, the v_j being orthonormal and each
+within its support, which the columns of D_j span. The bound is tr Z + sum_j lambda_max(D_j'(S - Z) D_j).
 """
 
 from __future__ import annotations
@@ -24,22 +27,27 @@ RATIO = 2.0
 NEARLY = 1e-5
 
 
-def certified(groups: list[np.ndarray], counts: list[int], Z: np.ndarray) -> np.ndarray:
+Bases = list[np.ndarray | None]
+
+
+def certified(groups: list[np.ndarray], counts: list[int], Z: np.ndarray, bases: Bases) -> np.ndarray:
     """Return the bound that `Z` proves, enlarged by its rounding, shape (B,).
 
     Parameters
     ----------
-    groups : list of ndarrays of shape (B, d, d)
-        N_T - N_I of components that have the same.
+    groups : list of ndarrays of shape (B, c, c)
+        N_j, of components that have the same.
     counts : list of int
         How many they are.
     Z : ndarray of shape (B, d, d)
         Positive semidefinite up to rounding.
+    bases : list of ndarrays of shape (B, d, c), or None for each whose q may be any vector, c being d
+        Orthonormal columns that q_j lies in the span of.
     """
     bound = np.trace(Z, axis1=1, axis2=2)
     size = bound.copy()
-    for N, count in zip(groups, counts, strict=True):
-        bound = bound + ky_fan(N - Z, count)
+    for N, count, D in zip(groups, counts, bases, strict=True):
+        bound = bound + ky_fan(N - _inside(Z, D), count)
         size = size + np.sqrt((N**2).sum(axis=(1, 2)))
     return np.asarray(bound + ROUNDING * size * sum(counts))
 
@@ -50,22 +58,24 @@ def ordered_bounds(
     threshold: np.ndarray | float,
     steps: int,
     *,
+    bases: Bases | None = None,
     running: Running = lambda: True,
 ) -> np.ndarray:
-    """Return bounds of sum_j q_j' N_j q_j over orthonormal q_j, shape (B,).
+    """Return bounds of sum_j q_j' D_j N_j D_j' q_j over orthonormal q_j, shape (B,).
 
     Parameters
     ----------
-    groups, counts
-        As for `certified`.
+    groups, counts, bases
+        As for `certified`; without bases every q may be any vector.
     threshold, steps, running
         As for :func:`spcastat.certify.dual.support_bounds`.
     """
-    B, d, _ = groups[0].shape
+    inside: Bases = [None] * len(groups) if bases is None else bases
+    B, d = groups[0].shape[:2] if inside[0] is None else inside[0].shape[:2]
     level = np.broadcast_to(np.asarray(threshold, dtype=float), (B,))
-    bound = certified(groups, counts, np.zeros((B, d, d)))
+    bound = certified(groups, counts, np.zeros((B, d, d)), inside)
     at = np.flatnonzero(bound > level)
-    state = _State.begin([N[at] for N in groups], counts)
+    state = _State.begin([N[at] for N in groups], counts, _some(inside, at), d)
     history = [bound[at]]
     done = 0
     while at.size and done < steps and running():
@@ -74,7 +84,7 @@ def ordered_bounds(
                 state.step()
         done += EVERY
         for Z in (state.Z, state.total / max(state.count, 1)):
-            bound[at] = np.minimum(bound[at], certified(state.groups, counts, Z))
+            bound[at] = np.minimum(bound[at], certified(state.groups, counts, Z, state.bases))
         history = [*history[-WINDOW:], bound[at]]
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
@@ -84,6 +94,18 @@ def ordered_bounds(
             at, state = at[open_], state.some(open_)
             history = [values[open_] for values in history]
     return bound
+
+
+def _inside(Z: np.ndarray, D: np.ndarray | None) -> np.ndarray:
+    return Z if D is None else D.swapaxes(1, 2) @ Z @ D
+
+
+def _outside(X: np.ndarray, D: np.ndarray | None) -> np.ndarray:
+    return X if D is None else D @ X @ D.swapaxes(1, 2)
+
+
+def _some(bases: Bases, which: np.ndarray) -> Bases:
+    return [None if D is None else D[which] for D in bases]
 
 
 def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
@@ -128,10 +150,11 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
 
 @dataclass(eq=False)
 class _State:
-    """The iterates of Chambolle and Pock's method: X_j with trace `counts`, and Z against X_1 + ... <= I."""
+    """The iterates of Chambolle and Pock's method: X_j with trace `counts`, and Z against their sum <= I."""
 
     groups: list[np.ndarray]
     counts: list[int]
+    bases: Bases
     X: list[np.ndarray]
     Z: np.ndarray
     ahead: np.ndarray
@@ -140,22 +163,29 @@ class _State:
     count: int = 0
 
     @classmethod
-    def begin(cls, groups: list[np.ndarray], counts: list[int]) -> _State:
+    def begin(cls, groups: list[np.ndarray], counts: list[int], bases: Bases, d: int) -> _State:
         scale = np.maximum(np.sqrt((groups[0] ** 2).sum(axis=(1, 2))), 1e-300)[:, None, None]
         X = [fantope(1e6 * N / scale, count) for N, count in zip(groups, counts, strict=True)]
-        zero = np.zeros_like(groups[0])
-        return cls(groups, counts, X, zero, sum(X, zero), scale, zero.copy())
+        zero = np.zeros((len(scale), d, d))
+        state = cls(groups, counts, bases, X, zero, zero, scale, zero.copy())
+        state.ahead = state._sum()
+        return state
+
+    def _sum(self) -> np.ndarray:
+        """Return the sum over j of D_j X_j D_j'."""
+        parts = [_outside(X, D) for X, D in zip(self.X, self.bases, strict=True)]
+        return np.asarray(sum(parts, np.zeros_like(self.Z)))
 
     def step(self) -> None:
         size = np.sqrt(len(self.groups))
         tau, sigma = RATIO / size, 1.0 / (RATIO * size)
         self.Z = positive(self.Z + sigma * self.scale * (self.ahead - np.eye(self.Z.shape[1])))
-        before = sum(self.X, np.zeros_like(self.Z))
+        before = self._sum()
         self.X = [
-            fantope(X + tau * (N - self.Z) / self.scale, count)
-            for X, N, count in zip(self.X, self.groups, self.counts, strict=True)
+            fantope(X + tau * (N - _inside(self.Z, D)) / self.scale, count)
+            for X, N, D, count in zip(self.X, self.groups, self.bases, self.counts, strict=True)
         ]
-        self.ahead = 2.0 * sum(self.X, np.zeros_like(self.Z)) - before
+        self.ahead = 2.0 * self._sum() - before
         self.total += self.Z
         self.count += 1
 
@@ -164,6 +194,7 @@ class _State:
         return _State(
             [N[which] for N in self.groups],
             self.counts,
+            _some(self.bases, which),
             [X[which] for X in self.X],
             self.Z[which],
             self.ahead[which],

@@ -149,7 +149,7 @@ class Relaxed(ABC):
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
-        """The supports as bits."""
+        """The supports as bits, for tables of unions: of few variables."""
         return [(1 << places).sum(axis=1) for places in self.supports]
 
     @property
@@ -245,13 +245,10 @@ class Projection(Relaxed):
             bases.append(D)
             sound &= fine
         level = threshold - offset
-        if self.all_searched and chosen.shape[1] == len(self.cards):
-            found = self._complete(M, bases, chosen, k, level, steps, running)
-        else:
-            found = support_bounds(M, bases, k, level, steps, running=running).bound
+        found = self.within(M, bases, chosen, k, level, steps, running)
         return np.where(sound, offset + found, np.inf)
 
-    def _complete(
+    def within(
         self,
         M: np.ndarray,
         bases: list[np.ndarray],
@@ -261,38 +258,67 @@ class Projection(Relaxed):
         steps: int,
         running: Running,
     ) -> np.ndarray:
-        """Return bounds where all supports are chosen.
+        """Return what the dual proves for matrices M and the bases of the chosen supports, shape (B,).
 
-        For PEV, components whose supports meet no other are orthogonal to all others, whatever their
-        loadings: they explain their largest eigenvalues, and the others are a smaller problem.
+        Where all supports are chosen, PEV falls apart: components whose supports meet no other are orthogonal
+        to all others, whatever their loadings. Groups of components that meet are problems of their own, and
+        a component alone explains its largest eigenvalue.
         """
-        count = chosen.shape[1]
-        alone = np.zeros(chosen.shape, dtype=bool)
+        if not (self.all_searched and chosen.shape[1] == len(self.cards)):
+            return support_bounds(M, bases, k, level, steps, running=running).bound
+        groups = np.zeros(chosen.shape, dtype=int)
         if self.measure == "pev":
-            masks = np.stack([self.masks[t][chosen[:, t]] for t in range(count)], axis=1)
-            meet = (masks[:, :, None] & masks[:, None, :]) != 0
-            alone = meet.sum(axis=2) == 1
+            groups = meeting([self.supports[t][rows] for t, rows in enumerate(chosen.T)], self.variables)
         found = np.zeros(len(chosen))
-        patterns, which = np.unique(alone, axis=0, return_inverse=True)
+        patterns, which = np.unique(groups, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             part = np.flatnonzero(which.ravel() == number)
-            own = np.full(len(part), ROUNDING)
-            for t in np.flatnonzero(pattern):
-                D = bases[t][part]
-                own += np.linalg.eigvalsh(D.swapaxes(1, 2) @ M[part] @ D)[:, -1]
-            rest = [bases[t][part] for t in np.flatnonzero(~pattern)]
-            if rest:
-                inner, turned = within_union(M[part], rest)
-                own += support_bounds(
-                    inner, turned, k - int(pattern.sum()), level[part] - own, steps, running=running
-                ).bound
-            found[part] = own
+            found[part] = self._apart(M[part], [D[part] for D in bases], pattern, level[part], steps, running)
         return found
+
+    def _apart(
+        self,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        pattern: np.ndarray,
+        level: np.ndarray,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        """Return the sum of the bounds of groups of components; `pattern` says which group each is in."""
+        groups = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
+        problems = [(within_union(M, [bases[t] for t in group]), len(group)) for group in groups]
+        first = [support_bounds(*inner, size, np.inf, 0).bound for inner, size in problems]
+        found = np.sum(first, axis=0)
+        for (inner, size), before in zip(problems, first, strict=True):
+            if size > 1:
+                own = support_bounds(*inner, size, level - (found - before), steps, running=running).bound
+                found = found - before + own
+        return np.asarray(found)
 
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
         held = root.frame.variables
         parts = [held[self.supports[t][row]] for t, row in enumerate(chosen)]
         return [*(np.array([i]) for i in root.singles), *parts]
+
+
+def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
+    """Return the groups of supports that meet, directly or by others, shape (B, m): the first of each group.
+
+    Parameters
+    ----------
+    supports : list of m ndarrays of int, shape (B, c_j)
+    q : int
+        The number of variables.
+    """
+    B, m = len(supports[0]), len(supports)
+    held = np.zeros((B, m, q), dtype=bool)
+    for t, places in enumerate(supports):
+        held[np.arange(B)[:, None], t, places] = True
+    joined = held @ held.swapaxes(1, 2)
+    for _ in range(max(m - 1, 0).bit_length()):
+        joined = joined @ joined
+    return np.asarray(joined.argmax(axis=2))
 
 
 def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import re
@@ -158,7 +159,12 @@ def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str =
                 frame.isetitem(position, frame.iloc[:, position].map(guarded).to_numpy())
         frame.columns = frame.columns.map(guarded)
         frame.index = _guarded_labels(frame.index)
-    return frame.to_csv(index=labelled, sep=separator, lineterminator="\n")
+    text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n")
+    if "\r" in text:  # which ends a row for who reads it, and which csv leaves without quotes
+        text = frame.to_csv(
+            index=labelled, sep=separator, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
+        )
+    return text
 
 
 def _guarded_labels(index: pd.Index) -> pd.Index:

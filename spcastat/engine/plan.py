@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -122,6 +122,10 @@ class Plan:
     def on(self, columns: pd.Index) -> Plan:
         """Return the plan for variables of these names: a start given as a frame has them as its rows."""
         return replace(self, start=matched(self.start, columns))
+
+    def with_card(self, card: Sequence[int]) -> Plan:
+        """Return the plan with other cardinalities, for a method with this control."""
+        return replace(self, solver=replace(cast(Any, self.solver), card=tuple(card)))
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.engine.aim import Aim, candidates_to_begin, chosen, settle
+from spcastat.engine.aim import candidates_to_begin, chosen, settle
+from spcastat.engine.plan import Plan
 from spcastat.engine.starts import Start, first_loadings, of_component, starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.kernels.ties import first_max
@@ -48,38 +49,21 @@ class Fit:
 
 
 def run(
-    op: Operator,
-    solver: Solver,
-    k: int,
-    *,
-    n_init: int,
-    rng: np.random.Generator,
-    sort: bool,
-    starts: np.ndarray | None = None,
-    aim: Aim | None = None,
-    start: Start | None = None,
+    op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.ndarray | None = None
 ) -> Fit:
     """Fit k components.
 
     Parameters
     ----------
     op : Operator
-    solver : Solver
-        Its options are in the units of the data, as are the figures of the solution, whatever the `unit` of
-        the operator.
+    plan : Plan
+        The options of its solver are in the units of the data, as are the figures of the solution, whatever
+        the `unit` of the operator.
     k : int
-    n_init : int
-        Starts of a solver that uses them.
     rng : numpy Generator
         For starts.
-    sort : bool
-        Whether to order the components by variance.
     starts : ndarray of shape (m, k, p), optional
         Further starting loadings, for a joint solver that uses starts.
-    aim : Aim, optional
-        What chooses between starts.
-    start : str or ndarray of shape (p, k), optional
-        The first start, of a solver that uses them; the solver's own by default.
 
     Raises
     ------
@@ -88,9 +72,9 @@ def run(
     OptionError
         Where the data can only be screened, and the method or the call does not allow it.
     """
-    solver = inward(solver, op.unit)
-    start = solver.first_start if start is None else start
-    size = candidates_to_begin(op, solver, aim)
+    solver = inward(plan.solver, op.unit)
+    start, n_init, sort = plan.start, plan.n_init, plan.sort
+    size = candidates_to_begin(op, solver, plan.aim)
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
     values, vectors = op.leading(k)
@@ -119,8 +103,8 @@ def run(
         with stage("one component after another", k, "components") as advance:
             solution = _one_by_one(op, solver, values, n_init, rng, advance, start)
     optima = list(solution.optima)
-    if aim is not None and isinstance(solver, JointSolver):
-        solution, optima = chosen(op, solution, aim, sort)
+    if plan.aim is not None and isinstance(solver, JointSolver):
+        solution, optima = chosen(op, solution, plan.aim, sort)
     V, order = settle(op, solution.V, sort)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)

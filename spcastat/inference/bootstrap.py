@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,22 +39,34 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """One draw after another: what is sent to other processes."""
+    """Draws by their numbers: what is sent to other processes."""
 
     sampler: Sampler
     refit: Refit
     op: Operator
     seed: int
 
-    def __call__(self, number: int) -> Draw:
+    def __call__(self, numbers: Sequence[int]) -> list[Draw]:
+        drawn = [self._drawn(number) for number in numbers]
+        ops = [op for (op, _), _ in drawn]
+        found = self.refit.ended(ops, [begun for (_, begun), _ in drawn])
+        return [
+            self._kept(op, V, again) for op, V, (_, again) in zip(ops, found, drawn, strict=True)
+        ]
+
+    def _drawn(self, number: int) -> tuple[tuple[Operator, Sequence[np.ndarray]], int]:
+        """Return a sample and where its fit begins, and how many samples there were before it."""
         rng = draw_generator(self.seed, number)
 
-        def draw() -> tuple[Operator, np.ndarray]:
+        def draw() -> tuple[Operator, Sequence[np.ndarray]]:
             drawn = self.sampler.bootstrap(rng)
-            return drawn, self.refit(drawn, rng)
+            return drawn, self.refit.begun(drawn, rng)
 
-        (drawn, found), again = attempted(draw)
-        aligned = align(found, self.refit.V, self.op)
+        return attempted(draw)
+
+    def _kept(self, drawn: Operator, V: np.ndarray, again: int) -> Draw:
+        """Return what is kept of a fit."""
+        aligned = align(V, self.refit.V, self.op)
         places = np.flatnonzero(aligned.V.T)
         return Draw(
             places,
@@ -86,7 +99,8 @@ def bootstrap(
     Bootstrapped
         Of the draws that were made before Ctrl-C.
     """
-    finished = run_jobs(_Work(sampler, refit, op, seed), n, n_jobs=n_jobs, what="bootstrap")
+    work = _Work(sampler, refit, op, seed)
+    finished = run_jobs(work, n, n_jobs=n_jobs, what="bootstrap", together=refit.together or 1)
     draws: list[Draw] = finished.results
     places = np.unique(np.concatenate([np.flatnonzero(refit.V.T), *(draw.places for draw in draws)]))
     values = np.zeros((len(draws), len(places)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,7 +54,7 @@ class _Work:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """A fit without one of the selected variables after another."""
+    """Fits without one of the selected variables each."""
 
     sampler: RowSampler
     refit: Refit
@@ -61,15 +62,22 @@ class _Left:
     selected: np.ndarray
     seed: int
 
-    def __call__(self, number: int) -> np.ndarray:
-        left = int(self.selected[number])
-        others = np.delete(np.arange(self.op.p), left)
-        start = _filled(self.refit.V[others], self.op.diagonal()[others])
-        refit = replace(self.refit, V=start, solver=_narrower(self.refit.solver, len(others)))
-        found = refit(self.sampler.whole().take(others), draw_generator(self.seed, 0))
-        W, reference = np.zeros(self.refit.V.shape), self.refit.V.copy()
-        W[others], reference[left] = found, 0.0
-        return align(W, reference, self.op).V
+    def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
+        whole, every = self.sampler.whole(), np.arange(self.op.p)
+        plan = replace(self.refit.plan, solver=_narrower(self.refit.plan.solver, self.op.p - 1))
+        ops, begun = [], []
+        for left in self.selected[numbers]:
+            others = np.delete(every, left)
+            start = _filled(self.refit.V[others], self.op.diagonal()[others])
+            refit = replace(self.refit, V=start, plan=plan)
+            ops.append(whole.take(others))
+            begun.append(refit.begun(ops[-1], draw_generator(self.seed, 0)))
+        aligned = []
+        for left, found in zip(self.selected[numbers], refit.ended(ops, begun), strict=True):
+            W, reference = np.zeros(self.refit.V.shape), self.refit.V.copy()
+            W[every != left], reference[left] = found, 0.0
+            aligned.append(align(W, reference, self.op).V)
+        return aligned
 
 
 def permutation_test(
@@ -101,7 +109,14 @@ def permutation_test(
     selected = refit.V.any(axis=1)
     scores = [_Scores(np.flatnonzero(~selected), _free(Y @ refit.V))]
     work = _Left(sampler, refit, op, np.flatnonzero(selected), seed)
-    left = run_jobs(work, int(selected.sum()), n_jobs=n_jobs, what="fits without a variable", unit="fits")
+    left = run_jobs(
+        work,
+        int(selected.sum()),
+        n_jobs=n_jobs,
+        what="fits without a variable",
+        unit="fits",
+        together=refit.together or 1,
+    )
     if left.interrupted:
         raise KeyboardInterrupt
     scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]

@@ -6,6 +6,7 @@ JRSS B 75; Meinshausen and Buehlmann (2010), "Stability selection", JRSS B 72.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,23 +26,34 @@ SHARE, MORE = 0.25, 0.1
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """One pair of halves after another."""
+    """Pairs of halves by their numbers."""
 
     sampler: Sampler
     refit: Refit
     op: Operator
     seed: int
 
-    def __call__(self, number: int) -> tuple[list[np.ndarray], np.ndarray, int]:
+    def __call__(self, numbers: Sequence[int]) -> list[tuple[list[np.ndarray], np.ndarray, int]]:
+        drawn = [self._drawn(number) for number in numbers]
+        halves = [half for pair, _ in drawn for half in pair]
+        found = self.refit.ended([op for op, _ in halves], [begun for _, begun in halves])
+        aligned = [align(V, self.refit.V, self.op) for V in found]
+        kept = []
+        for i, (_, again) in enumerate(drawn):
+            pair = aligned[2 * i : 2 * i + 2]
+            places = [np.flatnonzero(one.V.T) for one in pair]
+            kept.append((places, np.array([one.similarity for one in pair]), again))
+        return kept
+
+    def _drawn(self, number: int) -> tuple[list[tuple[Operator, Sequence[np.ndarray]]], int]:
+        """Return both halves and where their fits begin, and how many pairs there were before them."""
         rng = draw_generator(self.seed, number)
 
-        def draw() -> list[np.ndarray]:
-            return [self.refit(half.whole(), rng) for half in self.sampler.halves(rng)]
+        def draw() -> list[tuple[Operator, Sequence[np.ndarray]]]:
+            halves = [half.whole() for half in self.sampler.halves(rng)]
+            return [(half, self.refit.begun(half, rng)) for half in halves]
 
-        found, again = attempted(draw)
-        aligned = [align(V, self.refit.V, self.op) for V in found]
-        places = [np.flatnonzero(one.V.T) for one in aligned]
-        return places, np.array([one.similarity for one in aligned]), again
+        return attempted(draw)
 
 
 def stability(
@@ -68,7 +80,12 @@ def stability(
     seed, n_jobs : int
     """
     finished = run_jobs(
-        _Work(sampler, refit, op, seed), n_pairs, n_jobs=n_jobs, what="complementary halves", unit="pairs"
+        _Work(sampler, refit, op, seed),
+        n_pairs,
+        n_jobs=n_jobs,
+        what="complementary halves",
+        unit="pairs",
+        together=refit.together or 1,
     )
     halves = [places for pair, _, _ in finished.results for places in pair]
     places = np.unique(np.concatenate([np.flatnonzero(refit.V.T), *halves]))

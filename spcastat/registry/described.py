@@ -22,7 +22,7 @@ SERVED = {
     "n_init": (
         "int",
         "Number of starts; the best fit is kept: the one asked for, then the others by name, rotations, "
-        "columns and random directions. With card bcd-l1 has two by default: PCA's, and their rotation.",
+        "columns and random directions.",
     ),
     "objective": (
         '{"pev", "adjusted", "least_squares"}',
@@ -46,6 +46,8 @@ _TABLES: dict[str, Iterable[str]] = {
     "DEFLATIONS": DEFLATIONS,
     "ROTATIONS": ROTATIONS,
 }
+#: Defaults of what the engine serves.
+_AIM: dict[str, Any] = {"objective": "pev", "screen": None}
 #: How the type of a field, where the values of a call are checked already, is told to users.
 _KINDS = {
     "tuple of int": "int, or k ints",
@@ -53,7 +55,6 @@ _KINDS = {
     "float": "number",
     "str": "name",
 }
-_DEFAULTS: dict[str, Any] = {"n_init": 1, "objective": "pev"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,17 +69,33 @@ class Option:
 
 def options_of(method: Method) -> list[Option]:
     """Return the options of a method in the order of its fields."""
-    defaults = {one.name: one.default for one in dataclasses.fields(method.solver)}  # type: ignore[arg-type]
     told = _told(method.solver)
     found = []
     for name in method.options:
         kind, meaning = told.get(name) or SERVED.get(name) or ("", "")
-        default = method.solver.first_start if name == "start" else defaults.get(name, _DEFAULTS.get(name))
-        missing = default is dataclasses.MISSING
         text = _with_names(meaning or _COMMON[name])
         kind = kind.removesuffix(" or None")
-        found.append(Option(name, _KINDS.get(kind, kind), "" if missing else repr(default), text))
+        found.append(Option(name, _KINDS.get(kind, kind), _default(method, name), text))
     return found
+
+
+def _default(method: Method, name: str) -> str:
+    """Return the default of an option as text; an empty one where a value must be given."""
+    if name == "start":
+        return repr(method.solver.first_start)
+    if name == "n_init":
+        return _starts(method)
+    own = {one.name: one.default for one in dataclasses.fields(method.solver)}  # type: ignore[arg-type]
+    default = own[name] if name in own else _AIM[name]
+    return "" if default is dataclasses.MISSING else repr(default)
+
+
+def _starts(method: Method) -> str:
+    """Return the number of starts, and where it is another under some control of the sparsity, of each."""
+    starts = {name: method.build({name: ()}).n_init for name in method.controls}
+    if len(set(starts.values())) < 2:
+        return str(next(iter(starts.values()), 1))
+    return ", ".join(f"{count} with {name}" for name, count in starts.items())
 
 
 def _with_names(meaning: str) -> str:

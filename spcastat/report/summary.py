@@ -10,6 +10,7 @@ import pandas as pd
 
 from spcastat.config import plural
 from spcastat.report.proofs import facts_of
+from spcastat.report.renderings import Renderings
 from spcastat.report.trust import summary_tables
 from spcastat.state import FitState, frames
 from spcastat.state.handed import own
@@ -29,44 +30,22 @@ VERY_DIFFERENT = 10.0
 ROWS = 30
 
 
-class Summary:
-    """Tables with a header; prints as text and shows as HTML in a notebook."""
+class Summary(Renderings):
+    """Tables with a header; prints as text and shows in a notebook, also on its way to PDF or Word."""
 
     def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
         self._document = document
         self._frames = frames
 
     @property
+    def document(self) -> Document:
+        """What is printed, as tables of text."""
+        return self._document
+
+    @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables as numbers, under their names: "loadings", p x k, and "variance", k x 8, for a fit."""
         return own(self._frames)
-
-    def as_text(self, width: int = 80) -> str:
-        """Return plain text in lines of at most `width` characters."""
-        return self._rendered("text", width)
-
-    def as_html(self) -> str:
-        """Return an HTML fragment without external resources; names are escaped."""
-        return self._rendered("html")
-
-    def as_latex(self) -> str:
-        """Return LaTeX that needs the package booktabs; names are escaped."""
-        return self._rendered("latex")
-
-    def as_markdown(self) -> str:
-        """Return Markdown with pipe tables."""
-        return self._rendered("markdown")
-
-    def _rendered(self, kind: str, width: int = 80) -> str:
-        from spcastat.tables import render
-
-        return render(self._document, kind, width)
-
-    def __repr__(self) -> str:
-        return self.as_text()
-
-    def _repr_html_(self) -> str:
-        return self.as_html()
 
 
 def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary:

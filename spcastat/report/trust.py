@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.config import plural
 from spcastat.kernels.leading import leading
-from spcastat.labels import short_names
+from spcastat.labels import full_names
 from spcastat.state import FitState, trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
@@ -234,13 +234,13 @@ def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Tab
     values = frequency.to_numpy()
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     rows = leading(np.where(met[:, None], values, 0.0), ROWS)
-    names = short_names(list(frequency.index[rows]), positions=rows.tolist())
+    names = full_names(frequency.index[rows])
     cells = [tuple(f"{one:.2f}{'*' if one >= found.threshold else ' '}" if one else "" for one in values[row])
              for row in rows]
     note = f"* {found.threshold:g} or more; a blank was never selected"
     more = "" if len(rows) == met.sum() else f"; {len(rows)} of {met.sum()} variables, `frequency` has all"
     lines = list(zip(names, cells, strict=True))
-    heading = tuple(short_names(list(state.components)))
+    heading = tuple(full_names(state.components))
     return Table("Selected in", heading, _rows(lines), notes=(f"{note}{more}.",))
 
 
@@ -251,7 +251,7 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
         rows = []
         frame = frame.sort_values("frequency", ascending=False, kind="stable").head(ROWS // 4)
         for component, members, often, largest in frame.itertuples(index=False):
-            names = short_names(members)
+            names = full_names(members)
             text = " ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             rows.append((f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(
@@ -267,7 +267,7 @@ def _associates(state: FitState, found: Halved) -> Iterator[Table]:
 
     frame = trust.associates(state, found).sort_values("share", ascending=False).head(ROWS // 4)
     if len(frame):
-        own, other = short_names(list(frame["term"])), short_names(list(frame["associate"]))
+        own, other = full_names(frame["term"]), full_names(frame["associate"])
         cells = [
             tuple(_fixed(value, 2) for value in line)
             for line in frame[["share", "beside", "correlation"]].to_numpy(dtype=float)
@@ -295,17 +295,10 @@ def _lines(
     frame: pd.DataFrame, columns: tuple[str, ...], label: str, write: object, group: str = ""
 ) -> tuple[Row, ...]:
     """Return a row for each of a frame."""
-    names = short_names(list(frame[label])) if group == "" else _unique_names(frame[label])
+    names = full_names(frame[label])
     cells = [write(line) for line in frame[list(columns)].to_numpy(dtype=float)]  # type: ignore[operator]
     groups = frame[group].tolist() if group else [""] * len(frame)
     return _rows(list(zip(names, cells, strict=True)), groups)
-
-
-def _unique_names(labels: pd.Series) -> list[str]:
-    """Return short names of labels that may repeat: one variable in several components."""
-    known = list(dict.fromkeys(labels))
-    names = dict(zip(known, short_names(known), strict=True))
-    return [names[label] for label in labels]
 
 
 def _rows(lines: list, groups: list[str] | None = None) -> tuple[Row, ...]:

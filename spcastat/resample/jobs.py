@@ -93,7 +93,13 @@ def workers(n_jobs: Any) -> int:
 
 
 def run_jobs(
-    work: Callable[[int], Any], n: int, *, n_jobs: int = 1, what: str = "draws", unit: str = "draws"
+    work: Callable[[Any], Any],
+    n: int,
+    *,
+    n_jobs: int = 1,
+    what: str = "draws",
+    unit: str = "draws",
+    together: int | None = None,
 ) -> Finished:
     """Return ``work(0), ..., work(n - 1)``.
 
@@ -106,6 +112,9 @@ def run_jobs(
         Processes; 1 is this one. See :func:`workers`.
     what, unit : str
         The stage, and what is counted, for `progress`.
+    together : int, optional
+        Work is done on so many draws at once (fewer at the end): ``work(range(0, together))`` returns a list
+        of their results. Which draws go together does not depend on `n_jobs`.
 
     Returns
     -------
@@ -120,19 +129,31 @@ def run_jobs(
         What a draw raises.
     """
     done: dict[int, Any] = {}
+    pieces = [range(first, min(first + (together or 1), n)) for first in range(0, n, together or 1)]
+    of_piece = _Single(work) if together is None else work
     with stage(what, n, unit) as advance:
         try:
-            if n_jobs == 1 or n < 2:
-                for number in range(n):
-                    result = work(number)
-                    done[number] = result
-                    advance(1)
+            if n_jobs == 1 or len(pieces) < 2:
+                for piece in pieces:
+                    results = of_piece(piece)
+                    done.update(zip(piece, results, strict=True))
+                    advance(len(piece))
             else:
-                _shared(work, n, min(n_jobs, n), done, advance)
+                _shared(of_piece, pieces, min(n_jobs, len(pieces)), done, advance)
         except KeyboardInterrupt:
             if not done:
                 raise
     return Finished([done[number] for number in sorted(done)], n)
+
+
+@dataclass(frozen=True, eq=False)
+class _Single:
+    """Work on one draw, as work on a piece of one."""
+
+    work: Callable[[int], Any]
+
+    def __call__(self, piece: range) -> list[Any]:
+        return [self.work(number) for number in piece]
 
 
 # --- several processes ----------------------------------------------------------------------------
@@ -140,7 +161,7 @@ def run_jobs(
 
 @dataclass(eq=False)
 class _Worker:
-    """An interpreter that answers lists of draw numbers with their results."""
+    """An interpreter that answers pieces of the draws with their results."""
 
     work: bytes
     process: subprocess.Popen[bytes] = field(init=False)
@@ -157,11 +178,11 @@ class _Worker:
             [sys.executable, "-c", begin], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
-    def answer(self, numbers: Sequence[int]) -> Any:
-        """Return (True, results), or (False, what was raised)."""
+    def answer(self, share: Sequence[range]) -> Any:
+        """Return (True, results of each piece), or (False, what was raised)."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        pickle.dump(list(numbers), self.process.stdin)
+        pickle.dump(list(share), self.process.stdin)
         self.process.stdin.flush()
         return pickle.load(self.process.stdout)
 
@@ -184,13 +205,17 @@ class _Worker:
 
 
 def _shared(
-    work: Callable[[int], Any], n: int, n_jobs: int, done: dict[int, Any], advance: Callable[[int], None]
+    work: Callable[[range], Any],
+    pieces: Sequence[range],
+    n_jobs: int,
+    done: dict[int, Any],
+    advance: Callable[[int], None],
 ) -> None:
     """Let processes draw; `done` is filled as their answers come in."""
     shares: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    size = max(1, n // (n_jobs * SHARES))
-    for first in range(0, n, size):
-        shares.put(range(first, min(first + size, n)))
+    size = max(1, len(pieces) // (n_jobs * SHARES))
+    for first in range(0, len(pieces), size):
+        shares.put(pieces[first : first + size])
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
     packed = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
     started: list[_Worker] = []
@@ -200,15 +225,18 @@ def _shared(
         for worker in started:
             worker.thread = threading.Thread(target=_feed, args=(worker, shares, answers), daemon=True)
             worker.thread.start()
-        while len(done) < n:
+        left = len(pieces)
+        while left:
             try:
-                numbers, good, results = answers.get(timeout=GLANCE)
+                share, good, results = answers.get(timeout=GLANCE)
             except queue.Empty:
                 continue
             if not good:
                 raise results
-            done.update(zip(numbers, results, strict=True))
-            advance(len(numbers))
+            for piece, found in zip(share, results, strict=True):
+                done.update(zip(piece, found, strict=True))
+                advance(len(piece))
+            left -= len(share)
     finally:
         for worker in started:
             worker.end()
@@ -216,34 +244,34 @@ def _shared(
 
 def _feed(worker: _Worker, shares: Any, answers: Any) -> None:
     """Give one process shares of the draws until none is left."""
-    numbers: Sequence[int] = ()
+    share: Sequence[range] = ()
     try:
         worker.begin()
         while True:
             try:
-                numbers = shares.get_nowait()
+                share = shares.get_nowait()
             except queue.Empty:
                 return
-            good, results = worker.answer(numbers)
-            answers.put((numbers, good, results))
+            good, results = worker.answer(share)
+            answers.put((share, good, results))
     except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
         cause = type(error).__name__
         died = RuntimeError(f"A process that shared the draws ended early ({cause}); use n_jobs=1.")
-        answers.put((numbers, False, died))
+        answers.put((share, False, died))
 
 
 def serve(stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
-    """Answer lists of draw numbers from the standard input, after the work itself: what a process does."""
+    """Answer lists of pieces from the standard input, after the work itself: what a process does."""
     read = sys.stdin.buffer if stdin is None else stdin
     write = sys.stdout.buffer if stdout is None else stdout
     sys.stdout = sys.stderr  # nothing but answers goes there
     try:
         work = pickle.load(read)
         while True:
-            numbers = pickle.load(read)
+            share = pickle.load(read)
             answer: tuple[bool, Any]
             try:
-                answer = True, [work(number) for number in numbers]
+                answer = True, [work(piece) for piece in share]
             except Exception as error:
                 answer = False, error
             pickle.dump(answer, write)

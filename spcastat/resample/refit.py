@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from spcastat.engine import Plan, Request, make_plan, run
-from spcastat.engine.aim import Aim
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.operators import Operator
 from spcastat.registry import SOLVERS
-from spcastat.solvers import Solver
 from spcastat.solvers.supports import fitted
 from spcastat.state import FitState
 
@@ -27,17 +25,13 @@ class Refit:
     ----------
     V : ndarray of shape (p, k)
         Loadings of the fit: a start, beside PCA's, for methods that use starts.
-    solver : Solver
-    n_init : int
-    aim : Aim or None
+    plan : Plan
     fixed : bool
         Whether the supports of the fit are kept.
     """
 
     V: np.ndarray
-    solver: Solver
-    n_init: int
-    aim: Aim | None
+    plan: Plan
     fixed: bool = False
 
     def __call__(self, op: Operator, rng: np.random.Generator) -> np.ndarray:
@@ -48,21 +42,45 @@ class Refit:
         ComponentsError
             Where the rank of the draw is below k.
         """
+        return self.ended([op], [self.begun(op, rng)])[0]
+
+    @property
+    def together(self) -> int | None:
+        """How many draws are fitted at once, where the method is a search; None for one after another."""
+        of = getattr(self.plan.solver, "together", None)
+        return None if of is None else of(len(self.V))
+
+    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
+        """Return the starts of a search on the data of a draw, or for other methods their loadings.
+
+        Raises
+        ------
+        ComponentsError
+            Where the rank of the draw is below k.
+        """
         k = self.V.shape[1]
-        near = getattr(self.solver, "near", None)  # of searches, which choose their own starts
+        if self.together is None:
+            if self.fixed:
+                return [self._on_supports(op)]
+            plan = dataclasses.replace(self.plan, sort=False)
+            return [run(op, plan, k, rng, self.V.T[None]).solution.V]
         if self.fixed:
-            return self._on_supports(op) if near is None else near(op, [self.V], fixed=True)
-        if near is None:
-            how: Any = {"n_init": self.n_init, "rng": rng, "sort": False, "aim": self.aim}
-            return run(op, self.solver, k, starts=self.V.T[None], **how).solution.V
+            return [self.V]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-        return near(op, [self.V, vectors[:, :k]])
+        return [self.V, vectors[:, :k]]
+
+    def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """Return the loadings of several draws, by what `begun` gave for each."""
+        if self.together is None:
+            return [V for (V,) in begun]
+        found: list[np.ndarray] = self.plan.solver.near(ops, begun, self.fixed)  # type: ignore[attr-defined]
+        return found
 
     def _on_supports(self, op: Operator) -> np.ndarray:
         """Return the loadings of largest explained variance on the supports of the fit."""
-        better = fitted(op, self.V, bool(getattr(self.solver, "nonneg", False)))
+        better = fitted(op, self.V, bool(getattr(self.plan.solver, "nonneg", False)))
         return self.V if better is None else better
 
 
@@ -130,8 +148,6 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
             f"select=False was given with method={plan.method.name!r}, which measures more than variances: "
             "loadings on given supports are only defined for these. Leave select=False out."
         )
-    solver = plan.solver
-    if own_card and getattr(solver, "card", None) is not None:
-        counts = tuple(int(count) for count in np.count_nonzero(state.V, axis=0))
-        solver = dataclasses.replace(solver, card=counts)  # type: ignore[type-var]
-    return Refit(state.V, solver, plan.n_init, plan.aim, fixed)
+    if own_card and getattr(plan.solver, "card", None) is not None:
+        plan = plan.with_card([int(count) for count in np.count_nonzero(state.V, axis=0)])
+    return Refit(state.V, plan, fixed)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from spcastat.report.renderings import Renderings
 from spcastat.state import FitState
 from spcastat.state.handed import own
-from spcastat.state.proofs import told
+from spcastat.state.proofs import told, with_proof
 from spcastat.state.proven import Proven
 
+if TYPE_CHECKING:
+    from spcastat.tables import Document
 
-class Certificate(pd.DataFrame):
+
+class Certificate(Renderings, pd.DataFrame):
     """Proven bounds: a data frame with one row a component, or one for all of them together.
 
     It prints in a few columns and with a sentence that says what was proven; `columns` names the rest.
@@ -48,6 +52,10 @@ class Certificate(pd.DataFrame):
         table._names = list(state.components)
         return table
 
+    def known_to(self, state: FitState) -> FitState:
+        """Return the state of the fit, which knows of the proof from now on."""
+        return with_proof(state, self._proven)
+
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
@@ -60,27 +68,14 @@ class Certificate(pd.DataFrame):
     def loadings(self) -> pd.DataFrame:
         return own(self._found)
 
-    def as_text(self, width: int = 80) -> str:
-        """Return plain text in lines of at most `width` characters."""
-        return self._rendered("text", width)
-
-    def as_html(self) -> str:
-        """Return an HTML fragment without external resources."""
-        return self._rendered("html")
-
-    def _rendered(self, kind: str, width: int = 80) -> str:
+    @property
+    def document(self) -> Document:
+        """What is printed, as tables of text."""
         from spcastat.report.proofs import certificate
-        from spcastat.tables import render
 
-        return render(certificate(self, self._proven, self.sentence), kind, width)
+        return certificate(self, self._proven, self.sentence)
 
-    def __repr__(self) -> str:
-        return self.as_text()
-
-    __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        return self.as_html()
+    __str__ = Renderings.__repr__
 
 
 def _named(places: Any, columns: pd.Index) -> list[Any]:

@@ -229,11 +229,11 @@ class Choice(Summary):
 
         The parameters are those of ``fit.report``.
         """
-        parts = [Part("How sparse", self.as_html(), self.plot, "The criterion of every cardinality")]
+        parts = [Part("How sparse", self, self.plot, "The criterion of every cardinality")]
         if self.components is not None:
             number = self.components
             what = "Eigenvalues of the data and of noise"
-            parts.insert(0, Part("How many components", number.as_html(), number.plot, what))
+            parts.insert(0, Part("How many components", number, number.plot, what))
         self._fit._report(path, title, call, tuple(parts))
 
     # --- in words ---------------------------------------------------------------------------------

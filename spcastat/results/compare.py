@@ -14,7 +14,7 @@ from spcastat import plots
 from spcastat.config import listed, shown
 from spcastat.errors import OptionError, ShapeError
 from spcastat.kernels.orthonormal import orthonormalise
-from spcastat.labels import name_text, short_names
+from spcastat.labels import full_names, name_text
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary
 from spcastat.results.result import SpcaResult
@@ -194,7 +194,7 @@ def _pairs(names: list[str], value: Any, same: float) -> pd.DataFrame:
 
 def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     measures, card = frames["measures"], frames["cardinality"]
-    headings = tuple(short_names(names, 16))
+    headings = tuple(full_names(names))
     rows = [
         Row("Method", tuple(measures["method"])),
         Row("Nonzeros", tuple(str(count) for count in measures["nonzeros"])),
@@ -248,10 +248,10 @@ def _gap(gap: float) -> str:
 
 
 def _square(title: str, names: list[str], frame: pd.DataFrame, digits: int) -> Table:
-    headings = tuple(short_names(names, 16))
+    headings = tuple(full_names(names))
     values = frame.to_numpy()
     rows = [
-        Row(short_names(names)[i], tuple(fixed(value, digits) for value in values[i].tolist()))
+        Row(name_text(names[i]), tuple(fixed(value, digits) for value in values[i].tolist()))
         for i in range(len(names))
     ]
     return Table(title, headings, tuple(rows))

@@ -1,4 +1,4 @@
-"""What an argument that a call cannot have may have meant."""
+"""What to do about a call that cannot be made: its argument may belong elsewhere, its data be gone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from spcastat.config import nearest
+from spcastat.errors import NoRowsError
+from spcastat.state import FitState
 
 #: (function, argument) -> why there is no such argument there, and what to do.
 NO_PLACE = {
@@ -61,3 +63,10 @@ def _elsewhere(function: Callable[..., Any], homes: Mapping[str, Callable[..., A
 def _arguments(function: Callable[..., Any]) -> set[str]:
     parameters = inspect.signature(function).parameters.values()
     return {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}
+
+
+def no_data(state: FitState, what: str) -> NoRowsError:
+    """Return the error of `what`, which needs the data, called on a fit from a file."""
+    return NoRowsError(
+        f"{what} needs the data, and a fit from a file does not have them; fit again: {state.record.call}."
+    )

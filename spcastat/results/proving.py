@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.engine.aim import settle
 from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator, Removed, deflate
+from spcastat.progress import listening
 from spcastat.results.certificate import Certificate
+from spcastat.results.hints import no_data
 from spcastat.search.names import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.moments import Moments
@@ -25,50 +28,113 @@ from spcastat.state.record import Record
 BETTER = 1e-9
 
 
-def prove_components(
-    state: FitState, source: Source, time_limit: float, max_nodes: int | None
-) -> tuple[Certificate, FitState]:
-    """Prove each component by itself; return the certificate and the state that knows of it."""
+def certify(
+    state: FitState,
+    source: Source | None,
+    joint: bool = False,
+    objective: str | None = None,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    progress: Any = False,
+) -> Certificate:
+    """Prove how far the fit can be from the best: each component by itself, or all of them together.
+
+    By default each component is compared with the best for what the components before it leave (Schur
+    complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
+    with all fits of the same cardinalities, in whatever order. A bound may be loose, never wrong, and is
+    valid whenever the search is stopped. For nonnegative loadings it is the bound without that
+    constraint. The summary tells the proof from now on, and files keep it.
+
+    Parameters
+    ----------
+    state : FitState
+    source : Source or None
+    joint : bool
+    objective : {"pev", "adjusted", "least_squares"}, optional
+        The measure of a joint proof; by default the one that the fit was made for, else PEV.
+    time_limit : float
+        Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
+    max_nodes : int, optional
+        Nodes of the branch and bound, of each component or of the joint search, at most.
+    progress : bool or callable
+        As for :func:`spcastat.spca`.
+
+    Returns
+    -------
+    Certificate
+        A data frame that prints in short, with a sentence that says what was proven. One row a component:
+        ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
+        value, ``optimal`` (True only where it is proven, to 1e-9 relative), ``proof`` (what proved the
+        bound), ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best that was met on the
+        way. With ``joint=True`` one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
+        ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
+        ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
+
+    Raises
+    ------
+    NoRowsError
+        For a fit from a file, which has no data.
+    """
+    if source is None:
+        raise no_data(state, "certify()")
+    joint = flag("joint", joint)
+    if objective is not None and not joint:
+        raise OptionError(
+            f"objective={shown(objective)} was given, and belongs to a joint proof: give joint=True, too."
+            " Single components are proven for the adjusted variance that each adds."
+        )
+    limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
+    nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
+    measure = _objective_of(state.record) if objective is None else one_of("objective", objective, JOINT)
+    with listening(progress):
+        if joint:
+            proven, V = _all_together(state, source.op, measure, limit, nodes)
+        else:
+            proven, V = _each(state, source.op, limit, nodes)
+    return Certificate.of(proven, V, state)
+
+
+def _each(
+    state: FitState, op: Operator, time_limit: float, max_nodes: int | None
+) -> tuple[Proven, np.ndarray]:
+    """Prove each component by itself; return the proof, and the best loadings that were met."""
     from spcastat.certify import certify  # only who proves imports the proofs
 
-    op = source.op
     found = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes)
     rows = [_plain(one, ("value", "upper_bound", "best_known"), op.unit**2) for one in found]
-    proven = Proven("components", "adjusted", rows)
-    V = _one_after_another(op, [one.support for one in found])
-    return Certificate.of(proven, V, state), with_proof(state, proven)
+    return Proven("components", "adjusted", rows), _one_after_another(op, [one.support for one in found])
 
 
-def prove_joint(
-    state: FitState, source: Source, objective: str, time_limit: float, max_nodes: int | None
-) -> tuple[Certificate, FitState]:
-    """Prove all components together; return the certificate and the state that knows of it."""
+def _all_together(
+    state: FitState, op: Operator, objective: str, time_limit: float, max_nodes: int | None
+) -> tuple[Proven, np.ndarray]:
+    """Prove all components together; return the proof, and the best loadings that were met."""
     from spcastat.certify.joint import certify_joint
 
-    op = source.op
     pca = state.moments.pca / op.unit**2
     found = certify_joint(op, state.V, objective, pca=pca, time_limit=time_limit, max_nodes=max_nodes)
     row = _plain(found)
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in found.V.T]
-    proven = Proven("joint", objective, [row])
-    return Certificate.of(proven, found.V, state), with_proof(state, proven)
+    return Proven("joint", objective, [row]), found.V
 
 
-def objective_of(record: Record) -> str:
+def _objective_of(record: Record) -> str:
     """Return the measure that a fit was made for; PEV where its method has none of the three."""
     given = record.options.get("objective")
     return given if given in JOINT else "pev"
 
 
-def adopted(state: FitState, source: Source, certificate: Any) -> FitState | None:
+def adopted(state: FitState, source: Source | None, certificate: Any) -> FitState | None:
     """Return the state of the better fit that a certificate met; None where it is not better.
 
     Raises
     ------
-    OptionError
-        For what is no certificate, or that of a fit with other variables or cardinalities.
+    NoRowsError, OptionError
+        As for :meth:`spcastat.SpcaResult.adopt`.
     """
+    if source is None:
+        raise no_data(state, "adopt()")
     V, measure = _checked(state, certificate)
     op = source.op
     equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1

@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import MISSING, flag, one_of, real_number, shown, whole_number
+from spcastat.config import MISSING, one_of
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
-from spcastat.errors import NoRowsError, OptionError
 from spcastat.measures import MEASURES
-from spcastat.progress import listening
 from spcastat.report.equations import Text, equations
+from spcastat.report.loadings import print_loadings
 from spcastat.report.page import Part, write_report
 from spcastat.report.summary import ROWS, Summary, summarise
 from spcastat.results import proving
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate
 from spcastat.results.documented import documented
+from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
-from spcastat.state.proven import JOINT
 from spcastat.state.variance import variance
 from spcastat.storage.fits import save
 from spcastat.storage.scores import transform_to
@@ -265,6 +264,13 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     def _repr_html_(self) -> str:
         return self.summary().as_html()
 
+    def _repr_latex_(self) -> str:
+        return self.summary()._repr_latex_()
+
+    def _repr_markdown_(self) -> str:
+        return self.summary().as_markdown()
+
+    @documented(print_loadings, "state")
     def print_loadings(
         self,
         digits: int = 3,
@@ -273,32 +279,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         contributions: bool = False,
         max_rows: int = 40,
     ) -> None:
-        """Print the loadings; a blank is exactly zero.
-
-        Parameters
-        ----------
-        digits : int
-            Decimals. A nonzero that rounds to zero prints as ``<.001``.
-        cutoff : float
-            Loadings below it in absolute value are hidden behind a mark, and counted.
-        sort : bool
-            Group the variables by the component on which they load most.
-        contributions : bool
-            Squared loadings in percent instead.
-        max_rows : int
-            The most variables to show.
-        """
-        from spcastat.tables import Document, loadings_table, render
-
-        table = loadings_table(
-            self.loadings,
-            digits=digits,
-            cutoff=cutoff,
-            sort=sort,
-            contributions=contributions,
-            max_rows=max_rows,
-        )
-        print(render(Document(title="", facts=(), tables=(table,), notes=()), "text"))
+        print_loadings(self._state, digits, cutoff, sort, contributions, max_rows)
 
     @documented(equations, "state")
     def equations(
@@ -334,9 +315,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
             For a fit from a file, which has no data.
         """
         if self._call is None:
-            raise self._no_data("refit()")
+            raise no_data(self._state, "refit()")
         return self._call.changed(changes).repeat()
 
+    @documented(proving.certify, "state", "source")
     def certify(
         self,
         *,
@@ -346,61 +328,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         max_nodes: int | None = None,
         progress: Any = False,
     ) -> Certificate:
-        """Prove how far the fit can be from the best: each component by itself, or all of them together.
-
-        By default each component is compared with the best for what the components before it leave (Schur
-        complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
-        with all fits of the same cardinalities, in whatever order. A bound may be loose, never wrong, and is
-        valid whenever the search is stopped. For nonnegative loadings it is the bound without that
-        constraint. The summary tells the proof from now on, and files keep it.
-
-        Parameters
-        ----------
-        joint : bool
-        objective : {"pev", "adjusted", "least_squares"}, optional
-            The measure of a joint proof; by default the one that the fit was made for, else PEV.
-        time_limit : float
-            Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
-        max_nodes : int, optional
-            Nodes of the branch and bound, of each component or of the joint search, at most.
-        progress : bool or callable
-            As for :func:`spcastat.spca`.
-
-        Returns
-        -------
-        Certificate
-            A data frame that prints in short, with a sentence that says what was proven. One row a component:
-            ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
-            value, ``optimal`` (True only where it is proven, to 1e-9 relative), ``proof`` (what proved the
-            bound), ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best that was met on the
-            way. With ``joint=True`` one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
-            ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
-            ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
-
-        Raises
-        ------
-        NoRowsError
-            For a fit from a file, which has no data.
-        """
-        if self._source is None:
-            raise self._no_data("certify()")
-        joint = flag("joint", joint)
-        if objective is not None and not joint:
-            raise OptionError(
-                f"objective={shown(objective)} was given, and belongs to a joint proof: give joint=True, too."
-                " Single components are proven for the adjusted variance that each adds."
-            )
-        limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
-        nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-        measure = proving.objective_of(self._state.record)
-        if objective is not None:
-            measure = one_of("objective", objective, JOINT)
-        with listening(progress):
-            if joint:
-                table, self._state = proving.prove_joint(self._state, self._source, measure, limit, nodes)
-            else:
-                table, self._state = proving.prove_components(self._state, self._source, limit, nodes)
-        return table
+        options = (joint, objective, time_limit, max_nodes, progress)
+        certificate = proving.certify(self._state, self._source, *options)
+        self._state = certificate.known_to(self._state)
+        return certificate
 
     def adopt(self, certificate: Certificate) -> SpcaResult:
         """Return the better fit that a certificate of this one met, or this one where it met none.
@@ -426,15 +357,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
         NoRowsError
             For a fit from a file, which has no data.
         """
-        if self._source is None:
-            raise self._no_data("adopt()")
         better = proving.adopted(self._state, self._source, certificate)
         return self if better is None else SpcaResult(better, self._source, self._call)
-
-    def _no_data(self, what: str) -> NoRowsError:
-        return NoRowsError(
-            f"{what} needs the data, and a fit from a file does not have them; fit again: {self.call}."
-        )
 
     @documented(save, "state", "source")
     def save(self, path: str | PathLike[str], *, scores: bool | None = None) -> None:

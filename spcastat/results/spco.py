@@ -292,6 +292,12 @@ class SpcoResult(Carried):
     def _repr_html_(self) -> str:
         return self.summary().as_html()
 
+    def _repr_latex_(self) -> str:
+        return self.summary()._repr_latex_()
+
+    def _repr_markdown_(self) -> str:
+        return self.summary().as_markdown()
+
 
 def _shares_table(variance: pd.DataFrame) -> Table:
     def percents(column: str) -> tuple[str, ...]:

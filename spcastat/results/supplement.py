@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.labels import name_text, short_names
+from spcastat.labels import full_names, name_text
 from spcastat.report.summary import Summary
 from spcastat.state.supplement import Further
 from spcastat.tables import Document, Row, Table
@@ -76,15 +76,15 @@ def _document(frames: dict[str, pd.DataFrame], further: Further | None) -> Docum
     tables, notes = [], []
     if "rows" in frames:
         scores, cos2 = frames["rows"], frames["rows_cos2"]
-        tables.append(_pairs("Row", scores, cos2, short_names(list(scores.index)), "cos2"))
+        tables.append(_pairs("Row", scores, cos2, full_names(scores.index), "cos2"))
         if len(scores) > MOST_ROWS:
             notes.append(f"{MOST_ROWS} of {len(scores)} rows are shown.")
     if further is not None and "correlations" in frames:
         sizes = [f"{further.sizes[name]:g}" for name in frames["correlations"].index]
-        names = short_names(list(frames["correlations"].index))
+        names = full_names(frames["correlations"].index)
         tables.append(_plain("Correlation", frames["correlations"], names, sizes))
     if further is not None and "levels" in frames:
-        names = short_names([_level(key) for key in frames["levels"].index])
+        names = [_level(key) for key in frames["levels"].index]
         tables.append(_pairs("Level: mean score", frames["levels"], frames["test_values"], names, "test"))
         notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
     if "rows" in frames:
@@ -97,7 +97,7 @@ def _plain(title: str, frame: pd.DataFrame, names: list[str], sizes: list[str]) 
         Row(name, (*(fixed(value, 2) for value in values), size))
         for name, values, size in zip(names, frame.to_numpy().tolist(), sizes, strict=True)
     ]
-    return Table(title, (*short_names(list(frame.columns), 12), "n"), tuple(rows[:MOST_ROWS]))
+    return Table(title, (*full_names(frame.columns), "n"), tuple(rows[:MOST_ROWS]))
 
 
 def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:
@@ -114,7 +114,7 @@ def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[st
             names, np.asarray(frame).tolist(), np.asarray(second).tolist(), strict=True
         )
     ]
-    headings = tuple(text for name in short_names(list(frame.columns), 12) for text in (name, what))
+    headings = tuple(text for name in full_names(frame.columns) for text in (name, what))
     return Table(title, headings, tuple(rows[:MOST_ROWS]))
 
 

@@ -80,7 +80,7 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
             x.append(all_x)
     if not places:
         return fits
-    found = criterion.fits(np.concatenate(places), np.concatenate(x))
+    found = criterion.fits(np.concatenate(places), np.concatenate(x), np.tile(fits.of, len(places)))
     found = refined(criterion, found, SHORT)
     values = found.value.reshape(len(places), len(fits))
     return found.some(np.argmax(values, axis=0) * len(fits) + np.arange(len(fits)))

@@ -16,7 +16,7 @@ from spcastat.search.effort import EFFORTS, Effort
 from spcastat.search.evidence import Evidence
 from spcastat.search.fits import Criterion, Fits
 from spcastat.search.fixed import refined
-from spcastat.search.moments import Dense, Identity, Moments, Products
+from spcastat.search.moments import Dense, Identity, Moments, Products, Several
 from spcastat.search.nested import Adjusted
 from spcastat.search.newton import stationary
 from spcastat.search.order import falling, reordered
@@ -158,12 +158,13 @@ def joint_on(
 
 
 def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion of a covariance matrix of total variance one."""
+    """Return the criterion of a covariance matrix of total variance one, or of several: shape (D, m, m)."""
+    of = Dense if S.ndim == 2 else Several
     if objective == "adjusted":
-        return Adjusted(Dense(S), card)
+        return Adjusted(of(S), card)
     if objective == "pev":
-        return Projected(Identity(len(S)), Dense(S), card)
-    return Projected(Dense(S), Dense(S @ S), card)
+        return Projected(Identity(S.shape[-1]), of(S), card)
+    return Projected(of(S), of(S @ S), card)
 
 
 def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:

@@ -43,6 +43,8 @@ class Fits:
         V'MV and V'TV (zeros for adjusted variance).
     value : ndarray of shape (B,)
         The criterion, a share of the total variance.
+    of : ndarray of int, shape (B,)
+        The matrices of each fit, where there are several.
     """
 
     places: np.ndarray
@@ -52,6 +54,7 @@ class Fits:
     G: np.ndarray
     N: np.ndarray
     value: np.ndarray
+    of: np.ndarray
 
     def __len__(self) -> int:
         return len(self.value)
@@ -102,6 +105,8 @@ class Model:
         Products of the loadings with M and T, as in `Fits`.
     alpha : ndarray of shape (B,)
     H, Z : ndarray of shape (B, k, k)
+    of : ndarray of int, shape (B,)
+        As in `Fits`.
     """
 
     criterion: Criterion
@@ -110,6 +115,13 @@ class Model:
     alpha: np.ndarray
     H: np.ndarray
     Z: np.ndarray
+    of: np.ndarray
+
+    @property
+    def main(self) -> Moments:
+        """The matrix T of each fit, or M for a criterion without T."""
+        c = self.criterion
+        return (c.M if c.T is None else c.T).of(self.of)
 
     def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
         """Return A and B on supports, shape (B, c), and what they are for other variables, shape (B, w)."""
@@ -117,18 +129,18 @@ class Model:
         both = np.concatenate([support, entering], axis=1)
         F = np.take_along_axis(self.first, both[:, None, :], axis=2)
         turned = F[:, :, : support.shape[1]].swapaxes(1, 2)
-        main = c.M if c.T is None else c.T
-        A = self.alpha[:, None, None] * main.blocks(support, both) - turned @ (self.Z @ F)
+        A = self.alpha[:, None, None] * self.main.blocks(support, both) - turned @ (self.Z @ F)
         out = F[:, :, support.shape[1] :]
-        corner = self.alpha[:, None] * main.diagonal()[entering] - (out * (self.Z @ out)).sum(axis=1)
+        corner = self.alpha[:, None] * self.main.entries(entering) - (out * (self.Z @ out)).sum(axis=1)
         if c.T is None:
             return Bordered(A, corner, None, np.ones(1))
         K = np.take_along_axis(self.second, both[:, None, :], axis=2)
         HF, HK = self.H @ F, self.H @ K
         A -= K[:, :, : support.shape[1]].swapaxes(1, 2) @ HF + turned @ HK
         corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
-        M = c.M.blocks(support, both) - turned @ HF
-        corner_M = c.M.diagonal()[entering] - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
+        own = c.M.of(self.of)
+        M = own.blocks(support, both) - turned @ HF
+        corner_M = own.entries(entering) - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
         return Bordered(A, corner, M, corner_M)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -136,7 +148,7 @@ class Model:
         c = self.criterion
         B, L, width = places.shape
         flat = places.reshape(B * L, width), x.reshape(B * L, width)
-        main = (c.M if c.T is None else c.T).products(*flat).reshape(B, L, c.m)
+        main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, c.m)
         first = self._dots(self.first, places, x)
         found = self.alpha[:, None, None] * main - first @ (self.Z @ self.first)
         if c.T is not None:
@@ -149,20 +161,18 @@ class Model:
         c = self.criterion
         if c.T is None:
             return np.ones((len(self.first), c.m))
-        return c.M.diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
+        return c.M.of(self.of).diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal of A, shape (B, m)."""
-        c = self.criterion
-        main = (c.M if c.T is None else c.T).diagonal()
-        found = self.alpha[:, None] * main - (self.first * (self.Z @ self.first)).sum(axis=1)
-        if c.T is not None:
+        found = self.alpha[:, None] * self.main.diagonal() - (self.first * (self.Z @ self.first)).sum(axis=1)
+        if self.criterion.T is not None:
             found -= 2.0 * (self.first * (self.H @ self.second)).sum(axis=1)
         return found
 
     def repeated(self, times: int) -> Model:
         """Return the model with every fit repeated so many times."""
-        arrays = (self.first, self.second, self.alpha, self.H, self.Z)
+        arrays = (self.first, self.second, self.alpha, self.H, self.Z, self.of)
         return Model(self.criterion, *(np.repeat(array, times, axis=0) for array in arrays))
 
     @staticmethod
@@ -238,18 +248,22 @@ class Criterion(ABC):
     def beside(self, fits: Fits) -> Model:
         """Return what ranks the choices for a column that has been taken out, beside all others."""
 
-    def fits(self, places: np.ndarray, x: np.ndarray) -> Fits:
-        """Return fits with given supports and loadings, which are brought to unit length."""
+    def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
+        """Return fits with given supports and loadings, which are brought to unit length.
+
+        `of` says which matrices they are of, where there are several; by default the first.
+        """
         B = len(places)
+        of = np.zeros(B, dtype=int) if of is None else of
         places, x = places.copy(), self.unit(x)
         first = np.zeros((B, self.k, self.m))
         second = np.zeros((B, self.k if self.T is not None else 0, self.m))
         for i, part in enumerate(self.parts):
-            first[:, i] = self.M.products(places[:, part], x[:, part])
+            first[:, i] = self.M.of(of).products(places[:, part], x[:, part])
             if self.T is not None:
-                second[:, i] = self.T.products(places[:, part], x[:, part])
+                second[:, i] = self.T.of(of).products(places[:, part], x[:, part])
         G, N = self._grams(places, x, first, second)
-        return Fits(places, x, first, second, G, N, self.value(G, N))
+        return Fits(places, x, first, second, G, N, self.value(G, N), of)
 
     def unit(self, x: np.ndarray) -> np.ndarray:
         """Scale every component to unit length; zero stays zero."""
@@ -292,7 +306,8 @@ class Criterion(ABC):
             if moments is not None:
                 gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
                 row = (gathered * x[:, :, None, :]).sum(axis=3)
-                row[:, :, i] = moments.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
+                own = moments.of(np.repeat(fits.of, L))
+                row[:, :, i] = own.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
                 new[:, :, i, :] = row
                 new[:, :, :, i] = row
             found.append(new)
@@ -305,9 +320,10 @@ class Criterion(ABC):
         places, x = np.take_along_axis(places, order, axis=1), np.take_along_axis(x, order, axis=1)
         fits.places[which, part] = places
         fits.x[which, part] = x
-        fits.first[which, i] = self.M.products(places, x)
+        of = fits.of[which]
+        fits.first[which, i] = self.M.of(of).products(places, x)
         if self.T is not None:
-            fits.second[which, i] = self.T.products(places, x)
+            fits.second[which, i] = self.T.of(of).products(places, x)
         for F, G in ((fits.first, fits.G), (fits.second, fits.N)):
             if F.shape[1]:
                 own = self._dots(F[which], places, x)
@@ -331,10 +347,13 @@ class Criterion(ABC):
         parts = [scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
         return np.stack(parts, axis=2)
 
-    def packed(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return M, and T, among the places of fits: shape (B, N, N)."""
-        M = self.M.blocks(places, places)
-        return M, None if self.T is None else self.T.blocks(places, places)
+    def packed(
+        self, places: np.ndarray, of: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return M, and T, among the places of fits: shape (B, N, N); `of` as in `fits`."""
+        of = np.zeros(len(places), dtype=int) if of is None else of
+        M = self.M.of(of).blocks(places, places)
+        return M, None if self.T is None else self.T.of(of).blocks(places, places)
 
     @abstractmethod
     def with_gradient(

@@ -22,9 +22,9 @@ TRIALS = 12
 
 def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     """Return the fits after at most `steps` steps of ascent on their supports; none is worse than before."""
-    M, T = criterion.packed(fits.places)
+    M, T = criterion.packed(fits.places, fits.of)
     x = _ascend(criterion, fits.x, M, T, steps)
-    found = criterion.fits(fits.places, x)
+    found = criterion.fits(fits.places, x, fits.of)
     worse = ~(found.value >= fits.value)
     if worse.any():
         found.put(worse, fits.some(worse))

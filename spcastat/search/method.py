@@ -54,15 +54,23 @@ class Joint(JointSolver):
         """Whether the order of the components is part of what is found."""
         return self.variance is not None or self.objective == "adjusted"
 
-    def near(self, op: Operator, starts: Sequence[np.ndarray], fixed: bool = False) -> np.ndarray:
-        """Return the optimum near given loadings, each (p, k), or on the supports of the only one.
+    def near(
+        self, ops: Sequence[Operator], starts: Sequence[Sequence[np.ndarray]], fixed: bool = False
+    ) -> list[np.ndarray]:
+        """Return for each of several data the optimum near given loadings, each (p, k).
 
-        Without cardinalities of its own it has those of the first.
+        Without cardinalities of its own it has those of the first; with `fixed` it keeps their supports.
         """
         from spcastat.search.near import near
 
-        card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0], axis=0))
-        return near(op, card, self.objective, starts, fixed)
+        card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0][0], axis=0))
+        return near(ops, card, self.objective, starts, fixed)
+
+    def together(self, p: int) -> int:
+        """Return how many data of p variables `near` takes at once."""
+        from spcastat.search.near import together
+
+        return together(p)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; it has starts of its own."""

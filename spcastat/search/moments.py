@@ -21,6 +21,10 @@ class Moments(ABC):
 
     m: int
 
+    def of(self, which: np.ndarray) -> Moments:
+        """Return the matrices that L columns belong to, by their numbers, shape (L,): this one for all."""
+        return self
+
     @abstractmethod
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return M v for every column, shape (L, m)."""
@@ -32,6 +36,11 @@ class Moments(ABC):
     @abstractmethod
     def diagonal(self) -> np.ndarray:
         """Return the diagonal, shape (m,)."""
+
+    def entries(self, places: np.ndarray) -> np.ndarray:
+        """Return entries of the diagonal, shape (L, q), at places of that shape."""
+        found: np.ndarray = self.diagonal()[places]
+        return found
 
     def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return v'Mv for every column, shape (L,)."""
@@ -67,6 +76,45 @@ class Dense(Moments):
 
     def diagonal(self) -> np.ndarray:
         return np.diag(self.M)
+
+
+class Several(Moments):
+    """Matrices that are held, one for each column that is asked for.
+
+    Parameters
+    ----------
+    M : ndarray of shape (D, m, m)
+        Symmetric.
+    which : ndarray of int, shape (L,)
+        The matrix of each column; all in turn by default.
+    """
+
+    def __init__(self, M: np.ndarray, which: np.ndarray | None = None):
+        self.M = M
+        self.m = M.shape[-1]
+        self.which = np.arange(len(M)) if which is None else which
+
+    def of(self, which: np.ndarray) -> Moments:
+        return Several(self.M, which)
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        L, c = places.shape
+        step = max(1, GATHERED // (c * self.m))
+        if step < L:
+            parts = [slice(a, a + step) for a in range(0, L, step)]
+            return np.concatenate([self.of(self.which[a]).products(places[a], x[a]) for a in parts])
+        return np.matmul(x[:, None, :], self.M[self.which[:, None], places])[:, 0]
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        lines = self.which[:, None] * self.m + rows
+        return self.M.take(lines[:, :, None] * self.m + columns[:, None, :])
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal for every column, shape (L, m)."""
+        return np.einsum("dii->di", self.M)[self.which]
+
+    def entries(self, places: np.ndarray) -> np.ndarray:
+        return self.M.take((self.which[:, None] * self.m + places) * self.m + places)
 
 
 class Identity(Moments):

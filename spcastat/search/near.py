@@ -9,6 +9,7 @@ import numpy as np
 from spcastat.operators import Operator
 from spcastat.search.climbing import LONG, climbed
 from spcastat.search.default import HELD, held, products
+from spcastat.search.fits import Criterion, Fits
 from spcastat.search.fixed import refined
 from spcastat.search.order import reordered
 from spcastat.search.pool import from_directions
@@ -18,38 +19,75 @@ from spcastat.search.sweeps import swept
 SWEEPS = 4
 #: Variables that are tried in the exchanges of a component, and those of them that are valued.
 WIDTH, VALUED = 24, 6
+#: Covariance matrices that are searched together, at most, and what they may hold in numbers. A search of one
+#: takes its time in the interpreter.
+TOGETHER, NUMBERS = 20, 400_000
+
+
+def together(p: int) -> int:
+    """Return how many covariance matrices of p variables are searched at the cost of few."""
+    return int(np.clip(NUMBERS // p**2, 1, TOGETHER))
 
 
 def near(
-    op: Operator, card: tuple[int, ...], objective: str, starts: Sequence[np.ndarray], fixed: bool = False
-) -> np.ndarray:
-    """Return the best of the fits that sweeps and one climb of exchanges reach from given loadings.
+    ops: Sequence[Operator],
+    card: tuple[int, ...],
+    objective: str,
+    starts: Sequence[Sequence[np.ndarray]],
+    fixed: bool = False,
+) -> list[np.ndarray]:
+    """Return for each of several data the best fit that sweeps and one climb reach from given loadings.
 
     Parameters
     ----------
-    op : Operator
+    ops : sequence of Operator
         Of p variables, with rank k or more.
     card : tuple of int
     objective : {"adjusted", "pev", "least_squares"}
-    starts : sequence of ndarray of shape (p, k)
-        Cut to the cardinalities first.
+    starts : sequence of sequences of ndarray of shape (p, k)
+        For each of the data, as many for one as for another. Cut to the cardinalities first.
     fixed : bool
         Keep the supports, and ascend on them alone.
 
     Returns
     -------
-    ndarray of shape (p, k)
+    list of ndarray of shape (p, k)
         Unit loadings. With more than 1000 variables there are sweeps and no exchanges.
     """
-    if op.p <= HELD:
-        S = op.block(np.arange(op.p)) / op.total
-        criterion = held(0.5 * (S + S.T), card, objective)
-    else:
-        criterion = products(op, card, objective)
-    fits = from_directions(criterion, list(starts))
+    if ops[0].p > HELD:
+        return [_of_products(op, card, objective, own, fixed) for op, own in zip(ops, starts, strict=True)]
+    criterion = several(ops, card, objective)
+    fits = begun(criterion, starts)
+    if not fixed:
+        fits = climbed(criterion, reordered(criterion, swept(criterion, fits, SWEEPS)), WIDTH, VALUED)
+    return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
+
+
+def _of_products(
+    op: Operator, card: tuple[int, ...], objective: str, starts: Sequence[np.ndarray], fixed: bool
+) -> np.ndarray:
+    criterion = products(op, card, objective)
+    fits = from_directions(criterion, starts)
     if not fixed:
         fits = reordered(criterion, swept(criterion, fits, SWEEPS))
-        if op.p <= HELD:
-            fits = climbed(criterion, fits, WIDTH, VALUED)
-    best = fits.some(np.argsort(-fits.value, kind="stable")[:1])
-    return criterion.dense(refined(criterion, best, LONG))[0]
+    return criterion.dense(refined(criterion, best_of_each(fits, 1), LONG))[0]
+
+
+def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of the covariance matrices of operators of up to 1000 variables."""
+    every = np.arange(ops[0].p)
+    S = np.stack([op.block(every) / op.total for op in ops])
+    S = 0.5 * (S + S.swapaxes(1, 2))
+    return held(S if len(ops) > 1 else S[0], card, objective)
+
+
+def begun(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:
+    """Return the fits of the starts of each of several data."""
+    of = np.repeat(np.arange(len(starts)), len(starts[0]))
+    return from_directions(criterion, [V for own in starts for V in own], of)
+
+
+def best_of_each(fits: Fits, count: int) -> Fits:
+    """Return the best fit for each of `count` data, the first of equals."""
+    order = np.lexsort((-fits.value, fits.of))
+    return fits.some(order[np.searchsorted(fits.of[order], np.arange(count))])

@@ -42,9 +42,9 @@ def stationary(criterion: Criterion, fit: Fits) -> Fits:
     """
     if fit.x.shape[1] > NONZEROS or not criterion.sums(fit.x**2).all():
         return fit
-    M, T = criterion.packed(fit.places)
+    M, T = criterion.packed(fit.places, fit.of)
     x = _rested(criterion, criterion.unit(fit.x)[0], M[0], None if T is None else T[0])
-    return fit if x is None else criterion.fits(fit.places, x[None])
+    return fit if x is None else criterion.fits(fit.places, x[None], fit.of)
 
 
 def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> np.ndarray | None:

@@ -80,6 +80,7 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
         G,
         N,
         criterion.value(G, N),
+        fits.of,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from spcastat.kernels.rotation import varimax
@@ -61,16 +63,21 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
     model = criterion.beside(fits)
     diagonal = np.einsum("bkm,bkl,blm->bm", model.first, model.Z, model.first)
     main = criterion.M if criterion.T is None else criterion.T
-    left = np.maximum(main.diagonal() - diagonal, 0.0)
+    left = np.maximum(main.of(fits.of).diagonal() - diagonal, 0.0)
     return np.concatenate([largest(left, few), spread], axis=1)
 
 
-def from_directions(criterion: Criterion, directions: list[np.ndarray]) -> Fits:
-    """Return the fits of dense loadings, each of shape (m, k), cut to the cardinalities."""
+def from_directions(
+    criterion: Criterion, directions: Sequence[np.ndarray], of: np.ndarray | None = None
+) -> Fits:
+    """Return the fits of dense loadings, each of shape (m, k), cut to the cardinalities.
+
+    `of` is that of `Criterion.fits`.
+    """
     stacked = np.stack([D.T for D in directions])
     cut = [hard(stacked[:, i], card) for i, card in enumerate(criterion.cards)]
     return criterion.fits(
-        np.concatenate([places for places, _ in cut], axis=1), np.concatenate([x for _, x in cut], axis=1)
+        np.concatenate([places for places, _ in cut], axis=1), np.concatenate([x for _, x in cut], axis=1), of
     )
 
 

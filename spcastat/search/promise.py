@@ -130,4 +130,4 @@ class Promised(Adjusted):
             alpha += c
             share = worth[:, j] * sound / y
             Z = Z + c[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * share[:, None, None]
-        return Model(self, fits.first, fits.second, alpha, Z, Z)
+        return Model(self, fits.first, fits.second, alpha, Z, Z, fits.of)

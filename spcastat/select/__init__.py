@@ -1,5 +1,5 @@
 """How sparse? Fits along a range of cardinalities."""
 
-from spcastat.select.path import fit_path, path_cards, with_card
+from spcastat.select.path import fit_path, path_cards
 
-__all__ = ["fit_path", "path_cards", "with_card"]
+__all__ = ["fit_path", "path_cards"]

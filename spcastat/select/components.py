@@ -40,6 +40,11 @@ class Standing:
     sequential: int
 
 
+def default_card(p: int) -> int:
+    """Return the variables of a sparse component that is looked for among p: 1.5 log(p), two or more."""
+    return min(p, max(2, round(1.5 * np.log(p))))
+
+
 def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, seed: int) -> Standing:
     """Test the leading components one after another.
 

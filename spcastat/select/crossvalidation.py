@@ -78,7 +78,7 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """The work on one fold."""
+    """The work on some of the folds."""
 
     folds: Folds
     fitter: Fitter
@@ -86,12 +86,16 @@ class _Fold:
     near: Sequence[np.ndarray]
     dense: bool
 
-    def __call__(self, number: int) -> tuple[np.ndarray, float, float]:
-        op, held = self.folds.split(number)
-        models = [SparseModel.of(V, op) for V in self.fitter.path(op, self.cards, self.near)]
-        if self.dense:
-            models.append(SparseModel.of(op.leading(self.fitter.k)[1], op))
-        return held.press(models), float(held.squares.sum()), held.weight
+    def __call__(self, numbers: Sequence[int]) -> list[tuple[np.ndarray, float, float]]:
+        parted = [self.folds.split(number) for number in numbers]
+        paths = self.fitter.paths([op for op, _ in parted], self.cards, self.near)
+        found = []
+        for (op, held), path in zip(parted, paths, strict=True):
+            models = [SparseModel.of(V, op) for V in path]
+            if self.dense:
+                models.append(SparseModel.of(op.leading(self.fitter.k)[1], op))
+            found.append((held.press(models), float(held.squares.sum()), held.weight))
+        return found
 
 
 def cross_validate(
@@ -128,7 +132,8 @@ def cross_validate(
     """
     work = _Fold(folds, fitter, cards, near, dense)
     n = folds.count * folds.repeats
-    found = run_jobs(work, n, n_jobs=n_jobs, what="cross-validation", unit="folds")
+    at_once = fitter.together(len(folds.names))
+    found = run_jobs(work, n, n_jobs=n_jobs, what="cross-validation", unit="folds", together=at_once)
     if found.interrupted:
         raise KeyboardInterrupt
     shape = (folds.repeats, folds.count)

@@ -5,9 +5,8 @@ He, Monteiro and Park (2010), Figure 1, draw the variance of such a path against
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from spcastat.errors import CardinalityError
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator
 from spcastat.progress import stage
-from spcastat.solvers import Solution, Solver
+from spcastat.solvers import Solution
 from spcastat.solvers.greedy import Greedy
 from spcastat.solvers.growth import Growth
 
@@ -95,19 +94,11 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> lis
     fits: list[Fit] = []
     with stage("path", len(cards), "fits") as advance:
         for card in cards:
-            here = with_card(solver, card)
             before = fits[-1].solution.V.T[None] if fits else None
             rng = np.random.default_rng(seed)
-            own: dict[str, Any] = {"n_init": plan.n_init, "start": plan.start, "sort": plan.sort}
-            fit = run(op, here, k, rng=rng, starts=before, aim=plan.aim, **own)
-            fits.append(fit)
+            fits.append(run(op, plan.with_card(card), k, rng, before))
             advance(1)
     return fits
-
-
-def with_card(solver: Solver, card: Cards) -> Any:
-    """Return the solver with another cardinality, a field of all solvers that have this control."""
-    return dataclasses.replace(cast(Any, solver), card=card)
 
 
 def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:

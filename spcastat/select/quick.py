@@ -11,15 +11,11 @@ from spcastat.engine import Plan, run
 from spcastat.kernels.rotation import varimax
 from spcastat.operators import Operator
 from spcastat.search.climbing import climbed
-from spcastat.search.default import HELD, held
-from spcastat.search.fits import Criterion
-from spcastat.search.moments import Identity, Products
-from spcastat.search.nested import Adjusted
+from spcastat.search.default import HELD, products
+from spcastat.search.near import begun, best_of_each, several, together
 from spcastat.search.order import reordered
-from spcastat.search.pool import from_directions
-from spcastat.search.projected import Projected
 from spcastat.search.sweeps import swept
-from spcastat.select.path import Cards, with_card
+from spcastat.select.path import Cards
 from spcastat.solvers import JointSolver
 
 #: Sweeps of a start, at most.
@@ -66,42 +62,54 @@ class Fitter:
         -------
         list of ndarray of shape (p, k)
         """
-        leading = op.leading(self.k)[1]
-        fixed = [leading, varimax(leading)] if self.k > 1 else [leading]
-        found: list[np.ndarray] = []
+        return self.paths([op], cards, near, thorough)[0]
+
+    def together(self, p: int) -> int:
+        """Return of how many data with p variables paths are fitted at the cost of few."""
+        return together(p) if self.plan is None else 1
+
+    def paths(
+        self,
+        ops: Sequence[Operator],
+        cards: Sequence[Cards],
+        near: Sequence[np.ndarray | None],
+        thorough: bool = False,
+    ) -> list[list[np.ndarray]]:
+        """Fit the path of each of several data of the same variables; see `path`."""
+        leading = [op.leading(self.k)[1] for op in ops]
+        fixed = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
+        found: list[list[np.ndarray]] = [[] for _ in ops]
         for card, beside in zip(cards, near, strict=True):
-            starts = [*fixed, *([] if beside is None else [beside]), *found[-1:]]
+            given = [] if beside is None else [beside]
+            starts = [[*own, *given, *path[-1:]] for own, path in zip(fixed, found, strict=True)]
             fit = self._swept if self.plan is None else self._run
-            found.append(fit(op, card, starts, thorough))
+            for path, V in zip(found, fit(ops, card, starts, thorough), strict=True):
+                path.append(V)
         return found
 
-    def _swept(self, op: Operator, card: Cards, starts: list[np.ndarray], thorough: bool) -> np.ndarray:
-        criterion = _criterion(op, card, self.objective)
-        fits = reordered(criterion, swept(criterion, from_directions(criterion, starts), SWEEPS))
-        fits = fits.some(np.argsort(-fits.value, kind="stable")[:1])
-        if thorough and op.p <= HELD:
+    def _swept(
+        self, ops: Sequence[Operator], card: Cards, starts: list[list[np.ndarray]], thorough: bool
+    ) -> list[np.ndarray]:
+        held = ops[0].p <= HELD
+        if not held and len(ops) > 1:
+            parts = zip(ops, starts, strict=True)
+            return [V for op, own in parts for V in self._swept([op], card, [own], thorough)]
+        criterion = several(ops, card, self.objective) if held else products(ops[0], card, self.objective)
+        fits = reordered(criterion, swept(criterion, begun(criterion, starts), SWEEPS))
+        fits = best_of_each(fits, len(ops))
+        if thorough and held:
             fits = climbed(criterion, fits, WIDTH, VALUED)
-        return criterion.dense(fits)[0]
+        return list(criterion.dense(fits))
 
-    def _run(self, op: Operator, card: Cards, starts: list[np.ndarray], thorough: bool) -> np.ndarray:
+    def _run(
+        self, ops: Sequence[Operator], card: Cards, starts: list[list[np.ndarray]], thorough: bool
+    ) -> list[np.ndarray]:
         plan = self.plan
         assert plan is not None
-        solver = with_card(plan.solver, card)
-        given = None
-        if isinstance(solver, JointSolver) and solver.uses_starts:
-            given = np.stack([V.T for V in starts[1:]]) if len(starts) > 1 else None
-        rng = np.random.default_rng(self.seed)
-        fit = run(op, solver, self.k, n_init=plan.n_init, rng=rng, sort=plan.sort, starts=given, aim=plan.aim)
-        return fit.solution.V
-
-
-def _criterion(op: Operator, card: Cards, objective: str) -> Criterion:
-    """Return the criterion of the sweeps, by a covariance matrix that is held or by products."""
-    if op.p <= HELD:
-        S = op.block(np.arange(op.p)) / op.total
-        return held(0.5 * (S + S.T), card, objective)
-    if objective == "adjusted":
-        return Adjusted(Products(op), card)
-    if objective == "pev":
-        return Projected(Identity(op.p), Products(op), card)
-    return Projected(Products(op), Products(op, 2), card)
+        takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
+        found = []
+        for op, own in zip(ops, starts, strict=True):
+            given = np.stack([V.T for V in own[1:]]) if takes and len(own) > 1 else None
+            rng = np.random.default_rng(self.seed)
+            found.append(run(op, plan.with_card(card), self.k, rng, given).solution.V)
+        return found

@@ -107,7 +107,8 @@ class BCD(JointSolver):
         V = np.array(starts)
         if self.nonneg:
             V *= _better_sign(V)
-        state = _State(op, V)
+        may_rise = self.norm == "l1" and self.t is None
+        state = _State(op, V, may_rise)
         n_starts = len(V)
         running = np.arange(n_starts)
         found = np.empty_like(V)
@@ -116,7 +117,6 @@ class BCD(JointSolver):
         quiet = np.zeros(n_starts, dtype=int)
         leader = np.arange(n_starts)
         steady = np.zeros(n_starts, dtype=int)
-        may_rise = self.norm == "l1" and self.t is None
         lowest, passed = np.full(n_starts, np.inf), np.empty_like(V)
         bettered = np.zeros(n_starts, dtype=int)
         for sweep in range(1, self.max_iter + 1):
@@ -183,15 +183,18 @@ class BCD(JointSolver):
 
 
 class _State:
-    """V, S V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p)."""
+    """V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p).
 
-    def __init__(self, op: Operator, V: np.ndarray):
+    S V as well where residuals are asked for on the way.
+    """
+
+    def __init__(self, op: Operator, V: np.ndarray, residuals: bool):
         self.op = op
         self.V = V
         self.A = V.copy()
         m, k, p = V.shape
         self.G = np.ascontiguousarray(op.dot(V.reshape(m * k, p).T).T).reshape(m, k, p)
-        self.SV = self.G.copy()
+        self.SV = self.G.copy() if residuals else None
 
     def update(self, i: int, rule: Update, floor: float) -> None:
         """Replace column i of V, then of U, in every start: equations (5) and (6) of the paper."""
@@ -206,8 +209,10 @@ class _State:
         v_products = _dots(V, v.T)  # v_j'v_i
         v_products[:, i] = 0.0
         A_i = v.T - _combine(v_products, A)
-        self.SV[:, i] = self.op.dot(v).T
-        V[:, i], A[:, i], G[:, i] = v.T, A_i, self.SV[:, i] - _combine(v_products, G)
+        Sv = self.op.dot(v).T
+        if self.SV is not None:
+            self.SV[:, i] = Sv
+        V[:, i], A[:, i], G[:, i] = v.T, A_i, Sv - _combine(v_products, G)
 
     def criterion(self) -> np.ndarray:
         """Return ||X - U V'||_F^2 / (n - 1) of every start."""
@@ -219,11 +224,14 @@ class _State:
         """Give a start other loadings V, shape (k, p), and the scores that are best with them."""
         inverse = np.linalg.inv(V @ V.T)
         self.V[start], self.A[start] = V, inverse @ V
-        self.SV[start] = self.op.dot(V.T).T
-        self.G[start] = inverse @ self.SV[start]
+        SV = self.op.dot(V.T).T
+        self.G[start] = inverse @ SV
+        if self.SV is not None:
+            self.SV[start] = SV
 
     def residual(self) -> np.ndarray:
         """Return the least |X - U V'|_F^2 / (n - 1) over all U (what projection on V leaves)."""
+        assert self.SV is not None
         Vt = self.V.transpose(0, 2, 1)
         inverse = np.linalg.pinv(self.V @ Vt, rcond=1e-12, hermitian=True)
         return np.asarray(self.op.total - np.einsum("bij,bji->b", inverse, self.SV @ Vt))
@@ -231,7 +239,8 @@ class _State:
     def keep(self, mask: np.ndarray) -> None:
         """Drop the starts that are done."""
         if not mask.all():
-            self.V, self.SV, self.A, self.G = self.V[mask], self.SV[mask], self.A[mask], self.G[mask]
+            self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
+            self.SV = None if self.SV is None else self.SV[mask]
 
 
 def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> Iterator[tuple[int, int]]:

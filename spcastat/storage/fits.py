@@ -28,19 +28,18 @@ from spcastat.state.record import Record
 from spcastat.storage.archive import Archive, read_archive, write_archive
 from spcastat.storage.atomic import as_path, file_path, write_file
 from spcastat.storage.consistent import (
-    MOST_COMPONENTS,
-    require,
     require_loadings,
     require_model,
     require_moments,
-    require_record,
     require_scores,
     require_standard,
 )
 from spcastat.storage.packing import Packer, Unpacker
 from spcastat.storage.proofs import restored
+from spcastat.storage.recorded import MOST_COMPONENTS, require_record
 from spcastat.storage.spec import pack_spec, unpack_spec
 from spcastat.storage.trusted import pack_trust, unpack_trust
+from spcastat.storage.values import require
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.

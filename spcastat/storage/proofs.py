@@ -10,7 +10,8 @@ import numpy as np
 
 from spcastat.errors import FileError
 from spcastat.state.proven import JOINT, SCOPES, Proven
-from spcastat.storage.consistent import CLOSE, require
+from spcastat.storage.consistent import CLOSE
+from spcastat.storage.values import require
 
 #: Proofs that a fit can have, at most: of its components, and of each measure with and without orthogonality.
 MOST = 1 + 2 * len(JOINT)

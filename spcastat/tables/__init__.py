@@ -17,17 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spcastat.config import one_of, whole_number
+from spcastat.config import one_of
 from spcastat.errors import OptionError
 from spcastat.tables import html, latex, markdown, text
+from spcastat.tables.layout import Layout
 from spcastat.tables.loadings import loadings_table
 from spcastat.tables.table import Document, Row, Table
 from spcastat.tables.variance import variance_table
 
-__all__ = ["RENDERERS", "Document", "Row", "Table", "loadings_table", "render", "variance_table"]
+__all__ = ["RENDERERS", "Document", "Layout", "Row", "Table", "loadings_table", "render", "variance_table"]
 
 #: Name of a format to the function that writes it.
-RENDERERS: dict[str, Callable[[Document, int], str]] = {
+RENDERERS: dict[str, Callable[[Document, Layout], str]] = {
     "text": text.render,
     "html": html.render,
     "latex": latex.render,
@@ -35,7 +36,9 @@ RENDERERS: dict[str, Callable[[Document, int], str]] = {
 }
 
 
-def render(document: Document, kind: str = "text", width: int = 80) -> str:
+def render(
+    document: Document, kind: str = "text", width: int = 80, layout: Layout | None = None
+) -> str:
     """Return the document in one of the formats of :data:`RENDERERS`.
 
     Parameters
@@ -43,7 +46,8 @@ def render(document: Document, kind: str = "text", width: int = 80) -> str:
     document : Document
     kind : {"text", "html", "latex", "markdown"}
     width : int
-        Characters in a line, 40 or more. Text and LaTeX split tables that are wider into panels.
+        As in :class:`Layout`, where no layout is given.
+    layout : Layout, optional
 
     Raises
     ------
@@ -55,4 +59,4 @@ def render(document: Document, kind: str = "text", width: int = 80) -> str:
         raise OptionError(
             f"document of type {type(document).__name__} was given; it must be a Document of tables."
         )
-    return RENDERERS[kind](document, whole_number("width", width, 40))
+    return RENDERERS[kind](document, Layout(width) if layout is None else layout)

@@ -5,16 +5,72 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+#: Decimals of a number, at most.
+MOST_DIGITS = 10
 
-def fixed(value: float, digits: int) -> str:
+
+class Figures(str):
+    """The text of one number, or of an interval, which can be written anew with other digits.
+
+    Attributes
+    ----------
+    numbers : tuple of float
+        One number, or the two ends of an interval.
+    digits : int
+        Decimals; of numbers in scientific notation those of the mantissa.
+    scientific : bool
+    stars : str
+        What follows the number.
+    """
+
+    numbers: tuple[float, ...]
+    digits: int
+    scientific: bool
+    stars: str
+
+    @classmethod
+    def of(
+        cls,
+        numbers: Iterable[float],
+        digits: int,
+        *,
+        scientific: bool = False,
+        stars: str = "",
+        decimal: str = ".",
+    ) -> Figures:
+        """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]"."""
+        numbers = tuple(numbers)
+        write = _mantissa if scientific else _decimals
+        texts = [write(number, digits).replace(".", decimal) for number in numbers]
+        between = "; " if decimal == "," else ", "
+        made = cls((texts[0] if len(texts) == 1 else f"[{between.join(texts)}]") + stars)
+        made.numbers, made.digits, made.scientific, made.stars = numbers, digits, scientific, stars
+        return made
+
+    def again(self, more: int = 0, decimal: str = ".") -> Figures:
+        """Return the same numbers with `more` decimals, which may be negative, and another decimal mark."""
+        digits = min(max(self.digits + more, 0), MOST_DIGITS)
+        return Figures.of(
+            self.numbers, digits, scientific=self.scientific, stars=self.stars, decimal=decimal
+        )
+
+
+def fixed(value: float, digits: int) -> Figures:
     """Return `value` with `digits` decimals; a nonzero that would print as zero becomes "<.001".
 
     The sign of such a small number is kept in front: "-<.001". NaN is "NA", as in R.
     """
-    if math.isnan(value):
-        return "NA"
-    if math.isinf(value):
-        return "Inf" if value > 0 else "-Inf"
+    return Figures.of((value,), digits)
+
+
+def interval(low: float, high: float, digits: int) -> Figures:
+    """Return an interval as "[0.123, 0.456]"."""
+    return Figures.of((low, high), digits)
+
+
+def _decimals(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return _not_finite(value)
     text = f"{value:.{digits}f}"
     if value != 0 and not text.strip("-0."):
         least = "." + "0" * (digits - 1) + "1" if digits else "1"
@@ -22,12 +78,20 @@ def fixed(value: float, digits: int) -> str:
     return text.removeprefix("-") if value == 0 else text
 
 
-def each(values: Iterable[float], digits: int) -> tuple[str, ...]:
+def _mantissa(value: float, digits: int) -> str:
+    return f"{value:.{digits}e}" if math.isfinite(value) else _not_finite(value)
+
+
+def _not_finite(value: float) -> str:
+    return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+
+
+def each(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
     """Return every value with `digits` decimals; see :func:`fixed`."""
     return tuple(fixed(value, digits) for value in values)
 
 
-def alike(values: Sequence[float], digits: int = 4) -> tuple[str, ...]:
+def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
     """Format values that belong together: equal decimals, `digits` figures for the largest of them.
 
     Decimals are kept below seven; values that reach 10^7 or stay below 10^-4 are all written in
@@ -38,18 +102,16 @@ def alike(values: Sequence[float], digits: int = 4) -> tuple[str, ...]:
         return each(values, digits - 1)
     largest = max(sizes)
     if largest >= 1e7 or largest < 1e-4:
-        return tuple(
-            f"{value:.{digits - 1}e}" if math.isfinite(value) else fixed(value, 0) for value in values
-        )
+        return tuple(Figures.of((value,), digits - 1, scientific=True) for value in values)
     decimals = min(max(digits - 1 - math.floor(math.log10(largest)), 0), 7)
     return each(values, decimals)
 
 
-def percent(share: float, digits: int = 2) -> str:
+def percent(share: float, digits: int = 2) -> Figures:
     """Return a fraction in percent, without the sign for percent."""
     return fixed(100 * share, digits)
 
 
-def percents(shares: Iterable[float], digits: int = 2) -> tuple[str, ...]:
+def percents(shares: Iterable[float], digits: int = 2) -> tuple[Figures, ...]:
     """Return every fraction in percent; see :func:`percent`."""
     return tuple(percent(share, digits) for share in shares)

@@ -8,15 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from spcastat.tables.cells import Figures
+from spcastat.tables.fitting import BREAKS, blocks
+from spcastat.tables.layout import Layout
 from spcastat.tables.table import Document, Table
-from spcastat.tables.text import blocks
 
 #: Colours follow the page, so that the table reads on dark ground too.
 STYLE = """<style>
 div.spcastat { overflow-x: auto; }
 table.spcastat { border-collapse: collapse; border: 0; margin: 0.5em 0; font-variant-numeric: tabular-nums; }
 table.spcastat th, table.spcastat td { border: 0; padding: 0.1em 0.6em; text-align: right; }
+table.spcastat tbody * { vertical-align: top; }
 table.spcastat * { white-space: nowrap; }
+table.spcastat caption { white-space: normal; text-align: left; font-weight: bold; padding-bottom: 0.3em; }
+table.spcastat th[scope=row], table.spcastat th.long { white-space: normal; overflow-wrap: break-word; }
+table.spcastat th[scope=row] { min-width: 8em; max-width: 28em; }
+table.spcastat sup { line-height: 0; vertical-align: super; }
 table.spcastat th[scope=row], table.spcastat th.stub, table.spcastat .left { text-align: left; }
 table.spcastat .center { text-align: center; }
 table.spcastat th[scope=row], table.spcastat th[scope=rowgroup] { font-weight: normal; }
@@ -32,36 +39,66 @@ div.spcastat p.note { font-size: 85%; margin: 0.2em 0; }
 _CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 
 
-def render(document: Document, width: int = 80) -> str:
-    """Return the document as one ``<div class="spcastat">``; `width` is not used: a browser scrolls."""
-    return "\n".join(_lines(document)) + "\n"
+#: Headings longer than this may take several lines.
+LONG = 14
+#: Longer names may be broken within their words.
+BROKEN = 24
+
+
+def render(document: Document, layout: Layout | None = None) -> str:
+    """Return the document as one ``<div class="spcastat">``; its width is not used: a browser scrolls.
+
+    Long names wrap.
+    """
+    return "\n".join(_lines((layout or Layout()).of(document))) + "\n"
 
 
 def _lines(document: Document) -> Iterator[str]:
-    yield '<div class="spcastat">'
+    name = f' id="{escape(document.label)}"' if document.label else ""
+    yield f'<div class="spcastat"{name}>'
     yield STYLE
-    if document.title:
+    if document.title and not document.caption:
         yield f"<p><strong>{escape(document.title)}</strong></p>"
-    if document.facts:
-        yield "<dl>"
-        for label, text in document.facts:
-            yield f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>"
-        yield "</dl>"
-    for block in blocks(document.tables):
+    yield from _terms(document.facts)
+    for place, block in enumerate(blocks(document.tables)):
         yield '<table class="spcastat">'
+        if document.caption and place == 0:
+            yield f"<caption>{escape(document.caption)}</caption>"
         for table in block:
             yield from _body(table)
         yield "</table>"
     for note in document.all_notes:
         yield f'<p class="note">{escape(note)}</p>'
+    yield from _terms(document.key)
     yield "</div>"
+
+
+def _terms(pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    if pairs:
+        yield "<dl>"
+        for label, text in pairs:
+            yield f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>"
+        yield "</dl>"
+
+
+def _name(text: str) -> str:
+    """Return a name with places where it may go on in the next line."""
+    return "<wbr>".join(map(escape, BREAKS.split(text))) if len(text) > BROKEN else escape(text)
+
+
+def _cell(cell: str) -> str:
+    """Return a cell with its stars above the line, those of other cells allowed for."""
+    stars = cell.stars if isinstance(cell, Figures) else ""
+    text = escape(cell[: len(cell) - len(stars)])
+    return f"{text}<sup>{stars}</sup>" if stars else text
 
 
 def _body(table: Table) -> Iterator[str]:
     classes = [_CLASSES[side] for side in table.align]
     yield "<tbody>"
     heads = (
-        f'<th scope="col"{css}>{escape(text)}</th>' for text, css in zip(table.headings, classes, strict=True)
+        f'<th scope="col"{_long(text, css)}>{_name(text)}</th>'
+        for text, css in zip(table.headings, classes, strict=True)
     )
     yield f'<tr class="head"><th scope="col" class="stub">{escape(table.title)}</th>{"".join(heads)}</tr>'
     group = ""
@@ -70,8 +107,15 @@ def _body(table: Table) -> Iterator[str]:
             span = len(table.headings) + 1
             yield f'<tr><th scope="rowgroup" colspan="{span}">{escape(row.group)}</th></tr>'
         group = row.group
-        label = ("&emsp;" if row.group else "") + escape(row.label)
-        cells = (f"<td{css}>{escape(cell)}</td>" for cell, css in zip(row.cells, classes, strict=True))
+        label = ("&emsp;" if row.group else "") + _name(row.label)
+        cells = (f"<td{css}>{_cell(cell)}</td>" for cell, css in zip(row.cells, classes, strict=True))
         opening = '<tr class="rule">' if row.rule else "<tr>"
         yield f'{opening}<th scope="row">{label}</th>{"".join(cells)}</tr>'
     yield "</tbody>"
+
+
+def _long(text: str, css: str) -> str:
+    """Return the attribute of class of a heading, which may wrap where it is long."""
+    if len(text) <= LONG:
+        return css
+    return css.replace('class="', 'class="long ') if css else ' class="long"'

@@ -1,167 +1,219 @@
-r"""LaTeX with the rules of booktabs: ``\usepackage{booktabs}`` is all that a document needs.
-
-Greek letters, signs and quotes of names are written as commands. Other letters outside ASCII are left
-as they are: those of Western Europe compile everywhere, further Latin letters need
-``\usepackage[T1]{fontenc}``, other scripts XeLaTeX or LuaLaTeX with a font that has them.
-"""
+r"""LaTeX with the rules of booktabs, as a ``table`` or, past a page, a ``longtable``."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from math import ceil
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
+from spcastat.tables.fitting import blocks, column_widths, label_room, label_width, panels
+from spcastat.tables.latex_text import breakable, escape, number, paragraph, points, stacked
+from spcastat.tables.layout import Layout
+from spcastat.tables.siunitx import cell_of, column_of, width_of
 from spcastat.tables.table import Document, Table
-from spcastat.tables.text import blocks, column_widths, label_width, panels
 
-#: Points: the width of a page of the class article, and twice \\tabcolsep as it is set below.
-PAGE, GAP = 345, 8
-
-_NUMBER = re.compile(r"(-?)(<?)(\d*\.?\d+)(?:e([+-]\d+))?")
-
-#: Names of the Greek letters in the order of their code points; those that LaTeX lacks are Latin letters.
-_SMALL = """
-alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon
-phi chi psi omega
-"""
-_CAPITAL = "A B Gamma Delta E Z H Theta I K Lambda M N Xi O Pi P Sigma T Upsilon Phi X Psi Omega"
+#: Points: width and height of a page of the class article, twice \\tabcolsep as it is set below, a line.
+PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
+#: Points that long labels have at least, and long headings at most.
+LEAST, HEADING = 120, 62
+#: Characters of a line below the table.
+NOTE = 85
 
 
-def _letters() -> dict[str, str]:
-    capitals = [chr(code) for code in range(0x391, 0x3AA) if code != 0x3A2]
-    names = {chr(0x3B1 + i): name for i, name in enumerate(_SMALL.split())}
-    names |= dict(zip(capitals, _CAPITAL.split(), strict=True)) | {"µ": "mu"}
-    letters = {char: name if len(name) == 1 else f"$\\{name}$" for char, name in names.items()}
-    for i, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹"):
-        letters |= {char: f"$^{{{i}}}$", chr(0x2080 + i): f"$_{{{i}}}$"}
-    return letters
+def render(document: Document, layout: Layout | None = None) -> str:
+    """Return one ``table`` or ``longtable`` for each panel, with facts and notes below the last.
 
-
-#: Every character that is not written as itself.
-ESCAPES = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{char: "\\" + char for char in "&%_#$"},
-        # Fonts of OT1 show these three as other characters.
-        "<": "$<$",
-        ">": "$>$",
-        "|": "$|$",
-        '"': "''",
-        "`": r"\`{}",
-        # After the end of a row, LaTeX would read these as an option.
-        "[": "{[}",
-        "]": "{]}",
-        "*": "{*}",
-        "−": "$-$",
-        "…": r"\ldots{}",
-        "–": "--",
-        "—": "---",
-        "‘": "`",
-        "’": "'",
-        "“": "``",
-        "”": "''",
-        "„": ",,",
-        "«": r"$\ll$",
-        "»": r"$\gg$",
-        "•": r"$\bullet$",
-        "·": r"$\cdot$",
-        "°": r"$^{\circ}$",
-        "±": r"$\pm$",
-        "×": r"$\times$",
-        "÷": r"$\div$",
-        "≤": r"$\leq$",
-        "≥": r"$\geq$",
-        "≠": r"$\neq$",
-        "≈": r"$\approx$",
-        "∞": r"$\infty$",
-        "√": r"$\surd$",
-        "→": r"$\rightarrow$",
-        "\N{NO-BREAK SPACE}": "~",
-        # Put between hyphens, which would become a dash.
-        "\N{WORD JOINER}": "{}",
-        **_letters(),
-    }
-)
-
-
-def render(document: Document, width: int = 80) -> str:
-    """Return one ``table`` float for each panel, with the facts and notes below the last.
-
-    Tables are split into panels as in text of `width` characters, 80 being the width of a page of the
-    class ``article``.
+    Tables are split into panels as in text of ``layout.width`` characters, 80 being the width of a page of
+    the class ``article``. The first line names the packages that are needed.
     """
-    floats = list(_tabulars(document, PAGE * width // 80 - GAP))
+    layout = layout or Layout()
+    document = layout.of(document, "." if layout.siunitx else layout.decimal)
+    parts = list(_panels(document, PAGE * layout.width // 80 - GAP, layout))
     below = list(_below(document))
-    lines = []
-    for number, tabular in enumerate(floats or [[]]):
-        title = escape(document.title) + (" (continued)" if number else "")
-        lines += [r"\begin{table}[htbp]", r"\centering", r"\setlength{\tabcolsep}{4pt}"]
-        lines += [rf"\caption{{{title}}}", r"\smallskip"] if document.title else []
-        lines += tabular
-        lines += below if number >= len(floats) - 1 else []
-        lines += [r"\end{table}"]
+    if layout.longtable or any(_tall(parts, document)):
+        parts = [single for part in parts for single in part.apart()]
+    long = bool(parts) and (any(_tall(parts, document)) if layout.longtable is None else layout.longtable)
+    lines = [_needed(long, layout.siunitx)]
+    write = _long if long else _float
+    for place, part in enumerate(parts):
+        lines += write(part, document, place > 0, below if place == len(parts) - 1 else [])
+    if not parts:
+        lines += [r"\begin{table}[htbp]", r"\centering", *_caption(document, False), *below, r"\end{table}"]
     return "\n".join(lines) + "\n"
 
 
-def escape(text: str) -> str:
-    """Return `text` on one line as LaTeX that shows it."""
-    apart = re.sub(r"-(?=-)", "-\N{WORD JOINER}", text.strip())
-    return " ".join(part.translate(ESCAPES) for part in re.split(r"[ \t\r\n\f\v]+", apart))
+def _tall(parts: list[Panel], document: Document) -> Iterator[bool]:
+    """Yield of every panel whether it is longer than a page; below the last stand the notes."""
+    for part in parts:
+        yield part.height + (part is parts[-1]) * _height(document) > HEIGHT
 
 
-def _points(text: str) -> int:
-    """Return the width of `text` in Computer Modern of 10 pt, to about a tenth."""
-    return ceil(sum(7.8 if c in "-−<|" else 2.8 if c in ".," else 7.2 if c.isupper() else 5 for c in text))
+def _needed(long: bool, siunitx: bool) -> str:
+    names = ["booktabs"] + ["longtable"] * long + ["siunitx"] * siunitx
+    return rf"% needs \usepackage{{{','.join(names)}}}"
 
 
-def _number(cell: str) -> str:
-    """Return a number in math mode, with a true minus; any other cell as text."""
-    match = _NUMBER.fullmatch(cell)
-    if not match:
-        return escape(cell)
-    sign, less, digits, exponent = match.groups()
-    if not (sign or less or exponent):
-        return cell
-    power = rf" \times 10^{{{int(exponent)}}}" if exponent else ""
-    return f"${sign}{'{<}' if less else ''}{digits}{power}$"
+@dataclass(frozen=True)
+class Panel:
+    """Tables that share their columns, which fit on a page.
+
+    Attributes
+    ----------
+    tables : tuple of Table
+    columns : str
+        The specification of the columns.
+    room : int
+        Points of the column of labels, 0 where it takes what it needs.
+    head : callable
+        A heading and its column as LaTeX.
+    cell : callable
+        A cell as LaTeX.
+    """
+
+    tables: tuple[Table, ...]
+    columns: str
+    room: int
+    head: Callable[[str, str], str]
+    cell: Callable[[str], str]
+
+    @property
+    def width(self) -> int:
+        """Columns, that of the labels among them."""
+        return len(self.tables[0].headings) + 1
+
+    @property
+    def height(self) -> float:
+        """Points, about."""
+        lines = sum(
+            2 + len({row.group for row in table.rows} - {""}) + sum(map(self._lines, table.rows))
+            for table in self.tables
+        )
+        return (lines + 3) * LINE
+
+    def _lines(self, row: object) -> int:
+        return 1 + self.label(getattr(row, "label", "")).count(r"\newline")
+
+    def label(self, text: str) -> str:
+        """Return a label as LaTeX."""
+        return paragraph(text, self.room) if self.room else escape(text)
+
+    def apart(self) -> Iterator[Panel]:
+        """Yield the panel of each table by itself."""
+        for table in self.tables:
+            yield dataclasses.replace(self, tables=(table,))
+
+    def heads(self, title: str) -> str:
+        """Return the line of headings."""
+        table = self.tables[0]
+        heads = [self.head(text, side) for text, side in zip(table.headings, table.align, strict=True)]
+        return " & ".join([self.label(title), *heads]) + r" \\"
+
+    def body(self, table: Table) -> Iterator[str]:
+        """Yield the lines below the headings of a table."""
+        group = ""
+        for row in table.rows:
+            if row.rule:
+                yield r"\midrule"
+            if row.group and row.group != group:
+                yield rf"\multicolumn{{{self.width}}}{{l}}{{\textit{{{escape(row.group)}}}}} \\"
+            group = row.group
+            label = (r"\quad " if row.group else "") + self.label(row.label)
+            yield " & ".join([label, *map(self.cell, row.cells)]) + r" \\"
 
 
-def _tabulars(document: Document, width: int) -> Iterator[list[str]]:
+def _panels(document: Document, width: int, layout: Layout) -> Iterator[Panel]:
     for block in blocks(document.tables):
-        label, columns = label_width(block, _points), column_widths(block, _points)
-        for start, stop in panels(min(label, width - GAP - max(columns, default=0)), columns, width, GAP):
-            parts = [table.columns(start, stop) for table in block]
-            lines = [rf"\begin{{tabular}}{{l{parts[0].align}}}", r"\toprule"]
-            for number, table in enumerate(parts):
-                lines += [r"\midrule"] if number else []
-                lines += _rows(table)
-            yield [*lines, r"\bottomrule", r"\end{tabular}"]
+        label = label_width(block, points)
+        columns = _widths(block, width, layout.siunitx)
+        wrap = label + sum(GAP + column for column in columns) > width
+        if wrap:
+            columns = _widths(block, HEADING, layout.siunitx)
+        room = label_room(label, columns, width, GAP, LEAST)
+        for start, stop in panels(room, columns, width, GAP):
+            parts = tuple(table.columns(start, stop) for table in block)
+            sides = parts[0].align
+            if layout.siunitx:
+                sides = "".join(column_of(parts, place, layout.decimal) for place in range(len(sides)))
+            yield Panel(
+                parts,
+                (f"p{{{room}pt}}" if room < label else "l") + sides,
+                room if room < label else 0,
+                _heading(HEADING if wrap else width, layout.siunitx),
+                cell_of if layout.siunitx else number,
+            )
 
 
-def _rows(table: Table) -> Iterator[str]:
-    heads = [escape(heading) for heading in table.headings]
-    yield " & ".join([escape(table.title), *heads]) + r" \\"
-    yield r"\midrule"
-    group = ""
-    for row in table.rows:
-        if row.rule:
-            yield r"\midrule"
-        if row.group and row.group != group:
-            yield rf"\multicolumn{{{len(heads) + 1}}}{{l}}{{\textit{{{escape(row.group)}}}}} \\"
-        group = row.group
-        label = (r"\quad " if row.group else "") + escape(row.label)
-        yield " & ".join([label, *(_number(cell) for cell in row.cells)]) + r" \\"
+def _heading(width: int, braced: bool) -> Callable[[str, str], str]:
+    def head(text: str, side: str) -> str:
+        shown = stacked(text, width, side)
+        return f"{{{shown}}}" if braced and shown else shown
+
+    return head
+
+
+def _widths(block: tuple[Table, ...], heading: int, siunitx: bool) -> list[int]:
+    """Return the points of the columns, where headings longer than `heading` stand in several lines."""
+    without = tuple(dataclasses.replace(table, headings=("",) * len(table.headings)) for table in block)
+    heads = [min(points(text), heading) for text in block[0].headings]
+    found = list(map(max, heads, column_widths(without, points)))
+    if siunitx:
+        found = [max(width, width_of(block, place)) for place, width in enumerate(found)]
+    return found
+
+
+def _caption(document: Document, again: bool) -> list[str]:
+    if not document.heading:
+        return []
+    label = rf"\label{{{document.label}}}" if document.label and not again else ""
+    title = escape(document.heading) + " (continued)" * again
+    return [rf"\caption{{{title}}}{label}"]
+
+
+def _float(part: Panel, document: Document, again: bool, below: list[str]) -> Iterator[str]:
+    yield from (r"\begin{table}[htbp]", r"\centering", r"\setlength{\tabcolsep}{4pt}")
+    caption = _caption(document, again)
+    if caption:
+        yield from ([r"\addtocounter{table}{-1}"] * again + caption + [r"\smallskip"])
+    yield from (rf"\begin{{tabular}}{{{part.columns}}}", r"\toprule")
+    for place, table in enumerate(part.tables):
+        yield from [r"\midrule"] * (place > 0)
+        yield from (part.heads(table.title), r"\midrule", *part.body(table))
+    yield from (r"\bottomrule", r"\end{tabular}")
+    if below:
+        yield r"\par\medskip"
+        yield from (r"\begin{minipage}{\linewidth}\footnotesize\raggedright", *below, r"\end{minipage}")
+    yield r"\end{table}"
+
+
+def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Iterator[str]:
+    """Yield a table that breaks across pages, with its headings on each of them."""
+    (table,) = part.tables
+    caption = _caption(document, again)
+    yield from (r"\begingroup", r"\setlength{\tabcolsep}{4pt}")
+    yield from [r"\addtocounter{table}{-1}"] * (again and bool(caption))
+    yield rf"\begin{{longtable}}{{{part.columns}}}"
+    yield from [line + r" \\" for line in caption]
+    heads = (r"\toprule", part.heads(table.title), r"\midrule")
+    yield from (*heads, r"\endfirsthead")
+    yield from [rf"\caption[]{{{escape(document.heading)} (continued)}} \\"] * bool(caption)
+    yield from (*heads, r"\endhead")
+    yield from (r"\midrule", rf"\multicolumn{{{part.width}}}{{r}}{{\footnotesize continued}} \\", r"\endfoot")
+    yield from (r"\bottomrule", r"\endlastfoot")
+    yield from part.body(table)
+    yield from (r"\end{longtable}", r"\endgroup")
+    if below:
+        yield from (r"{\footnotesize\raggedright\noindent", *below, r"\par}")
 
 
 def _below(document: Document) -> Iterator[str]:
     facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in document.facts]
-    texts = facts + [escape(note) for note in document.all_notes]
+    key = [rf"\textit{{{escape(short)}:}} {breakable(whole)}" for short, whole in document.key]
+    texts = [*facts, *(escape(note) for note in document.all_notes), *key]
     if texts:
-        yield r"\par\medskip"
-        yield r"\begin{minipage}{\linewidth}\footnotesize\raggedright"
         yield " \\par\n".join(texts)
-        yield r"\end{minipage}"
+
+
+def _height(document: Document) -> float:
+    """Return the height of what stands below the tables, in points."""
+    texts = [label + text for label, text in (*document.facts, *document.key)] + list(document.all_notes)
+    return sum(1 + len(text) // NOTE for text in texts) * 0.8 * LINE

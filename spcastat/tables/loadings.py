@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spcastat.config import flag, real_number, whole_number
 from spcastat.intake.checks import frame_values
 from spcastat.kernels.leading import leading
-from spcastat.labels import HEADING_WIDTH, short_names
+from spcastat.labels import full_names
 from spcastat.tables.cells import each
 from spcastat.tables.table import Row, Table
 
@@ -72,14 +72,14 @@ def loadings_table(
         kept = _by_component(values, kept)
     shown = values[kept]
     hidden = (shown != 0) & (np.abs(shown) < cutoff)
-    labels = short_names([loadings.index[i] for i in kept], positions=kept.tolist())
+    labels = full_names(loadings.index[i] for i in kept)
     rows = tuple(
         Row(label, cells)
         for label, cells in zip(labels, _cells(shown, digits, cutoff, contributions), strict=True)
     )
     return Table(
         title="Contributions, %" if contributions else "Loadings",
-        headings=tuple(short_names(list(loadings.columns), HEADING_WIDTH)),
+        headings=tuple(full_names(loadings.columns)),
         rows=rows,
         notes=_notes(len(values), n_loaded, shown, int(hidden.sum()), cutoff, contributions),
         sparse=True,

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from spcastat.labels import NAME_WIDTH
+from spcastat.tables.fitting import blocks, column_widths, label_room, label_width, panels
+from spcastat.tables.layout import Layout
 from spcastat.tables.table import Document, Table
 from spcastat.tables.text import display_width
+
+#: Characters that a page holds; pandoc takes the widths of columns from their dashes where a line has more.
+LINE = 72
+#: Characters between two columns.
+PADDING = 3
 
 #: Characters with a meaning in Markdown; "_" only at the edge of a word, "<" only where a tag could start.
 _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^[#>+](?=\s)")
@@ -14,38 +23,82 @@ _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])
 _RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
 
 
-def render(document: Document, width: int = 80) -> str:
-    """Return the document as Markdown; `width` is not used: a pipe table cannot be wrapped."""
+def render(document: Document, layout: Layout | None = None) -> str:
+    """Return the document as Markdown.
+
+    The line of dashes of a table is longer than a line of pandoc, which then gives every column the share of
+    the page that its dashes have: numbers as much as keeps them on one line, labels, which wrap, the rest.
+    Tables with more columns than a page holds are split into panels.
+    """
+    layout = layout or Layout()
+    document = layout.of(document)
     parts = []
-    if document.title:
+    if document.title and not document.caption:
         parts.append(f"**{escape(document.title)}**")
-    if document.facts:
-        parts.append("\n".join(f"- {escape(label)}: {escape(text)}" for label, text in document.facts))
-    parts += ["\n".join(_table(table)) for table in document.tables]
+    parts += _terms(document.facts)
+    name = f" {{#{document.label}}}" if document.label else ""
+    for block in blocks(document.tables):
+        for table in _panels(block, layout.width):
+            parts.append("\n".join(_table(table)))
+            if document.heading and (document.caption or name):
+                parts.append(f": {escape(document.heading)}{name}")
+                document = dataclasses.replace(document, caption="", title="")
     parts += [escape(note) for note in document.all_notes]
+    parts += _terms(document.key)
     return "\n\n".join(parts) + "\n"
+
+
+def _terms(pairs: tuple[tuple[str, str], ...]) -> list[str]:
+    lines = [f"- {escape(label)}: {escape(text)}" for label, text in pairs]
+    return ["\n".join(lines)] if lines else []
+
+
+def _panels(block: tuple[Table, ...], width: int) -> Iterator[Table]:
+    """Yield the tables of a block, those too wide for a page in panels one after another."""
+    columns, label = column_widths(block, display_width), label_width(block, display_width)
+    room = label_room(label, columns, width, PADDING, NAME_WIDTH)
+    for start, stop in panels(room, columns, width, PADDING):
+        yield from (table.columns(start, stop) for table in block)
 
 
 def escape(text: str) -> str:
     """Return `text` on one line with the characters escaped that Markdown would read."""
-    return _SPECIAL.sub(lambda match: "\\" + match[0], " ".join(text.split()))
+    one_line = " ".join(part for part in re.split(r"[ \t\r\n\f\v]+", text) if part)
+    return _SPECIAL.sub(lambda match: "\\" + match[0], one_line)
 
 
 def _table(table: Table) -> Iterator[str]:
-    """Yield the lines of a table; a group heading joins the labels below it, as rows cannot be merged."""
-    grid = [(table.title, *table.headings)]
-    grid += [(f"{row.group}: {row.label}" if row.group else row.label, *row.cells) for row in table.rows]
-    lines = [[escape(cell) for cell in line] for line in grid]
+    """Yield the lines of a table; a group heading is a row by itself, as rows cannot be merged."""
+    lines = [[escape(cell) for cell in line] for line in _grid(table)]
     align = "l" + table.align
-    widths = [max(3, *(display_width(line[i]) for line in lines)) for i in range(len(align))]
+    needed = [max(display_width(line[i]) for line in lines) for i in range(len(align))]
+    dashes = _dashes(needed)
+    widths = list(map(max, needed, dashes))
     for number, line in enumerate(lines):
         yield _pipes(_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
         if number == 0:
             ends = (_RULES[side] for side in align)
-            rules = (
-                left + "-" * (size - 2) + right for (left, right), size in zip(ends, widths, strict=True)
+            yield _pipes(
+                left + "-" * (size - 2) + right for (left, right), size in zip(ends, dashes, strict=True)
             )
-            yield _pipes(rules)
+
+
+def _grid(table: Table) -> Iterator[tuple[str, ...]]:
+    yield (table.title, *table.headings)
+    group = ""
+    for row in table.rows:
+        if row.group and row.group != group:
+            yield (row.group, *("" for _ in table.headings))
+        group = row.group
+        label = "\N{NO-BREAK SPACE}" * (2 * bool(group)) + row.label
+        yield (label, *(cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in row.cells))
+
+
+def _dashes(needed: list[int]) -> list[int]:
+    """Return the dashes of every column, whose share is its width: labels may wrap, numbers not."""
+    _, *columns = needed
+    wide = [column + 2 for column in columns]  # about what a page leaves free at both sides of a cell
+    return [max(LINE - sum(wide), 3 * NAME_WIDTH // 4), *wide]
 
 
 def _pad(cell: str, width: int, side: str) -> str:
@@ -53,5 +106,5 @@ def _pad(cell: str, width: int, side: str) -> str:
     return space + cell if side == "r" else cell + space
 
 
-def _pipes(cells: Iterator[str]) -> str:
+def _pipes(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"

@@ -7,6 +7,7 @@ it means (in a table of loadings: exactly zero).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from spcastat.config import shown
@@ -105,14 +106,56 @@ class Document:
     tables : tuple of Table
     notes : tuple of str
         Sentences at the end, after those of the tables.
+    key : tuple of (str, str)
+        Short names that stand in the tables, and the names in full.
+    caption : str
+        Where it is given, it stands for the title.
+    label : str
+        By which other parts of a paper refer to the tables.
     """
 
     title: str
     facts: tuple[tuple[str, str], ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    key: tuple[tuple[str, str], ...] = ()
+    caption: str = ""
+    label: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The caption, or else the title."""
+        return self.caption or self.title
 
     @property
     def all_notes(self) -> tuple[str, ...]:
         """The notes of every table, then those of the document."""
         return tuple(note for table in self.tables for note in table.notes) + self.notes
+
+    def with_cells(self, change: Callable[[str], str]) -> Document:
+        """Return the document with every cell changed."""
+        return self._with_tables(
+            lambda table: dataclasses.replace(
+                table,
+                rows=tuple(
+                    dataclasses.replace(row, cells=tuple(change(cell) for cell in row.cells))
+                    for row in table.rows
+                ),
+            )
+        )
+
+    def with_names(self, labels: Mapping[str, str], headings: Mapping[str, str]) -> Document:
+        """Return the document with other labels of rows and headings, and what they were in its key."""
+
+        def renamed(table: Table) -> Table:
+            rows = (
+                dataclasses.replace(row, label=labels.get(row.label, row.label)) for row in table.rows
+            )
+            new = tuple(headings.get(text, text) for text in table.headings)
+            return dataclasses.replace(table, rows=tuple(rows), headings=new)
+
+        key = {short: whole for whole, short in [*headings.items(), *labels.items()] if short != whole}
+        return dataclasses.replace(self._with_tables(renamed), key=(*self.key, *key.items()))
+
+    def _with_tables(self, change: Callable[[Table], Table]) -> Document:
+        return dataclasses.replace(self, tables=tuple(change(table) for table in self.tables))

@@ -7,78 +7,133 @@ can show them; a character that it cannot encode is written without its accent o
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
 
-from spcastat.labels import NAME_WIDTH, shorten
+from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
+from spcastat.tables.cells import Figures
+from spcastat.tables.fitting import blocks, column_widths, label_room, label_width, panels, wrapped
+from spcastat.tables.layout import Layout, short
 from spcastat.tables.table import Document, Row, Table
 
 #: Spaces between two columns.
 GAP = 2
-
-
-def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
-    """Yield the runs of tables with equal headings and alignment; a run shares its columns."""
-    for _, run in groupby(tables, key=lambda table: (table.headings, table.align)):
-        yield tuple(run)
-
-
-def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
-    """Return the width of the label column: rows of a group are indented, short titles stand in it."""
-    widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
-    widths += [measure(table.title) for table in block if len(table.title) <= NAME_WIDTH]
-    return max(widths, default=0)
-
-
-def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> list[int]:
-    """Return the width of every column of cells, headings included."""
-    widths = [measure(heading) for heading in block[0].headings]
-    for table in block:
-        for row in table.rows:
-            widths = [max(width, measure(cell)) for width, cell in zip(widths, row.cells, strict=True)]
-    return widths
-
-
-def panels(label: int, columns: list[int], width: int, gap: int = GAP) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
-
-    Every panel has at least one column. The panels are as few as possible.
-    """
-    start, used = 0, label
-    for i, column in enumerate(columns):
-        if i > start and used + gap + column > width:
-            yield start, i
-            start, used = i, label
-        used += gap + column
-    yield start, len(columns)
-
+#: Characters of a shortened name, at most: in the key, the name in full stands beside it.
+KEY = 34
 
 #: Typographic characters that have an ASCII spelling.
 ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
-def render(document: Document, width: int = 80, encoding: str | None = None) -> str:
-    """Return the document as lines of at most `width` characters.
+def render(document: Document, layout: Layout | None = None, encoding: str | None = None) -> str:
+    """Return the document as lines of at most ``layout.width`` characters.
 
     Parameters
     ----------
     document : Document
-    width : int
+    layout : Layout, optional
         Tables with more columns than fit are split into panels; tables that share their columns are
-        split alike, and each panel shows all of them.
+        split alike, and each panel shows all of them. Names that do not fit are shortened, and stand in
+        full in a key below; with ``full_names=True`` they go on in further lines instead.
     encoding : str, optional
         Where the text goes; by default the encoding of ``sys.stdout``.
     """
+    layout = layout or Layout()
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
-    document = _encodable(document, encoding)
-    parts = [_header(document, width)]
+    document = dataclasses.replace(layout, full_names=None).of(document)
+    document = _encodable(document.with_cells(_star_width(document)), encoding)
+    if layout.full_names:
+        document = _with_high_headings(document)
+    else:
+        document = _with_short_names(document, layout.width, everywhere=layout.full_names is False)
+    parts = [_header(document, layout.width)]
     for block in blocks(document.tables):
-        parts += _block(block, width)
-    parts.append("\n".join(_wrap(note, width) for note in document.all_notes))
+        parts += _block(block, layout.width)
+    parts.append("\n".join(_wrap(note, layout.width) for note in document.all_notes))
+    parts.append("\n".join(_key(document.key, layout.width)))
     return "\n\n".join(part for part in parts if part)
+
+
+def _star_width(document: Document) -> Callable[[str], str]:
+    """Return what puts spaces behind cells with fewer stars than others, so that all end in one column."""
+    cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
+    most = max((len(cell.stars) for cell in cells if isinstance(cell, Figures)), default=0)
+    return lambda cell: (
+        cell + " " * (most - (len(cell.stars) if isinstance(cell, Figures) else 0)) if cell else cell
+    )
+
+
+def _with_short_names(document: Document, width: int, everywhere: bool) -> Document:
+    """Return the document with names shortened, each in the same way everywhere.
+
+    Without `everywhere` only those that do not fit.
+    """
+    labels: dict[str, None] = {}
+    headings: dict[str, None] = {}
+    limits, heading_limit = [NAME_WIDTH if everywhere else width], width
+    for block in blocks(document.tables):
+        columns, label = column_widths(block, display_width), label_width(block, display_width)
+        least = min(label, NAME_WIDTH)
+        for limit in (16, HEADING_WIDTH):
+            fits = least + sum(GAP + column for column in columns) <= width
+            if fits and not everywhere:
+                break
+            headings |= dict.fromkeys(block[0].headings)
+            heading_limit = min(heading_limit, limit)
+            columns = _columns_below(block, limit)
+        room = label_room(label, columns, width, GAP, NAME_WIDTH)
+        room = min(room, NAME_WIDTH) if everywhere else room
+        for table in block:
+            long = [row.label for row in table.rows if display_width(row.label) + 2 * bool(row.group) > room]
+            labels |= dict.fromkeys(long)
+            limits += [min(room, KEY) - 2 * any(row.group for row in table.rows)] if long else []
+    return document.with_names(_fitting(labels, min(limits)), _fitting(headings, heading_limit))
+
+
+def _columns_below(block: tuple[Table, ...], limit: int) -> list[int]:
+    """Return the widths of columns whose headings have `limit` characters at most."""
+    headings = tuple("-" * min(display_width(heading), limit) for heading in block[0].headings)
+    renamed = tuple(dataclasses.replace(table, headings=headings) for table in block)
+    return column_widths(renamed, display_width)
+
+
+def _with_high_headings(document: Document) -> Document:
+    """Return the document with long headings in several lines."""
+    headings = {text: None for table in document.tables for text in table.headings}
+    lines = {text: "\n".join(wrapped(text, HEADING_WIDTH, display_width)) for text in headings}
+    return dataclasses.replace(document.with_names({}, lines), key=document.key)
+
+
+def _width(text: str) -> int:
+    return max(map(display_width, text.split("\n")))
+
+
+def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
+    """Return short names of at most `limit` characters, in ASCII; those that fit stay as they are."""
+    long = [name for name in names if display_width(name) > limit]
+    found: dict[str, str] = {}
+    for smaller in range(limit, 3, -1):  # three dots stand for one character, and a wide one takes two
+        found = {name: text.translate(ASCII) for name, text in short(long, smaller).items()}
+        if all(display_width(text) <= limit for text in found.values()):
+            break
+    return found
+
+
+def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
+    """Yield the lines that say what the short names stand for."""
+    indent = min(max((display_width(short) for short, _ in key), default=0) + GAP, width // 2)
+    if key:
+        yield "Names in full"
+    for short_one, whole in key:
+        lines = wrapped(whole, width - indent, display_width)
+        if display_width(short_one) + GAP <= indent:
+            short_one += " " * (indent - display_width(short_one)) + lines.pop(0)
+        yield short_one
+        yield from (" " * indent + line for line in lines)
 
 
 def display_width(text: str) -> int:
@@ -93,7 +148,7 @@ def display_width(text: str) -> int:
 
 
 def _header(document: Document, width: int) -> str:
-    lines = [_wrap(document.title, width)] if document.title else []
+    lines = [_wrap(document.heading, width)] if document.heading else []
     indent = max((display_width(label) for label, _ in document.facts), default=0) + GAP
     indent = min(indent, width // 2)
     for label, text in document.facts:
@@ -109,10 +164,9 @@ def _header(document: Document, width: int) -> str:
 
 
 def _block(block: tuple[Table, ...], width: int) -> Iterator[str]:
-    columns = column_widths(block, display_width)
-    room = max(width - GAP - max(columns, default=0), 8)
-    label = min(label_width(block, display_width), room)
-    for start, stop in panels(label, columns, width):
+    columns = column_widths(block, _width)
+    label = label_room(label_width(block, display_width), columns, width, GAP, NAME_WIDTH)
+    for start, stop in panels(label, columns, width, GAP):
         widths = columns[start:stop]
         whole = label + sum(GAP + column for column in widths)
         parts = [table.columns(start, stop) for table in block]
@@ -125,7 +179,9 @@ def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[
         title, head = "", title
     if title:
         yield from textwrap.wrap(title, max(whole, 40))
-    yield _line(head, table.headings, label, widths, table.align)
+    heads = list(zip_longest(*(reversed(text.split("\n")) for text in table.headings), fillvalue=""))
+    for number, line in reversed(list(enumerate(heads or [()]))):
+        yield _line("" if number else head, line, label, widths, table.align)
     yield "-" * whole
     group = ""
     for row in table.rows:
@@ -134,12 +190,10 @@ def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[
         if row.group and row.group != group:
             yield row.group
         group = row.group
-        yield _line(_row_label(row, label), row.cells, label, widths, table.align)
-
-
-def _row_label(row: Row, label: int) -> str:
-    text = "  " + row.label if row.group else row.label
-    return text if display_width(text) <= label else shorten(text, label - 2).translate(ASCII)
+        indent = 2 * bool(row.group)
+        first, *rest = wrapped(row.label, label - indent, display_width)
+        yield _line(" " * indent + first, row.cells, label, widths, table.align)
+        yield from (" " * (indent + 2) + line for line in rest)
 
 
 def _line(label: str, cells: tuple[str, ...], width: int, widths: list[int], align: str) -> str:
@@ -190,9 +244,11 @@ def _encodable(document: Document, encoding: str) -> Document:
         title, notes = _safe(old.title, encoding), safe(old.notes)
         return Table(title, safe(old.headings), tuple(rows), old.align, notes, old.sparse)
 
-    return Document(
-        _safe(document.title, encoding),
-        tuple((_safe(label, encoding), _safe(text, encoding)) for label, text in document.facts),
-        tuple(table(old) for old in document.tables),
-        safe(document.notes),
+    return dataclasses.replace(
+        document,
+        title=_safe(document.title, encoding),
+        facts=tuple((_safe(label, encoding), _safe(text, encoding)) for label, text in document.facts),
+        tables=tuple(table(old) for old in document.tables),
+        notes=safe(document.notes),
+        caption=_safe(document.caption, encoding),
     )

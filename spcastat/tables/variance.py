@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from spcastat.config import listed, plural
 from spcastat.errors import ShapeError
 from spcastat.intake.checks import frame_values, real_array
-from spcastat.labels import HEADING_WIDTH, short_names
+from spcastat.labels import full_names
 from spcastat.state.variance import VARIANCE
 from spcastat.tables.cells import alike, each, percents
 from spcastat.tables.table import Row, Table
@@ -59,18 +60,20 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
     rows = [Row(column.label, cells[column.name], column.group) for column in VARIANCE]
     if largest is not None:
         rows.append(Row("Largest score |r|", each(largest.tolist(), 2)))
-    names = short_names(list(variance.index), HEADING_WIDTH)
+    names = full_names(variance.index)
     if len(names) < MANY:
         return Table("Variance", tuple(names), tuple(rows))
     return _upright(names, rows, correlation is not None)
 
 
-def _cells(variance: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+def _cells(variance: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
     """Return the cells of every column; all variances have the same decimals."""
     k = len(variance)
     several = [column.name for column in VARIANCE if column.kind == "variance"]
     together = alike(list(chain.from_iterable(variance[name].tolist() for name in several)))
-    cells = {name: together[i * k : (i + 1) * k] for i, name in enumerate(several)}
+    cells: dict[str, tuple[str, ...]] = {}
+    for i, name in enumerate(several):
+        cells[name] = together[i * k : (i + 1) * k]
     for column in VARIANCE:
         values = variance[column.name].tolist()
         if column.kind == "count":

@@ -110,6 +110,6 @@ def test_the_proof_says_why_nothing_was_searched(R):
     found = certify_joint(Gram(R.to_numpy()), V / np.linalg.norm(V, axis=0), "pev")
     assert found.proof == "dense PCA (free components)"
     assert found.upper_bound == found.pca_bound
-    wide = np.eye(2001) + np.ones((2001, 2001))
-    found = certify_joint(Gram(wide), np.eye(2001)[:, :2], "pev")
+    wide = np.diag([1.0, 1.0, *np.full(1999, 2.0)]) + 1.0
+    found = certify_joint(Gram(wide), np.eye(2001)[:, :2], "pev", pca=np.array([2003.0, 2.0]))
     assert found.proof == "sum of the largest variances (too many variables for a search)"

@@ -10,7 +10,7 @@ import sys
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
@@ -57,10 +57,12 @@ def test_numbers_and_harmless_text_stay(value):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=5))
+@example(["\r=", "\r", "a\rb"])
 def test_no_cell_of_written_text_starts_a_formula(words):
     frame = pd.DataFrame({"=x": words, "y": -1.5}, index=pd.Index(words, name="@z"))
     text = csv_text(frame, labelled=True, raw=False)
     cells = pd.read_csv(io.StringIO(text), header=None, dtype=str, keep_default_na=False, na_filter=False)
+    assert cells.shape == (len(words) + 1, 3)  # nothing in a cell ends its row
     for cell in cells.to_numpy().ravel():
         assert not cell.startswith(("=", "@", "\t", "\r"))
         assert not cell.startswith(("+", "-")) or float(cell) is not None

@@ -51,7 +51,7 @@ def forms(X: sparse.csr_array) -> dict[str, object]:
 def fitted(op, k, card, **options):
     plan = make_plan(Request(k, card, method="bcd-l0", further=options), op.p)
     generator = np.random.default_rng(0)
-    return run(op, plan.solver, k, n_init=plan.n_init, rng=generator, sort=plan.sort, aim=plan.aim)
+    return run(op, plan, k, generator)
 
 
 # --- what it finds ------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_without_screening_nothing_changes():
     op = forms(counts(150, 60, 2))["sparse"]
     for options in ({}, {"screen": False}):
         plan = make_plan(Request(2, 5, method="bcd-l0", further=options), op.p)
-        fit = run(op, plan.solver, 2, n_init=1, rng=np.random.default_rng(0), sort=True, aim=plan.aim)
+        fit = run(op, plan, 2, np.random.default_rng(0))
         values, vectors = op.leading(2)
         starts = starting_loadings(op, vectors, 1, np.random.default_rng(0))
         V, _ = settle(op, plan.solver.solve(op, 2, starts, np.random.default_rng(0)).V, True)
@@ -250,7 +250,7 @@ def test_rows_out_of_memory_can_only_be_screened(monkeypatch):
         fitted(op, 2, 5, objective="adjusted")
     plan = make_plan(Request(2, 5, method="greedy"), op.p)
     with pytest.raises(OptionError, match="method='joint', or method='bcd-l0' with card="):
-        run(op, plan.solver, 2, n_init=1, rng=np.random.default_rng(0), sort=False, aim=plan.aim)
+        run(op, plan, 2, np.random.default_rng(0))
 
 
 def test_refusals():

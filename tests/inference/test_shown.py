@@ -18,7 +18,7 @@ def test_the_command_prints_intervals_and_frequencies(planted, tmp_path, capsys)
     assert "How sure" in out
     assert max(map(len, out.splitlines())) <= 80
     text = page.read_text(encoding="utf-8")
-    assert "<h2>How sure this is</h2>" in text
+    assert "How sure this is</h2>" in text
     assert "Loadings with bootstrap intervals" in text
 
 

@@ -78,3 +78,18 @@ def test_help_of_every_plot_describes_its_parameters(kind):
         known = {word for line in described for word in line.split(", ")}
         wanted = set(inspect.signature(method).parameters) - {"self"}
         assert wanted <= known or "described there" in text, f"{name}: {wanted - known}"
+
+
+@pytest.mark.parametrize("name", [name for name, method in SOLVERS.items() if "n_init" in method.options])
+def test_the_starts_of_a_page_are_those_of_a_call(name):
+    """A call that gives what the page says of n_init is the call without it."""
+    told = sp.methods(name).frames["options"].loc["n_init", "default"]
+    values = {"card": 5, "penalty": 0.1, "t": 1.5, "total": 10}
+    data = sp.datasets.pitprops_sample(rng=0)
+    counts = [part.split(" with ") for part in told.split(", ")]
+    for count, *controls in counts:
+        for control in controls or SOLVERS[name].controls[:1]:
+            given = {"method": name, control: values[control]}
+            plain, counted = sp.spca(data, 2, **given), sp.spca(data, 2, n_init=int(count), **given)
+            assert plain.loadings.equals(counted.loadings)
+            assert plain.options["n_init"] == counted.options["n_init"] == int(count)

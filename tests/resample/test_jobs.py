@@ -28,6 +28,17 @@ def test_the_same_bits_for_any_number_of_processes():
         np.testing.assert_array_equal(shared, alone)
 
 
+def test_draws_that_are_made_together_go_together_in_any_number_of_processes():
+    """So that sums over a batch have the same rounding whoever makes it; the last batch is shorter."""
+    for n_jobs in (1, 2):
+        done = run_jobs(np.negative, 7, n_jobs=n_jobs, together=3)
+        assert [int(one) for one in done.results] == [0, -1, -2, -3, -4, -5, -6]
+        assert not done.interrupted
+    calls = []
+    run_jobs(lambda piece: calls.append(list(piece)) or list(piece), 7, together=3)
+    assert calls == [[0, 1, 2], [3, 4, 5], [6]]
+
+
 def test_draws_differ_from_one_another_and_from_those_of_other_seeds():
     numbers = [draw_generator(seed, i).integers(2**62) for seed in range(3) for i in range(50)]
     assert len(set(numbers)) == 150

@@ -16,7 +16,7 @@ from spcastat.errors import FileError, OptionError, UnknownOptionError
 from spcastat.operators import Gram
 from spcastat.search.equals import first_of_equals
 from spcastat.solvers import Searched, Sparser
-from spcastat.storage.consistent import require_record
+from spcastat.storage.recorded import require_record
 
 R = sp.datasets.load_pitprops()
 X = sp.datasets.pitprops_sample(rng=0)

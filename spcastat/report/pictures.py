@@ -1,0 +1,236 @@
+"""The figures of the HTML page: SVG within it, with what they show in words, and a link that saves each."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+
+from spcastat import plots
+from spcastat.config import plural
+from spcastat.engine.inputs import Source
+from spcastat.labels import short_name
+from spcastat.report.trust import (
+    UNSAID,
+    bootstrap_document,
+    split_document,
+    stability_document,
+    test_document,
+)
+from spcastat.state import FitState, frames, rows, trust
+from spcastat.state.variance import variance
+from spcastat.tables.cells import fixed, percent, percents
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: More points than this are an image within a picture: the page stays small.
+MOST_POINTS = 500
+#: Wider pictures (inches) are scrolled on a phone, as their text would be too small.
+PHONE = 5.0
+#: Components that words beside a figure go through, at most.
+MOST_NAMED = 5
+#: Characters that a data address may hold as they are; quotes are apostrophes, and hold no apostrophe.
+PLAIN = " =/:;,()-_.!*+@$?[]{}|^"
+
+
+def picture(
+    draw: Callable[[Axes], Any], width: float, height: float, name: str, alt: str, caption: str = ""
+) -> str:
+    """Draw on a figure that pyplot knows nothing of, and return it as a picture within the page.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws on axes.
+    width, height : float
+        In inches.
+    name : str
+        Of the file that the link below the picture saves.
+    alt : str
+        What the picture shows, in words.
+    caption : str
+    """
+    from matplotlib.collections import PathCollection
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    draw(figure.subplots())
+    for points in figure.findobj(PathCollection):
+        if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > MOST_POINTS:
+            points.set_rasterized(True)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg", dpi=192, metadata={"Date": None, "Creator": None})
+    address = svg_address(buffer.getvalue().decode())
+    below = f"{escape(caption)}<br>" if caption else ""
+    css = ' class="wide"' if width > PHONE else ""
+    return (
+        f'<figure{css}><div class="plot"><img src="{address}" alt="{escape(alt)}" '
+        f'width="{width * 96:.0f}" height="{height * 96:.0f}"></div>'
+        f'<figcaption>{below}<a class="save" href="{address}" download="{escape(name)}.svg">Save as SVG'
+        f'<span class="unseen">: {escape(name.replace("-", " "))}</span></a></figcaption></figure>'
+    )
+
+
+def svg_address(svg: str) -> str:
+    """Return a data address of a picture, with coordinates to a hundredth of a point and nothing idle."""
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(?<= d=")[^"]*', lambda path: _rounded(path[0]), svg)
+    svg = re.sub(r'(?<= [xy]=")-?\d+\.\d+(?=")', lambda number: _rounded(number[0]), svg)
+    svg = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", svg))
+    svg = svg.replace("'", "&apos;").replace('"', "'")
+    return "data:image/svg+xml," + quote(svg, safe=PLAIN + "'")
+
+
+def _rounded(text: str) -> str:
+    """Return text with its decimals cut to two, the last one rounded."""
+    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
+
+
+# --- the figures ----------------------------------------------------------------------------------
+
+
+def loadings_picture(state: FitState) -> str:
+    """Return the nonzero loadings of every component."""
+    loadings = frames.loadings(state)
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
+    return picture(
+        lambda ax: plots.plot_loadings(loadings, kind="dots" if k <= 10 else "heatmap", ax=ax),
+        float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
+        1.2 + 0.24 * max(shown, 4),
+        "loadings",
+        f"Nonzero loadings of every component. {_leaders(loadings)}",
+        "Nonzero loadings; what is not drawn is exactly zero.",
+    )
+
+
+def _leaders(loadings: pd.DataFrame) -> str:
+    """Return in words how many nonzeros each component has, and which is the largest."""
+    told = []
+    for name in loadings.columns[:MOST_NAMED]:
+        column = loadings[name].to_numpy(dtype=float)
+        largest = int(np.argmax(np.abs(column)))
+        count = plural(int((column != 0).sum()), "nonzero")
+        first = f", the largest {fixed(column[largest], 2)} of {short_name(loadings.index[largest])}"
+        told.append(f"{short_name(name)} has {count}{first if column.any() else ''}")
+    rest = loadings.shape[1] - len(told)
+    return "; ".join(told) + (f"; {rest} more are in the table" if rest else "") + "."
+
+
+def sure_parts(state: FitState, document: Callable[[Any], str]) -> Iterator[str]:
+    """Yield what was resampled: pictures of intervals and frequencies, and tables by `document`."""
+    known, loadings = state.trust, frames.loadings(state)
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
+    width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
+    if known.bootstrap is not None:
+        intervals = trust.conf_int(state, known.bootstrap)
+        yield picture(
+            lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
+            width,
+            1.2 + 0.24 * max(shown, 4),
+            "intervals",
+            "Loadings with bootstrap intervals; the table below holds them as numbers.",
+            f"Nonzero loadings with 95 % bootstrap intervals. {UNSAID['interval']}",
+        )
+        yield document(bootstrap_document(state, known.bootstrap, 0.95))
+    if known.stability is not None:
+        found = known.stability
+        frequency = trust.frequency(state, found)
+        count = len(plots.plot_frequency_data(frequency, loadings))
+        yield picture(
+            lambda ax: plots.plot_frequency(frequency, loadings, found.threshold, ax=ax),
+            width,
+            1.4 + 0.24 * max(count, 4),
+            "frequency",
+            "How often fits of half of the rows select each variable; the table below holds the shares.",
+            f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted is the "
+            f"threshold. {UNSAID['frequency']}",
+        )
+        yield document(stability_document(state, found))
+    if known.split is not None:
+        yield document(split_document(state, known.split, 0.95))
+    if known.tests is not None:
+        yield document(test_document(state, known.tests))
+
+
+def scree_picture(state: FitState) -> str:
+    """Return the variance of the sparse components beside that of the dense ones."""
+    table = variance(state)
+    dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
+    if not state.record.sparse:
+        what = "Variance of the principal components"
+        return picture(
+            lambda ax: plots.screeplot(table, sparse=False, ax=ax),
+            4.9,
+            3.0,
+            "scree",
+            f"{what}, which have {dense} of the total together.",
+            f"{what}.",
+        )
+    sparse = ", ".join(percents(table["share of total"].tolist()[:MOST_NAMED]))
+    return picture(
+        lambda ax: plots.screeplot(table, ax=ax),
+        4.9,
+        3.0,
+        "scree",
+        f"Adjusted variance of the sparse components, {sparse} % of the total, beside the variance of the "
+        f"dense principal components, {dense} of the total together.",
+        "Adjusted variance of the sparse components (what each adds to those before it) beside the variance "
+        "of the dense principal components.",
+    )
+
+
+def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
+    """Yield the biplot of the first two components, and the pairs where there are more."""
+    spread = scores.std().to_numpy()
+    count = plural(len(scores), "row")
+    if (spread[:2] > 0).all():
+        shares = variance(state)["share of total"]
+        first, second = (short_name(name) for name in scores.columns[:2])
+        r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
+        yield picture(
+            lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, ax=ax),
+            5.0,
+            4.8,
+            "biplot",
+            f"Biplot of {count} on {first} and {second}, whose scores have the correlation {fixed(r, 2)}; "
+            "the table of correlations says which variables go with them.",
+            "Points are rows, arrows the variables with a nonzero loading on either component; those on one "
+            "alone are listed at the ends of the axes.",
+        )
+    if scores.shape[1] > 2:
+        size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
+        yield picture(
+            lambda ax: plots.plot_scores(scores, ax=ax),
+            size,
+            size,
+            "scores",
+            f"Scores of {count} for every pair of the first {min(scores.shape[1], 5)} components; the next "
+            "table holds their correlations.",
+            "Scores of every pair of components, at most the first five, and their correlation r.",
+        )
+
+
+def diagnostics_picture(state: FitState, source: Source | None) -> str:
+    """Return the squared residual of every row against its T2."""
+    limits = frames.limits(state)
+    found = rows.diagnostics(state, source)
+    known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
+    beyond = [f"{int((found[name] > limits[name]).sum())} exceed that of {name}" for name in known]
+    told = f"of {len(found)} rows, {' and '.join(beyond) or 'none can be judged'}."
+    farthest = short_name(found["Q"].idxmax())
+    return picture(
+        lambda ax: plots.plot_diagnostics(found, limits, ax=ax),
+        5.0,
+        3.9,
+        "diagnostics",
+        f"Squared residual Q of every row against its Hotelling T2. {told[0].upper() + told[1:]} The largest "
+        f"Q is that of row {farthest}.",
+        f"Limits that 95 % of new rows would stay below if rows were normal: {told}",
+    )

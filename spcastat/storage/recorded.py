@@ -1,0 +1,150 @@
+"""Whether the record of a fit from a file is one: every part has its type, and a value that it can have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from spcastat.solvers import ADVICE, Searched, Sparser
+from spcastat.state.record import CENTRING, SCALING, Record
+from spcastat.storage.values import named, plain, real, require, whole, writable
+
+#: Most components of a fit.
+MOST_COMPONENTS = 100_000
+
+_SCREENING = ("searched", "variables", "rounds", "unexcluded")
+
+
+def require_record(record: Record) -> None:
+    """Check that every part of a record has its type, and a value that it can have.
+
+    Raises
+    ------
+    FileError
+    """
+    for name in ("method", "title", "paper", "criterion", "status", "advice", "call"):
+        require(isinstance(getattr(record, name), str), f"its {name} is no text")
+    for name in ("formula", "centring", "scaling", "title_of_data"):
+        require(isinstance(getattr(record, name), str | None), f"its {name} is no text")
+    for name in ("sparse", "from_rows", "weighted"):
+        require(type(getattr(record, name)) is bool, f"its {name!r} is neither true nor false")
+    for name, least in (("p", 1), ("k", 1), ("dropped", 0), ("n_iter", 0), ("n_init", 1), ("reached", 0)):
+        require(whole(getattr(record, name), least), f"its {name} is no whole number of {least} or more")
+    for name in ("method", "title", "paper", "criterion", "advice"):
+        require(writable(getattr(record, name)), f"its {name} is no text")
+    require(record.k <= MOST_COMPONENTS, f"it has {record.k} components")
+    require(record.reached <= record.n_init, f"it was reached by {record.reached} of {record.n_init} starts")
+    require(record.n is None or whole(record.n, 1), "its n is no number of rows")
+    require(record.n is not None or not record.from_rows, "it has rows, and does not say how many")
+    weight = record.effective_n
+    require(weight is None or (real(weight) and weight > 0), "its sum of weights is no positive number")
+    require(weight is not None or not record.from_rows, "it has rows, and no sum of their weights")
+    require(real(record.objective), "its objective is no number")
+    require(record.objective_share is None or real(record.objective_share), "its objective is no share")
+    require(record.status in ADVICE, f"its status is {record.status!r}")
+    require(record.centring in (None, *CENTRING), f"its centring is {record.centring!r}")
+    require(record.scaling in (None, *SCALING), f"its scaling is {record.scaling!r}")
+    for what in _tables(record):
+        require(False, what)
+
+
+def _named_components(names: Any, k: int) -> bool:
+    texts = isinstance(names, list) and all(writable(name) and str(name).strip() for name in names)
+    return texts and len(set(names)) == len(names) == k
+
+
+def _tables(record: Record) -> Iterator[str]:
+    """Yield what is wrong with the parts that are lists and mappings."""
+    options, optima, details = record.options, record.optima, record.details
+    if not named(options) or not all(plain(value) for value in options.values()):
+        yield "its options are no names with values"
+        return
+    if record.names is not None and not _named_components(record.names, record.k):
+        yield f"the names of its components are not {record.k} different texts"
+    card, goal = options.get("card"), options.get("variance")
+    counts = card if isinstance(card, list) else [card]
+    if card is not None and not all(whole(one, 0) for one in counts):
+        yield "its cardinalities are no whole numbers"
+    if goal is not None and not (real(goal) and 0 < goal <= 1):
+        yield "its share of variance to keep is none"
+    if not isinstance(optima, list) or not all(
+        isinstance(one, list) and len(one) == 2 and real(one[0]) and whole(one[1], 1) for one in optima
+    ):
+        yield "its optima are no values with the number of their hits"
+    if not named(details) or not all(
+        isinstance(values, list) and len(values) == record.k and all(plain(one) for one in values)
+        for values in details.values()
+    ):
+        yield f"its details are not {record.k} values each"
+    if not named(record.versions) or not all(isinstance(one, str) for one in record.versions.values()):
+        yield "its versions are no texts"
+    screening = record.screening
+    if screening is not None and not (
+        named(screening)
+        and all(whole(one, 0) for one in screening.values())
+        and set(_SCREENING) <= set(screening)
+        and screening["searched"] <= screening["variables"] == record.p
+        and screening["unexcluded"] <= record.p
+    ):
+        yield "what it says of screening is no set of counts"
+    if record.missing is not None and not _told(record.missing, record):
+        yield "what it says of missing values does not go together"
+    if record.evidence is not None and not _evident(record.evidence, record.p):
+        yield "what it says of its search does not go together"
+
+
+def _told(missing: Any, record: Record) -> bool:
+    """Return whether this is what a fit can say of missing values."""
+    if not named(missing) or not record.from_rows or record.n is None:
+        return False
+    cells, rows = missing.get("cells"), missing.get("rows")
+    if not (whole(cells, 0) and whole(rows, 0) and rows <= min(cells, record.n)):
+        return False
+    if cells > rows * record.p:
+        return False
+    if missing.get("how") == "em":
+        ends = whole(missing.get("iterations"), 0) and type(missing.get("converged")) is bool
+        patterns = missing.get("patterns")
+        return (
+            ends
+            and whole(patterns, 1)
+            and patterns <= record.n
+            and whole(missing.get("rank"), 1)
+            and missing["rank"] < record.p
+        )
+    values = [missing.get(name) for name in ("fewest", "smallest", "moved", "largest")]
+    return missing.get("how") == "pairwise" and all(real(one) for one in values)
+
+
+def _evident(evidence: Any, p: int) -> bool:
+    """Return whether this is what a search can say of itself."""
+    if named(evidence) and {one.name for one in fields(Sparser)} <= set(evidence):
+        return _sparser(evidence)
+    if not named(evidence) or not {one.name for one in fields(Searched)} <= set(evidence):
+        return False
+    counts = [evidence[name] for name in ("starts", "hits", "chains", "agreeing")]
+    variables, unseen = evidence["variables"], evidence["unseen"]
+    return (
+        all(whole(count, 1) for count in counts[:3])
+        and whole(counts[3], 0)
+        and counts[1] <= counts[0]
+        and counts[3] <= counts[2]
+        and real(unseen)
+        and 0 <= unseen <= 1
+        and all(type(evidence[name]) in (bool, type(None)) for name in ("settled", "sufficient"))
+        and type(evidence["proven"]) is bool
+        and (variables is None or (whole(variables, 1) and variables <= p))
+    )
+
+
+def _sparser(evidence: Any) -> bool:
+    """Return whether this is what a search for the fewest nonzeros can say of itself."""
+    proposals = evidence["proposals"]
+    return (
+        named(proposals)
+        and all(whole(count, 1) for count in proposals.values())
+        and isinstance(evidence["winner"], str)
+        and whole(evidence["nonzeros"], 1)
+        and all(type(evidence[name]) is bool for name in ("searched", "dense", "proven"))
+    )

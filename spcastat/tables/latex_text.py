@@ -1,0 +1,148 @@
+r"""Text of any kind as LaTeX that shows it.
+
+Greek letters, signs and quotes of names are written as commands. Other letters outside ASCII are left
+as they are: those of Western Europe compile everywhere, further Latin letters need
+``\usepackage[T1]{fontenc}``, other scripts XeLaTeX or LuaLaTeX with a font that has them.
+"""
+
+from __future__ import annotations
+
+import re
+from math import ceil
+
+from spcastat.tables.cells import Figures
+from spcastat.tables.fitting import BREAKS, wrapped
+
+#: A number as it stands in a cell: sign, "<", digits, exponent.
+NUMBER = re.compile(r"(-?)(<?)(\d*[.,]?\d+)(?:e([+-]\d+))?")
+
+#: Names of the Greek letters in the order of their code points; those that LaTeX lacks are Latin letters.
+_SMALL = """
+alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon
+phi chi psi omega
+"""
+_CAPITAL = "A B Gamma Delta E Z H Theta I K Lambda M N Xi O Pi P Sigma T Upsilon Phi X Psi Omega"
+
+
+def _letters() -> dict[str, str]:
+    capitals = [chr(code) for code in range(0x391, 0x3AA) if code != 0x3A2]
+    names = {chr(0x3B1 + i): name for i, name in enumerate(_SMALL.split())}
+    names |= dict(zip(capitals, _CAPITAL.split(), strict=True)) | {"µ": "mu"}
+    letters = {char: name if len(name) == 1 else f"$\\{name}$" for char, name in names.items()}
+    for i, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹"):
+        letters |= {char: f"$^{{{i}}}$", chr(0x2080 + i): f"$_{{{i}}}$"}
+    return letters
+
+
+#: Every character that is not written as itself.
+ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{char: "\\" + char for char in "&%_#$"},
+        # Fonts of OT1 show these three as other characters.
+        "<": "$<$",
+        ">": "$>$",
+        "|": "$|$",
+        '"': "''",
+        "`": r"\`{}",
+        # After the end of a row, LaTeX would read these as an option.
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+        "−": "$-$",
+        "…": r"\ldots{}",
+        "–": "--",
+        "—": "---",
+        "‘": "`",
+        "’": "'",
+        "“": "``",
+        "”": "''",
+        "„": ",,",
+        "«": r"$\ll$",
+        "»": r"$\gg$",
+        "•": r"$\bullet$",
+        "·": r"$\cdot$",
+        "°": r"$^{\circ}$",
+        "±": r"$\pm$",
+        "×": r"$\times$",
+        "÷": r"$\div$",
+        "≤": r"$\leq$",
+        "≥": r"$\geq$",
+        "≠": r"$\neq$",
+        "≈": r"$\approx$",
+        "∞": r"$\infty$",
+        "√": r"$\surd$",
+        "→": r"$\rightarrow$",
+        "\N{NO-BREAK SPACE}": "~",
+        # Put between hyphens, which would become a dash.
+        "\N{WORD JOINER}": "{}",
+        **_letters(),
+    }
+)
+
+
+#: Points by which further lines of a name are indented.
+INDENT = 7
+#: Points of characters of Computer Modern that are much wider or narrower than the others of their kind.
+_WIDTHS = {
+    **{"m": 8.4, "M": 9.2, "w": 7.3, "W": 10.3, "%": 8.4, "&": 7.8, "@": 7.8},
+    **dict.fromkeys("-−<|", 7.8),
+    **{"i": 2.8, "l": 2.8, "j": 3.1, "f": 3.1, "t": 3.9, "r": 4.0, "I": 3.7, " ": 3.4, ".": 2.8, ",": 2.8},
+}
+
+
+def escape(text: str) -> str:
+    """Return `text` on one line as LaTeX that shows it."""
+    apart = re.sub(r"-(?=-)", "-\N{WORD JOINER}", text.strip())
+    return " ".join(part.translate(ESCAPES) for part in re.split(r"[ \t\r\n\f\v]+", apart))
+
+
+def points(text: str) -> int:
+    """Return the width of `text` in Computer Modern of 10 pt, to about a tenth."""
+    match = NUMBER.fullmatch(text)
+    if match and match[4]:  # it stands as a power of ten
+        return points(text[: match.start(4) - 1]) + 23 + 5 * len(str(int(match[4])))
+    return ceil(sum(_WIDTHS.get(c, 7.2 if c.isupper() else 5.3 if c.isalpha() else 5) for c in text))
+
+
+def stacked(text: str, width: int, side: str) -> str:
+    """Return a heading in lines of at most `width` points, above one another."""
+    lines = [escape(line) for line in wrapped(text, width, points)]
+    if len(lines) == 1:
+        return lines[0]
+    return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}" + r"\\".join(lines) + r"\end{tabular}"
+
+
+def paragraph(text: str, width: int) -> str:
+    """Return a name in lines of at most `width` points for a column of paragraphs."""
+    first, *rest = (escape(line) for line in wrapped(text, int(0.93 * width) - INDENT, points))
+    return "".join([first, *(rf"\newline\hspace*{{{INDENT}pt}}{line}" for line in rest)])
+
+
+def breakable(text: str) -> str:
+    """Return a name that may be broken where its words end."""
+    return r"\allowbreak{}".join(escape(piece) + " " * piece.endswith(" ") for piece in BREAKS.split(text))
+
+
+def number(cell: str) -> str:
+    """Return numbers in math mode, with a true minus; any other cell as text."""
+    stars = cell.stars if isinstance(cell, Figures) else ""
+    bare = cell[: len(cell) - len(stars)]
+    if isinstance(cell, Figures) and len(cell.numbers) > 1:
+        return f"${NUMBER.sub(lambda match: _math(match), bare)}$".replace(", ", r",\ ").replace("; ", r";\ ")
+    match = NUMBER.fullmatch(bare)
+    if not match:
+        return escape(cell)
+    sign, less, digits, exponent = match.groups()
+    plain = not (sign or less or exponent or "," in digits)
+    return (digits if plain else f"${_math(match)}$") + (f"$^{{{stars}}}$" if stars else "")
+
+
+def _math(match: re.Match[str]) -> str:
+    sign, less, digits, exponent = match.groups()
+    power = rf" \times 10^{{{int(exponent)}}}" if exponent else ""
+    return f"{sign}{'{<}' if less else ''}{digits.replace(',', '{,}')}{power}"
