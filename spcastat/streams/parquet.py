@@ -48,8 +48,9 @@ class ParquetChunks:
     def __init__(self, path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], called: str = ""):
         require_pyarrow()
         several = not isinstance(path, str | os.PathLike)
+        paths = [path] if isinstance(path, str | os.PathLike) else list(path)
         # the working directory may change before the next pass
-        self._paths = [Path(one).absolute() for one in (path if several else [path])]  # type: ignore[union-attr]
+        self._paths = [Path(one).absolute() for one in paths]
         below = [_files_below(one) if one.is_dir() else [one] for one in self._paths]
         self.files = [file for files in below for file in files]
         count = plural(len(self.files), "file")
