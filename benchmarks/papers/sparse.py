@@ -40,7 +40,7 @@ def _power(X: Any, **options: Any) -> tuple[float, float, int]:
     begun = time.process_time()
     found = fit(X, 1, "gpower-l0", **options)
     seconds = time.process_time() - begun
-    return float(found.variance["score variance"].iloc[0]), seconds, int(found.card[0])
+    return float(found.variance["score variance"].iloc[0]), seconds, int(found.card.iloc[0])
 
 
 def three(draw: Draw, n: int, p: int, card: int, penalty: float | None = None) -> list[float]:
