@@ -169,7 +169,8 @@ def table_7(call: Call) -> Sheet:
 
 CAUSES_7 = [
     Cause(
-        "print has a second parameter, beta = 1e7, whose unit is not printed; without it NSPCA explains more.",
+        "print has a second parameter, beta = 1e7, whose unit is not printed; without it NSPCA explains "
+        "more.",
         ("NSPCA",),
         False,
     ),

@@ -291,8 +291,9 @@ def table_5(call: Call) -> Sheet:
 
 CAUSES_5 = [
     Cause(
-        "the preprocessing is not printed. Genes standardised, then samples, come within 4 % of its nonzeros and "
-        "0.002 of its variance; raw intensities and standardised genes are a thousand nonzeros and more away.",
+        "the preprocessing is not printed. Genes standardised, then samples, come within 4 % of its "
+        "nonzeros and 0.002 of its variance; raw intensities and standardised genes are a thousand "
+        "nonzeros and more away.",
         ("SC10", "SC143"),
         True,
     ),
