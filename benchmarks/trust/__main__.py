@@ -23,6 +23,7 @@ TABLES: dict[str, str] = {
     "choose-speed": "choosing:table_speed",
     "missing": "missing:missing",
     "missing-elsewhere": "missing:missing_elsewhere",
+    "missing-wide": "missing:missing_wide",
     "intervals": "intervals:intervals",
     "given": "intervals:without_selection",
     "stability": "stable:stability",
