@@ -21,8 +21,10 @@ from spcastat.search.sweeps import swept
 LARGEST, EACH = 1000, 4
 #: With more nonzeros than this in all, or more in one component, exchanges cost more than they bring.
 NONZEROS, COMPONENT = 120, 40
-#: Exchanges of a component with variables outside that are valued.
-VALUED = 256
+#: Exchanges of a component with variables outside that are valued: fewer of large ones, which cost more.
+VALUED, ENTRIES = 256, 2000
+#: Starts whose criteria differ by less than this share after sweeps are as good as one another.
+CLOSE = 1e-4
 #: How often a working set is enlarged.
 ROUNDS = 3
 
@@ -43,6 +45,11 @@ def begun(criterion: Criterion, vectors: np.ndarray, effort: Effort, rng: np.ran
 def searchable(criterion: Criterion) -> bool:
     """Return whether exchanges are worth their cost."""
     return len(criterion.owner) <= NONZEROS and max(criterion.cards) <= COMPONENT
+
+
+def agree(fits: Fits, count: int) -> bool:
+    """Return whether so many of the fits, the best first, are as good as one another."""
+    return len(fits) >= count > 1 and bool(fits.value[count - 1] >= fits.value[0] * (1.0 - CLOSE))
 
 
 def working_set(criterion: Criterion, fits: Fits, explained: np.ndarray) -> np.ndarray:
@@ -73,11 +80,11 @@ def working_set(criterion: Criterion, fits: Fits, explained: np.ndarray) -> np.n
 def improving(criterion: Criterion, fits: Fits, inside: np.ndarray) -> np.ndarray:
     """Return the variables outside a working set that would improve a fit by an exchange.
 
-    Of each component the best VALUED exchanges by the model, over all variables, are valued by the criterion.
+    Of each component the best exchanges by the model, over all variables, are valued by the criterion.
     """
     found: list[np.ndarray] = []
-    for i in range(criterion.k):
-        places, _, values = trials(criterion, fits, i, criterion.m, VALUED)
+    for i, card in enumerate(criterion.cards):
+        places, _, values = trials(criterion, fits, i, criterion.m, min(VALUED, max(ENTRIES // card, 1)))
         better = values[0] > fits.value[0] * (1.0 + max(GAIN, 1e-8))
         found.append(places[0][better].ravel())
     return np.setdiff1d(np.concatenate(found), inside)
