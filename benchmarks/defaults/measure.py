@@ -224,6 +224,12 @@ def missed(runs: list[Run]) -> Table:
         if r.loss > 100.0 * REACHED:
             row = [r.cell.key(r.objective).replace(" | ", ", "), r.effort, str(r.seed)]
             table.rows.append([*row, f"{r.value:.6f}", f"{r.best:.6f}", f"{r.loss:.3f}"])
+    table.notes = [
+        "Quick does not disturb its fits: supposed cause of all that it misses.",
+        "What auto misses, tested in four cells (diabetes 6-6-6-6-6 adjusted; wine 3-3-3-3-3, segment "
+        "3-3-3-3-3 and dermatology 10-10-10-10-10 PEV): of four seeds one to three reach the best or less "
+        "than .01 % below it, and so does thorough; independent searches agreed on another optimum.",
+    ]
     return table
 
 
