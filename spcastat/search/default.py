@@ -265,12 +265,12 @@ def _wide(
         best = fits.some(slice(0, settings.polished))
         return _found(op, whole, _polished(op, whole, best), evidence, objective, True)
     fit = reordered(whole, refined(whole, fits.some(slice(0, 1)), SHORT))
-    if not searchable(whole) or not settings.deep:
-        return _found(op, whole, fit, evidence, objective, None)
-    if agree(fits, settings.agree):
+    if settings.deep and agree(fits, settings.agree):
         end = refined(whole, fit, LONG)
         if improving(whole, end, np.zeros(0, dtype=int)).size == 0:
             return _found(op, whole, end, evidence, objective, True)
+    elif not settings.deep or not searchable(whole):
+        return _found(op, whole, fit, evidence, objective, None)
     variables = working_set(whole, fit, vectors[:, :k] ** 2 @ values[:k])
     sufficient = False
     for _ in range(ROUNDS):
