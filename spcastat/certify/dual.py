@@ -187,23 +187,25 @@ def support_bounds(
         bound = np.minimum(bound, plain)
     at = np.flatnonzero(bound > level)
     state = _State.begin(M[at], [D[at] for D in bases], ranks, k, best[at], scale[at])
-    history = [bound[at]]
+    history: list[np.ndarray] = []
     done = 0
     while at.size and done < steps and running():
         for _ in range(EVERY):
             if running():
                 state.step()
         done += EVERY
+        lowest = np.full(at.size, np.inf)
         for candidate in (state.Y, state.mean):
             found = certified(state.M, state.bases, k, candidate, ranks)
             better = found < bound[at]
             where = at[better]
             bound[where], best[where] = found[better], candidate[better]
-        history = [*history[-WINDOW:], bound[at]]
+            lowest = np.minimum(lowest, found)
+        history = [*history[-WINDOW:], lowest]  # the first iterates are above the bound of dense components
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
-            fall = (history[0] - history[-1]) / WINDOW  # in each round of EVERY steps
-            open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
+            fall = (history[0] - lowest) / WINDOW  # in each round of EVERY steps
+            open_ &= lowest - HOPELESS * fall * (steps - done) / EVERY <= level[at]
         if not open_.all():
             at, state = at[open_], state.some(open_)
             history = [values[open_] for values in history]
