@@ -156,3 +156,13 @@ def test_planes_close_most_of_the_gap_and_every_iterate_is_a_bound(seed):
     assert bounds[-1] - best < 0.2 * (single - best)
     Y = rng.standard_normal((1, 6, *M.shape[1:])) * 0.3
     assert certified(M, both, 3, Y @ Y.swapaxes(2, 3), ranks)[0] >= best
+
+
+def test_a_bad_beginning_is_never_worse_than_none():
+    """The bound of dense components stands, wherever the search for a better one begins."""
+    S = covariance(3, 6)
+    bases = axes([[0, 1, 2], [2, 3]], 6)
+    Y = np.broadcast_to(50.0 * np.trace(S) * np.eye(6), (1, 2, 6, 6))
+    plain = support_bounds(S[None], bases, 2, 0.0, 0).bound[0]
+    assert certified(S[None], bases, 2, Y)[0] > plain
+    assert support_bounds(S[None], bases, 2, 0.0, 0, Y=Y).bound[0] == pytest.approx(plain, rel=1e-12)
