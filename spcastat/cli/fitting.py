@@ -164,7 +164,7 @@ def resample(fit: SpcaResult, args: argparse.Namespace) -> list[str]:
 
 def prepare(args: argparse.Namespace) -> tuple[Any, bool, dict[str, Any]]:
     """Return the data, whether they are a covariance matrix, and the options that were given."""
-    data = load_table(args)
+    data: Any = load_table(args)
     pieces = isinstance(data, Pieces)
     # argparse leaves None, or for a switch its default, where nothing was given
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
