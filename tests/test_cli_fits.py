@@ -206,6 +206,7 @@ def test_saved_fits_are_compared(saved, hastie, tmp_path, capsys):
     assert "two or more" in refused(capsys, "compare", saved)
     assert "1 of them saved fits" in refused(capsys, "compare", saved, hastie)
     assert "given twice" in refused(capsys, "compare", saved, saved)
+    assert "do not have their rows" in refused(capsys, "compare", saved, other, "--held-out")
 
 
 # --- several fits of one file -------------------------------------------------------------------
@@ -218,6 +219,7 @@ def test_methods_and_cardinalities_are_compared(hastie, capsys):
     assert "greedy 4-2" in out
     assert "Did you mean 'greedy'" in refused(capsys, *arguments, "--methods", "gredy,bcd-l0", "--cards", "3")
     assert "one fit only" in refused(capsys, *arguments, "--cards", "3")
+    assert "Above the smallest" in ran(capsys, *arguments, "--cards", "3;4", "--held-out")
     assert "--k is needed" in refused(capsys, "compare", "pitprops", "--cards", "3;4")
 
 
