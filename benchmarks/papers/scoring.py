@@ -309,8 +309,8 @@ MICROARRAY: dict[str, dict[str, Any]] = {
 NOTES_FIG4: list[str] = [
     "Print goes to q = 63, but centred data of 63 rows have rank 62. It shows CPEV rising with q, and CPZC "
     "falling until q = 10 and level from 20 on; its penalties are not printed.",
-    "Tested: with one penalty for all q CPZC rises with q (at 5: 47 % for q = 3, 70 % for 10, 92 % for 40), for "
-    "later coordinates are smaller. Where it falls, the penalty fell with q.",
+    "Tested: with one penalty for all q CPZC rises with q (at 5: 47 % for q = 3, 70 % for 10, 92 % for "
+    "40), for later coordinates are smaller. Where it falls, the penalty fell with q.",
 ]
 
 
