@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat.config import plural, whole_number
+from spcastat.engine.inputs import Source
+from spcastat.report.beside import beside_loadings
 from spcastat.report.proofs import facts_of
 from spcastat.report.renderings import Renderings
 from spcastat.report.trust import summary_tables
@@ -48,33 +50,67 @@ class Summary(Renderings):
         return own(self._frames)
 
 
-def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary:
-    """Return header, loadings and variances as text, HTML, LaTeX or Markdown.
+def summarise(
+    state: FitState,
+    source: Source | None = None,
+    digits: int = 3,
+    max_rows: int = ROWS,
+    *,
+    dense: bool = False,
+    conf_int: bool = False,
+    level: float = 0.95,
+    stars: bool = False,
+) -> Summary:
+    """Return header, loadings and variances as text, HTML, LaTeX, Markdown, or for Word.
 
     Parameters
     ----------
     digits : int
-        Decimals of the loadings.
+        Decimals of the loadings, 0 to 10; other numbers have as many more or fewer.
     max_rows : int
         The most variables to show.
+    dense : bool
+        Set the loadings of as many dense principal components beside those of the sparse ones.
+    conf_int : bool
+        Put intervals of the last `bootstrap()` below the loadings.
+    level : float in [0.5, 0.9999]
+        Of these intervals.
+    stars : bool
+        Mark loadings by the q values of the last `test_loadings()`: * up to .05, ** to .01, *** to .001.
+
+    Raises
+    ------
+    OptionError
+        Intervals or stars of a fit that was not resampled.
+    NoRowsError
+        Dense loadings of a fit from a file, which has no data.
     """
     from spcastat.tables import Document, loadings_table, variance_table  # only for what is printed
+    from spcastat.tables.layout import restyled
 
+    digits = whole_number("digits", digits, 0, 10)
     record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
+    beside, said = beside_loadings(state, source, dense=dense, conf_int=conf_int, level=level, stars=stars)
     largest = largest_with_another(frames.score_correlation(state))
-    sure, unsaid = summary_tables(state)
+    sure, unsaid = summary_tables(state, intervals=conf_int)
     document = Document(
         title=_title(record, variance["cardinality"]),
         facts=(*_facts(record), *facts_of(state)),
         tables=(
-            loadings_table(loadings, digits=digits, max_rows=max_rows),
+            loadings_table(loadings, max_rows=max_rows, **beside),
             variance_table(variance, largest if record.k > 1 else None),
             *sure,
         ),
-        notes=(*_notes(record, largest, state.moments.variances, variance["cardinality"]), *unsaid),
+        notes=(
+            *said,
+            *_notes(record, largest, state.moments.variances, variance["cardinality"]),
+            *(note for note in unsaid if note not in said),
+        ),
     )
     tables = {"loadings": loadings, "variance": variance}
-    return Summary(document, {**tables, **({"tidy": frames.tidy(state, conf_int=True)} if sure else {})})
+    tables |= {"dense": beside["dense"]} if dense else {}
+    tables |= {"tidy": frames.tidy(state, conf_int=True)} if sure else {}
+    return Summary(restyled(document, digits), tables)
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:

@@ -254,9 +254,27 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
 
     # --- words and tidy frames ------------------------------------------------------------------
 
-    @documented(summarise, "state")
-    def summary(self, digits: int = 3, max_rows: int = ROWS) -> Summary:
-        return summarise(self._state, digits, max_rows)
+    @documented(summarise, "state", "source")
+    def summary(
+        self,
+        digits: int = 3,
+        max_rows: int = ROWS,
+        *,
+        dense: bool = False,
+        conf_int: bool = False,
+        level: float = 0.95,
+        stars: bool = False,
+    ) -> Summary:
+        return summarise(
+            self._state,
+            self._source,
+            digits,
+            max_rows,
+            dense=dense,
+            conf_int=conf_int,
+            level=level,
+            stars=stars,
+        )
 
     def __repr__(self) -> str:
         return self.summary().as_text()
