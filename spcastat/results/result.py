@@ -12,10 +12,11 @@ from spcastat.config import MISSING, one_of
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.measures import MEASURES
+from spcastat.report.contents import Chapter
 from spcastat.report.equations import Text, equations
 from spcastat.report.loadings import print_loadings
-from spcastat.report.page import Part, write_report
 from spcastat.report.summary import ROWS, Summary, summarise
+from spcastat.report.write import write_report
 from spcastat.results import proving
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate
@@ -382,11 +383,23 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     def save(self, path: str | PathLike[str], *, scores: bool | None = None) -> None:
         save(self._state, self._source, path, scores)
 
-    @documented(write_report, "state", "source")
-    def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
-        self._report(path, title, call)
+    @documented(write_report, "state", "source", "before")
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        full_names: bool = True,
+    ) -> None:
+        self._report(path, title, call, full_names)
 
     def _report(
-        self, path: str | PathLike[str], title: str | None, call: str | None, before: tuple[Part, ...] = ()
+        self,
+        path: str | PathLike[str],
+        title: str | None,
+        call: str | None,
+        full_names: bool,
+        before: tuple[Chapter, ...] = (),
     ) -> None:
-        write_report(self._state, self._source, path, title, call, before)
+        write_report(self._state, self._source, path, title, call, full_names, before)
