@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from spcastat.report.beside import beside_loadings
 from spcastat.report.proofs import facts_of
 from spcastat.report.renderings import Renderings
 from spcastat.report.trust import summary_tables
+from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState, frames
 from spcastat.state.handed import own
 from spcastat.state.record import CENTRING, SCALING, Record
@@ -43,6 +45,27 @@ class Summary(Renderings):
     def document(self) -> Document:
         """What is printed, as tables of text."""
         return self._document
+
+    def to_excel(self, path: str | PathLike[str]) -> None:
+        """Write a workbook with a sheet for each of `frames`, numbers in full, and one that says what it is.
+
+        It needs the extra: ``pip install 'spcastat[excel]'``.
+
+        Parameters
+        ----------
+        path : str or path
+            Ending in .xlsx.
+
+        Raises
+        ------
+        ExtraError
+            Where openpyxl is not installed.
+        FileError
+            Where the file cannot be written, or has another ending.
+        """
+        notes = [("Note", note) for note in self._document.all_notes]
+        about = [("Tables", self._document.title), *self._document.facts, *notes]
+        write_workbook(path, {name[:31]: frame for name, frame in self._frames.items()}, about)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -12,11 +12,9 @@ from spcastat.config import MISSING, one_of
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.measures import MEASURES
-from spcastat.report.contents import Chapter
 from spcastat.report.equations import Text, equations
 from spcastat.report.loadings import print_loadings
 from spcastat.report.summary import ROWS, Summary, summarise
-from spcastat.report.write import write_report
 from spcastat.results import proving
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate
@@ -25,6 +23,7 @@ from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
+from spcastat.results.written import Written
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
 from spcastat.state.variance import variance
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
@@ -382,24 +381,3 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     @documented(save, "state", "source")
     def save(self, path: str | PathLike[str], *, scores: bool | None = None) -> None:
         save(self._state, self._source, path, scores)
-
-    @documented(write_report, "state", "source", "before")
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str | None = None,
-        call: str | None = None,
-        full_names: bool = True,
-    ) -> None:
-        self._report(path, title, call, full_names)
-
-    def _report(
-        self,
-        path: str | PathLike[str],
-        title: str | None,
-        call: str | None,
-        full_names: bool,
-        before: tuple[Chapter, ...] = (),
-    ) -> None:
-        write_report(self._state, self._source, path, title, call, full_names, before)
