@@ -67,7 +67,7 @@ class Tab:
         """Call a method of the protocol and return its result; RuntimeError if the browser refuses."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": given}
-        if self._session:
+        if self._session and not method.startswith("Browser."):
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
         while True:
@@ -143,6 +143,11 @@ class Tab:
     def pdf(self) -> bytes:
         """Return the page as it is printed."""
         return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+
+    def keep_downloads(self, folder: Path) -> None:
+        """Let the page save files, all in one folder, and use the clipboard."""
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+        self.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
 
     def named(self) -> list[tuple[str, str]]:
         """Return role and name of everything that a screen reader meets, in turn."""

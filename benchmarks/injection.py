@@ -1,10 +1,10 @@
 """Markup in every place that a page shows: ``python -m benchmarks.injection``.
 
-Names of variables, rows, components and data, titles, calls, formulas, and every text of a saved fit (with a
-right digest) are replaced by markup that would run. Each page is opened in Chromium, once as it is and once
-without its content security policy, its links are pressed, and each of its figures is opened as a saved SVG
-file would be. Nothing may run, nothing may be fetched, and no attribute may be there that acts. Prints one
-line a case, and ends with 1 if one fails.
+Names of variables, rows, components and data, titles and calls of reports and explorers, and every text of a
+saved fit (with a right digest) are replaced by markup that would run. Each page is opened in Chromium, once
+as it is and once without its content security policy, its links and buttons are pressed, and each of its
+figures is opened as a saved SVG file would be. Nothing may run or be fetched, and no attribute may be there
+that acts. Prints one line a case, and ends with 1 if one fails.
 """
 
 from __future__ import annotations
@@ -70,6 +70,10 @@ def pages() -> Iterator[tuple[str, Callable[[Path], None]]]:
     """Yield what is attacked, and a function that writes the page."""
     fit = hostile_fit()
     yield "names", fit.report
+    path = sp.spca_path(hostile_rows(), 3, [3, 5, 13], scale=True)
+    yield "explorer", path.explore
+    for i, text in enumerate(MARKUP):
+        yield f"title of the explorer {i}", lambda file, text=text: path.explore(file, title=text)
     for i, text in enumerate(MARKUP):
         yield f"title and call {i}", lambda path, text=text: fit.report(path, title=text, call=text)
     yield from _files(fit)
@@ -144,6 +148,8 @@ def judge(tab: Tab, page: str, folder: Path) -> list[str]:
         file.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
         tab.open(file)
         tab.js("document.querySelectorAll('a.save, nav a').forEach(a => { a.download ? 0 : a.click(); })")
+        buttons = "['on', 'pin', 'back', 'back', 'raw', 'copy']"
+        tab.js(f"{buttons}.forEach(id => document.getElementById(id)?.click())")
         found += [f"ran: {what}" for what in tab.js("window.hurt")] + tab.ran()
     for source in Elements(page).sources:
         svg = folder / "figure.svg"

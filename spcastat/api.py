@@ -95,8 +95,9 @@ def spca(
         Nonnegative loadings, for the methods that have them.
     center, scale : bool or array-like of shape (p,)
         Subtract the column means; divide by the standard deviations (ddof = 1). Or values of one's own.
-    weights : array-like of shape (n,), optional
-        Nonnegative frequency weights: a row of weight 2 counts as two rows.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
+        the data, which is then none of the variables; new rows need not have it.
     na : {"raise", "drop", "em", "pairwise"}
         Missing values are an error, cost their rows, or stay. With "em" the covariances are those of the
         measured values and of what the others are expected to be given them, with their variance, by EM for
@@ -147,11 +148,11 @@ def spca(
     exchanges with all others; the summary then also says how many were searched.
 
     Chunks: one pass gives the means and covariances, and `scores` are computed chunk by chunk. All chunks
-    must have the same columns, `weights` run by position over all rows, and a formula may only have terms
-    that take each row by itself. Every pass is compared with the first, and a chunk that has changed is an
-    error (partitions of dask are compared by their numbers of rows and sums of columns). Methods that need
-    the rows themselves are refused, and with more than 3000 variables so is every method but "joint" and
-    "bcd-l0" with `card`.
+    must have the same columns, `weights` given as numbers run by position over all rows, and a formula may
+    only have terms that take each row by itself. Every pass is compared with the first, and a chunk that
+    has changed is an error (partitions of dask are compared by their numbers of rows and sums of columns).
+    Methods that need the rows themselves are refused, and with more than 3000 variables so is every method
+    but "joint" and "bcd-l0" with `card`.
 
     Screening: with more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card`
     (at most 1000 nonzeros, and without `nonneg`) searches among the variables of largest variance, exchanges

@@ -15,7 +15,7 @@ import pandas as pd
 from spcastat.api import spca
 from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
 from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
-from spcastat.intake.checks import frame_values
+from spcastat.intake.checks import frame_values, vector
 from spcastat.kernels.sparsity import is_sparse
 
 try:
@@ -129,13 +129,16 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.k_em = k_em
         self.options = options
 
-    def fit(self, X: Any, y: Any = None) -> SparsePCA:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SparsePCA:
         """Fit the components.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Nonnegative frequency weights, `weights` of :func:`spcastat.spca`: a row of weight 2 counts as two
+            rows. They are no column of `X`, since features are counted and named before.
 
         Returns
         -------
@@ -166,6 +169,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             max_iter=self.max_iter,
             na=self.na,
             k_em=self.k_em,
+            weights=None if sample_weight is None else self._weights(sample_weight, X.shape[0]),
             **self._further(),
         )
         standard = self.result_._state.standard
@@ -283,6 +287,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 "of the estimator (rng is random_state there): give it by name."
             )
         return dict(options)
+
+    @staticmethod
+    def _weights(sample_weight: Any, n: int) -> np.ndarray:
+        """Return checked weights, which go by position."""
+        return vector(sample_weight, n, "sample_weight", "rows")
 
     def _seed(self) -> Any:
         if isinstance(self.random_state, np.random.RandomState):

@@ -56,6 +56,21 @@ def test_a_formula_gives_what_it_gives_in_python(hastie, capsys):
     assert out == f"{fit}\n"
 
 
+def test_a_column_of_weights_gives_what_it_gives_in_python(hastie, tmp_path, capsys):
+    data = pd.read_csv(hastie, index_col=0).drop(columns="kind")
+    data["times"] = np.arange(60) % 3
+    path = tmp_path / "weighted.csv"
+    data.to_csv(path)
+    how = ("--k", 2, "--card", 2, "--weights", "times")
+    assert ran(capsys, "fit", path, *how) == f"{spcastat.spca(data, 2, 2, weights='times')}\n"
+    few = ran(capsys, "fit", path, *how, "--columns", "X1,X2,X5")
+    assert few == f"{spcastat.spca(data[['X1', 'X2', 'X5', 'times']], 2, 2, weights='times')}\n"
+    assert "as --weights and among the columns" in refused(capsys, "fit", path, *how, "--drop", "times")
+    assert "no column 'time'" in refused(capsys, "fit", path, *how[:-1], "time")
+    assert "as --index-col and as --weights" in refused(capsys, "fit", path, *how, "--index-col", "times")
+    assert "--weights needs the rows" in refused(capsys, "fit", "pitprops", "--k", 1, "--weights", "x")
+
+
 @pytest.mark.parametrize(
     ("formula", "words"),
     [

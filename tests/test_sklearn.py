@@ -22,7 +22,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spcastat.errors import ComponentsError, DataError, UnknownOptionError
+from spcastat.errors import ComponentsError, DataError, UnknownOptionError, WeightsError
 from spcastat.sklearn import SparsePCA
 
 
@@ -159,3 +159,17 @@ def test_without_scikit_learn_the_message_says_what_to_do(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(ImportError, match=r"pip install 'spcastat\[sklearn\]'"):
         importlib.import_module("spcastat.sklearn")
+
+
+def test_sample_weights_count_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 4))
+    counts = rng.integers(0, 3, 40)
+    model = SparsePCA(2, card=2).fit(X, sample_weight=counts)
+    same = SparsePCA(2, card=2).fit(np.repeat(X, counts, axis=0))
+    np.testing.assert_allclose(model.components_, same.components_, atol=1e-10)
+    np.testing.assert_allclose(model.explained_variance_, same.explained_variance_, rtol=1e-10)
+    with pytest.raises(WeightsError, match=r"sample_weight has shape \(3,\)"):
+        SparsePCA(2).fit(X, sample_weight=[1, 2, 3])
+    with pytest.raises(WeightsError, match="2 negative values"):
+        SparsePCA(2).fit(X, sample_weight=np.where(np.arange(40) < 2, -1.0, 1.0))

@@ -31,6 +31,7 @@ examples:
 """
 _ROWS_ONLY = {
     "scale": "--scale",
+    "weights": "--weights",
     "center": "--no-center",
     "na": "--na",
     "k_em": "--k-em",
@@ -74,6 +75,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--nonneg", action="store_true", help="nonnegative loadings only")
     add("--scale", action="store_true", help="scale the columns to unit variance")
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
+    add("--weights", metavar="NAME", help="the column that says how many rows a row counts for")
     add(
         "--na",
         choices=MISSING,
@@ -154,7 +156,7 @@ def prepare(args: argparse.Namespace) -> tuple[pd.DataFrame, bool, dict[str, Any
     data = load_table(args)
     # argparse leaves None, or for a switch its default, where nothing was given
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
-    optional += ["objective", "effort", "promise"]
+    optional += ["objective", "effort", "promise", "weights"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}
     given |= {} if args.center else {"center": False}

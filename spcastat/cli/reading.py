@@ -130,23 +130,27 @@ def _near_file(given: str, bundled: Iterable[str]) -> str:
 
 def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     """Return `data` with its row labels set and with the columns asked for."""
-    labels = args.index_col
+    labels, weights = args.index_col, getattr(args, "weights", None)
     keep, leave = getattr(args, "columns", None) or [], getattr(args, "drop", None) or []
-    for name in [*([] if labels is None else [labels]), *keep, *leave]:
+    apart = {"--index-col": labels, "--weights": weights}
+    for name in [*(name for name in apart.values() if name is not None), *keep, *leave]:
         if name not in data.columns:
             raise OptionError(
                 f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}."
                 f"{nearest(name, data.columns)}"
             )
-    if labels in {*keep, *leave}:
-        raise OptionError(f"{labels!r} was given as --index-col and among the columns; give it once.")
+    for option, name in apart.items():
+        if name in {*keep, *leave}:
+            raise OptionError(f"{name!r} was given as {option} and among the columns; give it once.")
+    if weights is not None and weights == labels:
+        raise OptionError(f"{weights!r} was given as --index-col and as --weights; give it once.")
     twice = [name for name, times in Counter(keep).items() if times > 1]
     if twice:
         raise DuplicateNamesError(f"--columns names {listed(twice)} more than once.")
     if labels is not None:
         data = data.set_index(labels)
     if keep:
-        data = data[keep]
+        data = data[[*keep, *([] if weights is None else [weights])]]
     return data.drop(columns=leave) if leave else data
 
 

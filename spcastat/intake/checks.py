@@ -227,9 +227,8 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
     """
     if isinstance(weights, str):
         raise WeightsError(
-            f"weights={shown(weights)} was given; weights must be n numbers: pass the column itself, e.g. "
-            f"weights=df[{shown(weights)}], and leave it out of the data with "
-            f"df.drop(columns=[{shown(weights)}])."
+            f"weights={shown(weights)} was given, the name of a column, and the columns of these data have "
+            "no names; give one number for each row, or a data frame with that column."
         )
     if isinstance(weights, pd.Series) and labelled:
         weights = aligned(weights, index, "weights", "rows")
@@ -248,7 +247,8 @@ def require_weight(w: np.ndarray) -> None:
     total = float(w.sum())
     if (w > 0).sum() < 2:
         raise WeightsError(
-            f"{plural(int((w > 0).sum()), 'row')} with a positive weight; at least two are needed."
+            f"{plural(int((w > 0).sum()), 'row')} with a positive weight"
+            f"{'' if w.any() else ' (every weight is zero)'}; at least two are needed."
         )
     if total <= 1:
         raise WeightsError(

@@ -27,10 +27,10 @@ class ReadOptions:
         twice. Terms that depend on other rows and keep nothing of them, such as ranks, are refused.
     context : Mapping or None
         Names besides the columns that the formula may use.
-    weights : array-like of shape (n,) or None
-        Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. A
-        Series is aligned by label; with a stream weights go by position over all rows. Rows of weight 0
-        stay in the table.
+    weights : str, array-like of shape (n,), or None
+        Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. Text
+        names a column, which is none of the variables. A Series is aligned by label; with a stream numbers go
+        by position over all rows. Rows of weight 0 stay in the table.
     na : {"raise", "drop", "em", "pairwise"}
         What to do with rows that have missing values in the columns used. The last two keep them, with NaN in
         the matrix; those need rows in memory.

@@ -14,6 +14,7 @@ from spcastat.intake.design import ReadOptions
 from spcastat.intake.frames import open_table
 from spcastat.intake.read import read_data
 from spcastat.intake.replay import replay
+from spcastat.intake.weights import take_weights
 
 
 class FoldedTerms:
@@ -27,10 +28,9 @@ class FoldedTerms:
     """
 
     def __init__(self, data: Any, reading: ReadOptions):
-        table = open_table(data)
+        table, weights = take_weights(open_table(data), reading.weights)
         assert isinstance(table.values, pd.DataFrame)
         frame = table.values.set_axis(table.columns, axis=1).reset_index(drop=True)
-        weights = reading.weights
         if isinstance(weights, pd.Series) and table.labelled:
             weights = weights.reindex(table.index)
         weights = None if weights is None else np.asarray(weights, dtype=float)

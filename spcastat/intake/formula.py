@@ -26,6 +26,7 @@ from spcastat.intake.names import Names, formula_names, names_in, require_known,
 from spcastat.intake.safe import Closed, require_safe
 from spcastat.intake.terms import Model, Part, Piece, expand, pieces_of
 from spcastat.intake.transforms import Learning, UnknownLevels, require_levels, require_size
+from spcastat.intake.weights import require_no_weights
 
 #: Columns that a formula may make besides those of the data.
 MOST_COLUMNS = 100_000
@@ -60,14 +61,16 @@ class Parsed:
     plain: bool
 
 
-def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any]) -> Parsed:
+def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: Any = None) -> Parsed:
     """Read a one-sided formula for a frame with these columns; ``.`` stands for all of them.
+
+    Text as `weights` is the name of a further column, which no term may read.
 
     Raises
     ------
     FormulaError
         If the formula is not text, cannot be read, has two sides or several parts, uses names that are
-        not known, or has no term.
+        not known, or that of the weights, or has no term.
     DuplicateNamesError
         If labels look alike in a formula, or an expression is also the name of a column.
     """
@@ -77,7 +80,9 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any]) -> Parsed
     if isinstance(context, Closed):
         require_safe(formula, names)
     pieces = pieces_of(formula)
-    require_known(_names_of(pieces), names, context)
+    named = _names_of(pieces)
+    require_no_weights(formula, {name for _, found in named for name in found.values}, weights)
+    require_known(named, names, context)
     return _resolve(formula, expand(formula, pieces, names), pieces, names, context)
 
 

@@ -22,6 +22,7 @@ from spcastat.intake.frames import COPY_LIMIT, Table, frame_numbers, numbers, op
 from spcastat.intake.gaps import evaluate_with_gaps, missing_in
 from spcastat.intake.rowwise import require_rowwise
 from spcastat.intake.terms import Model
+from spcastat.intake.weights import take_weights
 from spcastat.kernels.sparsity import is_sparse
 
 
@@ -60,7 +61,8 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
     table = open_table(data)
     require_unique(table.columns)
     require_rows(len(table.index))
-    w = None if reading.weights is None else read_weights(reading.weights, table.index, table.labelled)
+    table, weights = take_weights(table, reading.weights)
+    w = None if weights is None else read_weights(weights, table.index, table.labelled)
     if formula is None:
         return _read_columns(table, None, w, na, defer)
     if not isinstance(table.values, pd.DataFrame):
@@ -72,7 +74,7 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
             f"formula={shown(formula)} was given with {kind}, whose columns have no names; give the columns "
             f"names with {hint}."
         )
-    parsed = formulas.parse(formula, table.columns, reading.context or {})
+    parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
     kinds = formulas.inputs(table.values, parsed, reading.categorical)
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         return _read_columns(table, parsed, w, na, defer)

@@ -17,7 +17,7 @@ from spcastat.plots._biplot_draw import draw_biplot
 from spcastat.plots._clouds import OUTLINES
 from spcastat.plots._groups import group_rows, row_numbers
 from spcastat.plots._row_names import row_labels
-from spcastat.plots._scaling import correlation_of, scaling_text, spread_of
+from spcastat.plots._scaling import correlation_of, scaling_text, spread_of, stretch_of
 from spcastat.plots._shared import axes_for, axis_names, frame_of, positions
 from spcastat.plots._stacks import side_of
 from spcastat.plots._theme import need_coloured, size_of_text
@@ -113,7 +113,7 @@ def biplot_data(
         points["color"] = row_numbers(color, scores.index)
     points["label"] = row_labels(labels, scores.index, np.hypot(*xy.T))
     markers = _markers(loadings, correlations, arrows, pair, spread**scale, supplementary, scores)
-    stretch = _stretch(xy, markers[["x", "y"]].to_numpy())
+    stretch = stretch_of(xy, markers[["x", "y"]].to_numpy())
     drawn, undrawn = _chosen(markers, variables)
     drawn[["x", "y"]] *= stretch
     drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
@@ -359,21 +359,6 @@ def _chosen(markers: pd.DataFrame, variables: int | str) -> tuple[pd.DataFrame, 
         order = order[: whole_number("variables", variables, 0)]
     drawn = markers.iloc[order].copy()
     return drawn, int(markers["nonzero"].sum() - drawn["nonzero"].sum())
-
-
-def _stretch(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
-    """Return the factor by which arrows are drawn longer, so that neither they nor the points are squashed.
-
-    The longest arrow is as long as the distance that 98 % of the points keep to the centre, but not shorter
-    than half that of the farthest one: a single far point does not make the arrows leave the others behind.
-    """
-    away = np.sqrt((xy**2).sum(axis=1))
-    away = away[np.isfinite(away)]
-    longest = float(np.hypot(*ends.T).max()) if len(ends) else 0.0
-    if not longest > 0 or not len(away) or not away.max() > 0:
-        return 1.0
-    reach = max(float(np.quantile(away, 0.98)), 0.5 * float(away.max()))
-    return reach / longest
 
 
 def _points_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -82,6 +83,43 @@ class SpcaPath(Summary):
     ) -> pd.DataFrame:
         """Return what `plot` draws; its parameters are described there."""
         return plots.plot_path_data(self.table, measures=self._measures(measures), x=x)
+
+    def explore(self, path: str | PathLike[str], *, title: str | None = None, max_rows: int = 1000) -> None:
+        """Write a page on which a slider moves over the cardinalities.
+
+        Loadings, variances, the biplot, the equations and the curve of explained variance follow the slider;
+        a position can be pinned beside it, and a button copies the call that makes the fit. The page is one
+        file that needs no server and no network, and can be sent to readers without Python. It holds
+        loadings, scores and labels of rows and variables, but not the data.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the file, such as "wine.html"; one that is there is replaced once the new one is whole.
+        title : str, optional
+            By default what `print` has as its title.
+        max_rows : int
+            The most rows to draw; of more, so many that stand evenly apart, and the page says so. With 0 it
+            holds no scores and no labels of rows. Rows that are not in memory have no points.
+
+        Raises
+        ------
+        FileError
+            Where the file cannot be written.
+        OptionError
+            A path that is none, a title that is no text, a number of rows below zero, or the file that
+            the rows are read from.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> path = sp.spca_path(sp.datasets.pitprops_sample(), k=2, cards=[3, 5], scale=True)
+        >>> path.explore("pitprops.html")  # doctest: +SKIP
+        """
+        from spcastat.report.explorer import Position, write_explorer  # not every path is explored
+
+        positions = [Position(card, fit._state, fit._source) for card, fit in self._fits.items()]
+        write_explorer(path, positions, self._frames["path"], self._document, title, max_rows)
 
     def _measures(self, given: str | Sequence[str] | None) -> str | Sequence[str]:
         if given is not None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from spcastat.progress import Advance, stage
 from spcastat.search.climbing import LONG, climbed, deepened
-from spcastat.search.effort import Effort
-from spcastat.search.evidence import Evidence
+from spcastat.search.effort import Effort, Patience
+from spcastat.search.evidence import SAME, Evidence
 from spcastat.search.fits import Criterion, Fits, joined
 from spcastat.search.fixed import refined
 from spcastat.search.kicks import kicked
@@ -20,10 +20,8 @@ from spcastat.search.sweeps import swept
 
 #: A chain goes on from its best fits, at most so many, that are not worse than the best by this share.
 ELITE, NEAR = 3, 0.02
-#: Up to so many variables rounds are cheap, and there may be so many times more of them.
-SMALL, LONGER = 50, 2
-#: Fits whose criteria differ by less than this share are one, and nearly as good as one another.
-SAME, CLOSE = 1e-6, 3e-4
+#: Up to so many nonzeros rounds are cheap, and there may be so many times more of them.
+SMALL, LONGER = 30, 1.5
 #: Where good optima lie far apart, a chain behind another begins anew after so many rounds in vain.
 PATIENT = 2
 
@@ -73,12 +71,11 @@ def _search(
         chains[0] = joined([start, chains[0]])
     elites = _grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
     reached = np.array([elite.value[0] for elite in elites])
-    vain = 0
+    best, vain = reached.max(), 0
     stuck = np.zeros(len(chains), dtype=int)
-    for _ in range(effort.rounds * (LONGER if criterion.m <= SMALL else 1)):
-        best = reached.max()
-        enough = effort.vain if evidence.unseen() <= effort.unseen else 2 * effort.vain
-        if vain >= enough and _agree(reached, effort.agree, criterion.exact and vain >= 2 * effort.vain):
+    patience = effort.free if criterion.exact else effort.ordered
+    for _ in range(int(effort.rounds * (LONGER if len(criterion.owner) <= SMALL else 1))):
+        if _enough(patience, vain, evidence.unseen(), reached, effort.agree):
             break
         advance(1)
         lost = _anew(reached, stuck, effort.agree) if criterion.rugged else np.zeros(len(chains), dtype=bool)
@@ -89,7 +86,9 @@ def _search(
         now = np.array([elite.value[0] for elite in elites])
         stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
         reached = np.maximum(reached, now)
-        vain = 0 if reached.max() > best * (1.0 + SAME) else vain + 1
+        vain += 1
+        if reached.max() > best * (1.0 + patience.rise):
+            best, vain = reached.max(), 0
     ends = joined([elite.some(slice(0, 1)) for elite in elites])
     if effort.deep:
         ends = deepened(criterion, ends, effort.width, effort.valued)
@@ -99,9 +98,15 @@ def _search(
     return reordered(criterion, refined(criterion, best_fit, LONG)), evidence
 
 
-def _agree(reached: np.ndarray, chains: int, roughly: bool) -> bool:
-    """Return whether so many chains have met in the best fit, or roughly: in fits that are nearly as good."""
-    return bool((reached >= reached.max() * (1.0 - (CLOSE if roughly else SAME))).sum() >= chains)
+def _enough(patience: Patience, vain: int, unseen: float, reached: np.ndarray, chains: int) -> bool:
+    """Return whether to end after so many rounds in vain: where so many chains have met in the best fit.
+
+    After many rounds they need not meet in it, only in fits that are nearly as good.
+    """
+    if vain < (patience.vain if unseen <= patience.unseen else patience.long):
+        return False
+    near = patience.rough if vain >= patience.long else SAME
+    return bool((reached >= reached.max() * (1.0 - near)).sum() >= chains)
 
 
 def _anew(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:

@@ -15,6 +15,9 @@ SHORT, LONG = 12, 300
 FOLLOWED = 2
 #: Exchanges of a component that are valued before a fit counts as settled.
 VALUED = 500
+#: A fit that keeps its supports in a round goes on only where it rose by this share: nearly dependent
+#: components rise for dozens of rounds, and no exchange comes of it.
+STEEP = 1e-3
 #: A last ascent that raises the criterion by less than this share opens no exchanges.
 SETTLED = 1e-7
 
@@ -29,18 +32,19 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
     width, valued : int
         As for `spcastat.search.exchange.exchange`.
     rough : float
-        A fit rests when a round raises it by no more than this share.
+        A fit rests when a round raises it by no more than this share, or by STEEP where its supports stay.
     """
     fits = refined(criterion, fits, SHORT)
     running = np.arange(len(fits))
     while running.size:
         sub = fits.some(running)
-        before = sub.value.copy()
+        before, held = sub.value.copy(), sub.places.copy()
         for i in range(criterion.k):
             exchange(criterion, sub, i, width, valued)
         sub = reordered(criterion, refined(criterion, sub, SHORT))
         fits.put(running, sub)
-        running = running[sub.value > before * (1.0 + rough)]
+        enough = np.where((sub.places != held).any(axis=1), rough, STEEP)
+        running = running[sub.value > before * (1.0 + enough)]
     return fits
 
 

@@ -10,10 +10,10 @@ from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search.chains import SAME, search
+from spcastat.search.chains import search
 from spcastat.search.climbing import SHORT, settled
 from spcastat.search.effort import EFFORTS, Effort
-from spcastat.search.evidence import Evidence
+from spcastat.search.evidence import SAME, Evidence
 from spcastat.search.fits import Criterion, Fits
 from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products, Several

@@ -4,6 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spcastat.search.evidence import SAME
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a search ends: after rounds in vain, if its chains agree.
+
+    Attributes
+    ----------
+    vain : int
+        Rounds of kicks without a better fit, after which the chains are asked whether they agree.
+    unseen : float
+        So many are not enough while the estimate of the chance that a climb ends in a new optimum is
+        above this,
+    long : int
+        but so many are.
+    rise : float
+        A fit is better where it rises by more than this share.
+    rough : float
+        After `long` rounds in vain chains agree whose fits differ by less than this share.
+    """
+
+    vain: int
+    unseen: float
+    long: int
+    rise: float
+    rough: float
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -23,14 +51,14 @@ class Effort:
         Fits that each chain kicks in a round.
     rows : int
         Random rows that a component is built anew from.
-    vain : int
-        Rounds of kicks without a better fit, after which the chains are asked whether they agree.
-    unseen : float
-        Twice as many, while the estimate of the chance that a climb ends in a new optimum is above this.
+    ordered, free : Patience
+        When a search ends: where the order of the components counts (adjusted variance), and where it does
+        not. There good optima are many, and near one another in value.
     agree : int
         So many chains must have met in the best fit.
     rounds : int
-        Rounds at most, where there are more than a few dozen variables.
+        Rounds at most, where there are more than a few dozen loadings; half as many again where there are
+        not.
     width : int
         Variables that are tried in the exchanges of a component.
     valued : int
@@ -45,8 +73,8 @@ class Effort:
     climbs: int
     kicks: int
     rows: int
-    vain: int
-    unseen: float
+    ordered: Patience
+    free: Patience
     agree: int
     rounds: int
     width: int
@@ -56,9 +84,21 @@ class Effort:
     deep: bool
 
 
+_NONE = Patience(0, 1.0, 0, SAME, SAME)
 #: name -> settings.
 EFFORTS = {
-    "quick": Effort(1, 14, 4, 5, 0, 0, 0, 1.0, 1, 0, 40, 8, 1, 8, False),
-    "auto": Effort(3, 10, 6, 4, 12, 8, 3, 0.25, 2, 8, 60, 12, 3, 30, True),
-    "thorough": Effort(5, 16, 6, 6, 16, 8, 4, 0.25, 3, 30, 80, 16, 8, 40, True),
-}
+    "quick": Effort(
+        chains=1, starts=14, sweeps=4, climbs=5, kicks=0, rows=0, ordered=_NONE, free=_NONE, agree=1,
+        rounds=0, width=40, valued=8, wide_starts=1, wide_sweeps=8, deep=False,
+    ),
+    "auto": Effort(
+        chains=3, starts=10, sweeps=6, climbs=4, kicks=12, rows=8, ordered=Patience(3, 0.25, 6, SAME, SAME),
+        free=Patience(1, 0.4, 6, 1e-4, 1e-3), agree=2, rounds=8, width=60, valued=12, wide_starts=3,
+        wide_sweeps=30, deep=True,
+    ),
+    "thorough": Effort(
+        chains=5, starts=16, sweeps=6, climbs=6, kicks=16, rows=8, ordered=Patience(4, 0.25, 8, SAME, SAME),
+        free=Patience(4, 0.25, 8, SAME, 3e-4), agree=3, rounds=30, width=80, valued=16, wide_starts=8,
+        wide_sweeps=40, deep=True,
+    ),
+}  # fmt: skip

@@ -9,6 +9,8 @@ from spcastat.search.fits import NOTHING, Bordered, Criterion, Fits, Model
 
 #: A step must raise the criterion, a share of the total variance, by this share of it.
 GAIN = 1e-9
+#: Where the model is exact, so many exchanges are enough to value.
+SURE = 3
 #: A variable of which less than this share is free of the others has no ratio of its own.
 NULL = 1e-8
 
@@ -25,13 +27,15 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
     width : int
         Variables that may enter: those of the steepest slope.
     valued : int
-        So many exchanges, the best by the model, are valued by the criterion itself.
+        So many exchanges, the best by the model, are valued by the criterion itself; SURE where it is exact.
 
     Returns
     -------
     ndarray of bool, shape (B,)
         Which fits rose.
     """
+    if criterion.exact:
+        valued = min(valued, SURE)
     places, x, values = trials(criterion, fits, i, width, valued)
     best = ranked(values, 1)[:, 0]
     every = np.arange(len(fits))

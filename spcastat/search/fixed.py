@@ -38,6 +38,7 @@ def _ascend(
     x = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
     running = np.arange(len(x))
+    held = M, T
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for _ in range(steps):
         direction = _direction(slope[running], memory)
@@ -50,7 +51,7 @@ def _ascend(
         if not memory:
             step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), 1e-300))
         now = x[running], direction, step, value[running], rise
-        new, better, turned = _line(criterion, *now, M, T, running)
+        new, better, turned = _line(criterion, *now, *held)
         change, bend = new - x[running], slope[running] - turned
         gain = better - value[running]
         x[running], value[running], slope[running] = new, better, turned
@@ -63,6 +64,7 @@ def _ascend(
             break
         if not still.all():
             running = running[still]
+            held = _of(held, still)
             memory = [(a[still], b[still], c[still]) for a, b, c in memory]
     return x
 
@@ -76,32 +78,40 @@ def _line(
     rise: np.ndarray,
     M: np.ndarray,
     T: np.ndarray | None,
-    at: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points along the directions, their values and gradients; a fit for which no step rises stays."""
     new = x.copy()
     better = value.copy()
     slope = np.zeros_like(x)
     open_ = np.arange(len(x))
+    held = M, T
     for trial in range(TRIALS + 1):
         length = step[open_, None] if trial < TRIALS else 0.0
         point = x[open_] + length * direction[open_]
-        rows = at[open_]
-        found, gradient = criterion.with_gradient(point, M[rows], None if T is None else T[rows])
+        found, gradient = criterion.with_gradient(point, *held)
         enough = found >= value[open_] + ARMIJO * step[open_] * rise[open_]
         if trial == TRIALS:
             enough[:] = True
         done = open_[enough]
         new[done], better[done], slope[done] = point[enough], found[enough], gradient[enough]
-        open_ = open_[~enough]
-        if open_.size == 0:
+        if done.size == open_.size:
             break
+        open_ = open_[~enough]
+        held = _of(held, ~enough)
         found = found[~enough]
         short = step[open_] * rise[open_]
         curved = 2.0 * (short - (found - value[open_]))
         share = np.where(curved > 0, short / np.where(curved > 0, curved, 1.0), 0.5)
         step[open_] *= np.clip(share, 0.1, 0.5)
     return new, np.maximum(better, value), slope
+
+
+def _of(
+    held: tuple[np.ndarray, np.ndarray | None], which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return M, and T, of some of the fits."""
+    M, T = held
+    return M[which], None if T is None else T[which]
 
 
 def _direction(

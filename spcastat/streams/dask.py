@@ -30,7 +30,7 @@ from spcastat.streams.dask_tasks import (
     sum_block,
     sum_partition,
 )
-from spcastat.streams.dask_weights import array_weights, frame_weights
+from spcastat.streams.dask_weights import array_weights, frame_weights, with_series
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block, spec_of
 
@@ -102,6 +102,7 @@ class DaskStream(Stream):
     def _open_frame(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
         title = "dask data frame"
         exact = spec is None
+        data, reading = with_series(data, reading)
         if spec is None:
             # Objects may be numbers or text: only rows tell.
             told = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)

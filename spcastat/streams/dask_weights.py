@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.errors import WeightsError
+from spcastat.intake import ReadOptions
+from spcastat.intake import formula as formulas
 from spcastat.intake.checks import read_weights
+from spcastat.intake.frames import open_table, require_unique
+from spcastat.intake.weights import take_weights
+from spcastat.streams.naming import named
 
 
 def array_weights(weights: Any, data: Any) -> Any:
@@ -74,13 +80,11 @@ def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
     """
     if weights is None:
         return None, False
-    if isinstance(weights, str):
-        read_weights(weights, pd.RangeIndex(0), labelled=False)
     if not _is_dask(weights):
         raise WeightsError(
             f"weights of type {type(weights).__name__} were given with a dask data frame, whose numbers of "
-            "rows are not known beforehand. Give a dask Series in the same partitions: a column, "
-            "weights=df['w'] with data df.drop(columns='w')."
+            "rows are not known beforehand. Give the name of a column, weights='w', or a dask Series in the "
+            "same partitions."
         )
     labelled = _is_series(weights)
     if not labelled:
@@ -98,6 +102,26 @@ def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
             "weights.repartition(divisions=df.divisions)."
         )
     return weights, labelled
+
+
+def with_series(data: Any, reading: ReadOptions) -> tuple[Any, ReadOptions]:
+    """Return a data frame without the column that `reading` names as weights, and that column as weights.
+
+    Raises
+    ------
+    WeightsError
+        Where there is no such column, or it does not hold real numbers.
+    """
+    if not isinstance(reading.weights, str):
+        return data, reading
+    with named("The dask data frame"):
+        table = open_table(data._meta)
+        require_unique(table.columns)
+        take_weights(table, reading.weights)
+    left = data.drop(columns=[reading.weights])
+    if reading.formula is not None:  # the names that it must not have
+        formulas.parse(reading.formula, left._meta.columns, reading.context or {}, reading.weights)
+    return left, replace(reading, weights=data[reading.weights])
 
 
 def _is_dask(weights: Any) -> bool:

@@ -69,7 +69,9 @@ class LocalStream(Stream):
         self.title = chunks.title
         self._na = reading.na
         self._exact = spec is None
-        self._weights = None if reading.weights is None else _by_position(reading.weights, chunks)
+        named = isinstance(reading.weights, str)
+        self._column = reading.weights if named else None
+        self._weights = None if named or reading.weights is None else _by_position(reading.weights, chunks)
         self.weighted = reading.weights is not None
         self._tally: Tally | None = None
         self._trail: Trail | None = None  # of the first pass, which all others are compared with
@@ -160,7 +162,7 @@ class LocalStream(Stream):
             where = f"{name} (no rows)"
         else:
             where = f"{name} (rows {first} to {first + size - 1})"
-        weights = None
+        weights: Any = self._column
         if self._weights is not None and size is not None:
             weights = self._weights[first : first + size]
             if len(weights) < size:  # read on without them: the end tells how many rows there are
@@ -175,6 +177,7 @@ class LocalStream(Stream):
         if spec.kind == "array" or (self._exact and spec.kind == "frame"):
             return None
         wanted = list(spec.columns if spec.inputs is None else spec.inputs)
+        wanted += [] if self._column is None else [self._column]
         return wanted if all(isinstance(label, str) for label in wanted) else None
 
     def _start(self) -> str:
@@ -209,7 +212,7 @@ def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
             "weights go by position here. Pass weights.to_numpy() in the order of the rows."
         )
     try:
-        length = 0 if isinstance(weights, str) else len(weights)
+        length = len(weights)
     except TypeError:
         raise WeightsError(
             f"weights of type {type(weights).__name__} were given; they must be an array or a list with one "

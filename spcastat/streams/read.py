@@ -19,6 +19,7 @@ from spcastat.intake.replay import replay_table
 from spcastat.intake.rowwise import TRIED, require_rowwise
 from spcastat.intake.sparse import sound
 from spcastat.intake.terms import Model
+from spcastat.intake.weights import take_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.streams.base import Block
 from spcastat.streams.naming import named
@@ -58,10 +59,13 @@ def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chu
     with named(name):
         table = _open(chunk)
         require_unique(table.columns)
+        if isinstance(reading.weights, str):
+            table, found = take_weights(table, reading.weights)
+            read_weights(found, table.index, labelled=False)
         if reading.formula is None:
             _require_numbers(table, range(len(table.columns)))
             return Spec("frame" if table.named else "array", table.columns)
-        return _formula_spec(table, reading.formula, reading.context or {})
+        return _formula_spec(table, reading)
 
 
 def read_block(
@@ -82,8 +86,8 @@ def read_block(
         From :func:`spec_of`, or that of a fit.
     chunk : DataFrame, ndarray, scipy.sparse matrix, polars or pyarrow table, of shape (m, q)
         It may be empty.
-    weights : array-like of shape (m,), optional
-        By position.
+    weights : str or array-like of shape (m,), optional
+        By position, or the name of their column in the chunk.
     na : {"raise", "drop"}
     name : str
         What the chunk is called in messages.
@@ -105,6 +109,7 @@ def read_block(
     with named(name):
         table = _open(chunk)
         require_unique(table.columns)
+        table, weights = take_weights(table, weights)
         if exact:
             _require_columns(spec, table)
         index = _numbered(table.index, first)
@@ -204,14 +209,15 @@ def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:
     refuse(bad)
 
 
-def _formula_spec(table: Table, formula: str, context: Mapping[str, Any]) -> Spec:
+def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
+    formula, context = reading.formula, reading.context or {}
     if not isinstance(table.values, pd.DataFrame):
         raise FormulaError(
             f"formula={formula!r} was given with arrays, whose columns have no names; give data frames as "
             "chunks."
         )
     frame = table.values
-    parsed = formulas.parse(formula, table.columns, context)
+    parsed = formulas.parse(formula, table.columns, context, reading.weights)
     kinds = {name: kind_of(frame.iloc[:, position]) for name, position in parsed.used.items()}
     _refuse(
         [

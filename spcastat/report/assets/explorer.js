@@ -1,0 +1,601 @@
+"use strict";
+// The explorer of a path of sparse PCA. All texts of the data go through textContent: none becomes markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const NS = "http://www.w3.org/2000/svg";
+  const COLOURS = ["#0072b2", "#d55e00", "#009e73"];
+  const DASHES = ["", "6 3", "2 3"];
+  const MOST_ARROWS = 30; // as in fit.biplot()
+  const MOST_ROWS = 200;
+  // Colours that follow the page; a saved figure has those of paper.
+  const ACCENT = "var(--accent)", PAPER = "var(--paper)";
+  const inked = { fill: "currentColor", stroke: PAPER, "stroke-width": 3, "paint-order": "stroke" };
+  const last = data.positions.length - 1;
+  const state = { at: Math.min(data.start, last), pin: null, pair: [0, 1], raw: false, all: false };
+  const $ = id => document.getElementById(id);
+
+  // --- elements ---------------------------------------------------------------------------------
+
+  function make(name, given = {}, ...children) {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(given)) {
+      if (value !== undefined) element.setAttribute(key, value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  function draw(name, given = {}, ...children) {
+    const element = document.createElementNS(NS, name);
+    for (const [key, value] of Object.entries(given)) {
+      element.setAttribute(key, typeof value === "number" ? +value.toFixed(2) : value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  const paper = document.createElement("canvas").getContext("2d");
+  function width(text) {
+    paper.font = "12px system-ui, sans-serif";
+    return paper.measureText(text).width;
+  }
+
+  // --- words ------------------------------------------------------------------------------------
+
+  const percent = share => share === null ? "NA" : (100 * share).toFixed(2);
+  // A blank is exactly zero, and a nonzero never prints as zero.
+  function cell(value) {
+    if (value === 0) return "";
+    const text = value.toFixed(3);
+    if (/[1-9]/.test(text)) return text;
+    return value < 0 ? "-<.001" : "<.001";
+  }
+  const signed = value => (value > 0 ? "+" : "") + value.toFixed(2);
+  const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+  const describe = i => `${data.positions[i].card} (${plural(data.positions[i].nonzeros, "nonzero")})`;
+
+  // --- the curve --------------------------------------------------------------------------------
+
+  function ticks(low, high, count) {
+    const rough = (high - low) / count || 1;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= rough * 0.999);
+    const found = [];
+    for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + step * 1e-9; t += step) {
+      found.push(+t.toPrecision(12));
+    }
+    return found;
+  }
+
+  function curve() {
+    const wide = $("curve").clientWidth || 600, high = Math.min(280, Math.max(200, wide * 0.4));
+    const box = { left: 46, right: wide - 12, top: 10, bottom: high - 40 };
+    const places = data.positions.map(p => p.place);
+    const least = Math.min(...places), most = Math.max(...places), log = most > 40 * least;
+    const turn = v => log ? Math.log(v) : v;
+    const span = turn(most) - turn(least) || 1;
+    const x = v => box.left + 10 + (turn(v) - turn(least)) / span * (box.right - box.left - 20);
+    const values = [...data.measures.flatMap(m => m.values), data.pca[0]].filter(v => v !== null);
+    const top = Math.max(...values) * 1.06 || 1;
+    const y = v => box.bottom - v / top * (box.bottom - box.top);
+    const svg = draw("svg", { class: "chart", viewBox: `0 0 ${wide} ${high}`, height: high, role: "img" });
+    const grey = { stroke: "currentColor", "stroke-opacity": 0.25 };
+    for (const t of ticks(0, 100 * top, 4)) {
+      svg.append(draw("line", { x1: box.left, x2: box.right, y1: y(t / 100), y2: y(t / 100), ...grey }));
+      svg.append(draw("text", { x: box.left - 6, y: y(t / 100) + 4, "text-anchor": "end", fill: "currentColor" },
+        `${t} %`));
+    }
+    let end = -Infinity;
+    for (const place of places) {
+      svg.append(draw("line", { x1: x(place), x2: x(place), y1: box.bottom, y2: box.bottom + 4, stroke: "currentColor" }));
+      const half = width(String(place)) / 2;
+      if (x(place) - half > end + 6) {
+        svg.append(draw("text", { x: x(place), y: box.bottom + 17, "text-anchor": "middle", fill: "currentColor" },
+          String(place)));
+        end = x(place) + half;
+      }
+    }
+    const name = data.by === "card" ? "Cardinality of each component" : "Nonzero loadings";
+    svg.append(draw("text", { x: (box.left + box.right) / 2, y: high - 5, "text-anchor": "middle",
+      fill: "currentColor" }, name + (log ? " (logarithmic)" : "")));
+    svg.append(draw("line", { x1: box.left, x2: box.right, y1: y(data.pca[state.at]), y2: y(data.pca[state.at]),
+      stroke: "currentColor", "stroke-dasharray": "1 3", class: "pca" }));
+    const marks = [[state.at, false], ...(state.pin === null ? [] : [[state.pin, true]])];
+    for (const [i, pinned] of marks) {
+      svg.append(draw("line", { x1: x(places[i]), x2: x(places[i]), y1: box.top, y2: box.bottom,
+        stroke: "currentColor", "stroke-opacity": 0.6, ...(pinned ? { "stroke-dasharray": "5 4" } : {}) }));
+    }
+    data.measures.forEach((measure, m) => {
+      const known = places.map((place, i) => [place, measure.values[i]]).filter(([, v]) => v !== null);
+      svg.append(draw("polyline", { points: known.map(([p, v]) => `${x(p).toFixed(2)},${y(v).toFixed(2)}`).join(" "),
+        fill: "none", stroke: COLOURS[m], "stroke-width": 1.8, "stroke-dasharray": DASHES[m] }));
+      for (const [p, v] of known) svg.append(draw("circle", { cx: x(p), cy: y(v), r: 1.8, fill: COLOURS[m] }));
+      for (const [i, pinned] of marks) {
+        if (measure.values[i] === null) continue;
+        const given = { cx: x(places[i]), cy: y(measure.values[i]), r: 5, stroke: COLOURS[m], "stroke-width": 2 };
+        svg.append(draw("circle", { ...given, fill: pinned ? "none" : COLOURS[m], class: pinned ? "pinned" : "now",
+          "data-measure": measure.name }));
+      }
+    });
+    const told = data.measures.map(m => `${m.label} ${percent(m.values[state.at])} %`).join(", ");
+    svg.setAttribute("aria-label", `Explained variance against ${name.toLowerCase()}. At ${describe(state.at)}: ${told}, `
+      + `dense PCA ${percent(data.pca[state.at])} %.`);
+    svg.addEventListener("click", event => {
+      const at = (event.clientX - svg.getBoundingClientRect().left) * wide / svg.getBoundingClientRect().width;
+      const away = places.map(p => Math.abs(x(p) - at));
+      go(away.indexOf(Math.min(...away)));
+    });
+    $("curve").replaceChildren(svg);
+    key();
+  }
+
+  function key() {
+    const lines = data.measures.map((measure, m) => [measure.label, measure.values, COLOURS[m], DASHES[m]]);
+    lines.push(["dense PCA", data.pca, "currentColor", "1 3"]);
+    $("key").replaceChildren(...lines.map(([label, values, colour, dash]) => {
+      const sample = draw("svg", { width: 26, height: 8, "aria-hidden": "true" }, draw("line", { x1: 0, x2: 26, y1: 4,
+        y2: 4, stroke: colour, "stroke-width": 2, "stroke-dasharray": dash }));
+      const pinned = state.pin === null ? "" : ` (pinned ${percent(values[state.pin])} %)`;
+      return make("span", { class: "line" }, sample, `${label} ${percent(values[state.at])} %${pinned}`);
+    }));
+  }
+
+  // --- the biplot -------------------------------------------------------------------------------
+
+  // The same both ways round: a length.
+  function stretchOf(position, [i, j]) {
+    return position.stretch[`${Math.min(i, j)}-${Math.max(i, j)}`] ?? 1;
+  }
+
+  function arrowsOf(position, pair) {
+    const scale = position.sd, stretch = stretchOf(position, pair);
+    const found = [];
+    for (const [variable, ...loadings] of position.loadings) {
+      const [a, b] = pair.map(j => loadings[j]);
+      if (a === 0 && b === 0) continue;
+      const x = a * scale[pair[0]] * stretch, y = b * scale[pair[1]] * stretch;
+      const side = b === 0 ? (a > 0 ? "right" : "left") : a === 0 ? (b > 0 ? "top" : "bottom") : "";
+      found.push({ name: data.variables[variable], x, y, side, length: Math.hypot(x, y), weight: a === 0 ? b : a });
+    }
+    found.sort((one, other) => other.length - one.length);
+    return found;
+  }
+
+  function biplot(holder, position) {
+    const note = make("p", { class: "note" });
+    if (data.components.length < 2) {
+      note.textContent = "A biplot needs two components, and this path has one.";
+      holder.replaceChildren(note);
+      return;
+    }
+    const pair = state.pair, flat = pair.filter(j => !(position.sd[j] > 0));
+    if (flat.length) {
+      note.textContent = `No biplot: the scores of ${flat.map(j => position.components[j]).join(" and ")} are constant.`;
+      holder.replaceChildren(note);
+      return;
+    }
+    const wide = Math.min(holder.clientWidth || 480, 620), high = wide * 0.86;
+    const all = arrowsOf(position, pair), arrows = all.slice(0, MOST_ARROWS);
+    const points = (position.scores || []).map(row => [row[pair[0]], row[pair[1]]])
+      .map(([a, b], i) => [a, b, i]).filter(([a, b]) => a !== null && b !== null).map(([a, b, i]) => [a / 1000, b / 1000, i]);
+    const frame = { left: 38, right: wide - 6, top: 6, bottom: high - 40 };
+    const { X, Y, unit, lists } = laidOut(frame, arrows, pair.map(j => position.components[j]),
+      points, wide, high);
+    const svg = draw("svg", { class: "chart biplot", viewBox: `0 0 ${wide} ${high}`, height: high, role: "img" });
+    svg.append(draw("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left,
+      height: frame.bottom - frame.top, fill: "none", stroke: "currentColor" }));
+    const grey = { stroke: "currentColor", "stroke-opacity": 0.25 };
+    svg.append(draw("line", { x1: frame.left, x2: frame.right, y1: Y(0), y2: Y(0), ...grey }));
+    svg.append(draw("line", { x1: X(0), x2: X(0), y1: frame.top, y2: frame.bottom, ...grey }));
+    axes(svg, frame, X, Y, unit, position, pair);
+    const cloud = draw("g", { class: "points", fill: ACCENT, "fill-opacity": 0.6 });
+    for (const [a, b, i] of points) {
+      cloud.append(draw("circle", { cx: X(a), cy: Y(b), r: points.length > 400 ? 1.8 : 2.6 },
+        draw("title", {}, data.rows[i])));
+    }
+    svg.append(cloud);
+    const shafts = draw("g", { class: "arrows", stroke: "currentColor", fill: "currentColor" });
+    const furthest = {};
+    for (const arrow of arrows) {
+      if (arrow.side) {
+        const across = arrow.side === "left" || arrow.side === "right";
+        shafts.append(draw("line", { class: "tick", x1: X(arrow.x) - (across ? 0 : 4), x2: X(arrow.x) + (across ? 0 : 4),
+          y1: Y(arrow.y) - (across ? 4 : 0), y2: Y(arrow.y) + (across ? 4 : 0) }));
+        if (furthest[arrow.side]) continue;
+        furthest[arrow.side] = true;
+      }
+      shaft(shafts, X(0), Y(0), X(arrow.x), Y(arrow.y));
+    }
+    svg.append(shafts);
+    write(svg, lists);
+    const notes = [nameTips(svg, arrows.filter(a => !a.side), frame, X, Y, arrows, lists)];
+    tell(notes, position, pair, all.length, arrows.length, points.length);
+    const r = position.correlation[pair[0]][pair[1]];
+    svg.setAttribute("aria-label", `Biplot of ${position.components[pair[0]]} and ${position.components[pair[1]]}: `
+      + `${plural(points.length, "row")}, ${plural(arrows.length, "variable")}`
+      + `${r === null ? "" : `, correlation of the scores ${r.toFixed(2)}`}. The table holds the loadings.`);
+    note.textContent = notes.filter(Boolean).join(" ");
+    const save = make("button", { type: "button", class: "save" }, "Save the biplot as SVG");
+    save.addEventListener("click", () => saved(svg, `biplot-${position.card}`));
+    holder.replaceChildren(svg, note, save);
+  }
+
+  function axes(svg, frame, X, Y, unit, position, pair) {
+    const text = { fill: "currentColor", "text-anchor": "middle" };
+    const reach = (low, high, zero, to) => ticks((low - zero) / unit, (high - zero) / unit, 6).map(t => [t, to(t)]);
+    if (position.scores) {
+      for (const [t, at] of reach(frame.left, frame.right, X(0), X)) {
+        svg.append(draw("line", { x1: at, x2: at, y1: frame.bottom, y2: frame.bottom + 4, stroke: "currentColor" }));
+        svg.append(draw("text", { x: at, y: frame.bottom + 16, ...text }, String(t)));
+      }
+      for (const [t, at] of reach(-frame.bottom, -frame.top, -Y(0), v => Y(v))) {
+        svg.append(draw("line", { x1: frame.left - 4, x2: frame.left, y1: at, y2: at, stroke: "currentColor" }));
+        svg.append(draw("text", { x: frame.left - 6, y: at + 4, fill: "currentColor", "text-anchor": "end" }, String(t)));
+      }
+    }
+    const named = j => `${position.components[j]} (${(100 * position.shares[j]).toFixed(1)} %)`;
+    const middle = (frame.top + frame.bottom) / 2;
+    svg.append(draw("text", { x: (frame.left + frame.right) / 2, y: frame.bottom + 33, ...text }, named(pair[0])));
+    svg.append(draw("text", { x: 11, y: middle, transform: `rotate(-90 11 ${middle.toFixed(2)})`, ...text }, named(pair[1])));
+  }
+
+  function shaft(group, x, y, to, up) {
+    const length = Math.hypot(to - x, up - y);
+    group.append(draw("line", { class: "shaft", x1: x, y1: y, x2: to, y2: up, "stroke-width": 1.3 }));
+    if (length < 4) return;
+    const [a, b] = [(to - x) / length, (up - y) / length];
+    group.append(draw("path", { d: `M ${to.toFixed(2)} ${up.toFixed(2)} L ${(to - 8 * a + 3 * b).toFixed(2)} `
+      + `${(up - 8 * b - 3 * a).toFixed(2)} L ${(to - 8 * a - 3 * b).toFixed(2)} ${(up - 8 * b + 3 * a).toFixed(2)} Z` }));
+  }
+
+  // Variables with a loading on one of both components lie on an axis: a list at its end, the largest first.
+  function listsOf(arrows, names, wide, high) {
+    const found = [];
+    for (const side of ["right", "left", "top", "bottom"]) {
+      const here = arrows.filter(a => a.side === side);
+      if (!here.length) continue;
+      const across = side === "left" || side === "right";
+      const most = Math.max(2, Math.floor(high * (across ? 0.5 : 0.24) / 14));
+      const shown = here.length <= most ? here : here.slice(0, most - 1);
+      const lines = shown.map(a => fit(side === "left" ? `${a.name}  ${signed(a.weight)}` : `${signed(a.weight)}  ${a.name}`,
+        across ? wide * 0.42 : wide * 0.7));
+      if (shown.length < here.length) lines.push(`and ${here.length - shown.length} more`);
+      lines.unshift(`${{ right: "→", left: "←", top: "↑", bottom: "↓" }[side]} ${names[across ? 0 : 1]} alone`);
+      found.push({ side, lines, w: Math.max(...lines.map(width)), h: lines.length * 14 });
+    }
+    return found;
+  }
+
+  // The largest scale at which the lists at the ends of the axes hide next to nothing. One unit is as long across
+  // as up: angles and distances are what they seem.
+  function laidOut(frame, arrows, names, points, wide, high) {
+    const lists = listsOf(arrows, names, wide, high);
+    const xs = [0, ...points.map(p => p[0]), ...arrows.map(a => a.x)];
+    const ys = [0, ...points.map(p => p[1]), ...arrows.map(a => a.y)];
+    const [west, east, south, north] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const full = Math.min((frame.right - frame.left - 24) / (east - west || 1),
+      (frame.bottom - frame.top - 24) / (north - south || 1));
+    const most = 0.01 * points.length;
+    for (let share = 1; ; share -= 0.06) {
+      const unit = full * share;
+      const X = v => (frame.left + frame.right) / 2 + (v - (west + east) / 2) * unit;
+      const Y = v => (frame.top + frame.bottom) / 2 - (v - (south + north) / 2) * unit;
+      const dots = points.map(([a, b]) => [X(a), Y(b)]), tips = arrows.map(a => [X(a.x), Y(a.y)]);
+      const taken = [];
+      let hidden = 0;
+      for (const list of lists) {
+        const [box, cost] = spot(list, frame, X(0), Y(0), dots, tips, taken);
+        list.box = box;
+        taken.push(box);
+        hidden = Math.max(hidden, cost);
+      }
+      if (hidden <= most || share < 0.4) return { X, Y, unit, lists };
+    }
+  }
+
+  // Where a list at an edge of the frame stands best: near its axis, over few points and over no arrow.
+  function spot({ side, w, h }, frame, x, y, dots, tips, taken) {
+    const across = side === "left" || side === "right";
+    const [low, high, centre] = across ? [frame.top + 5, frame.bottom - h - 5, y - h / 2]
+      : [frame.left + 5, frame.right - w - 5, x - w / 2];
+    let best = null;
+    for (let step = 0; step < 40; step++) {
+      const at = Math.max(low, Math.min(high, centre + (step % 2 ? 1 : -1) * Math.ceil(step / 2) * 8));
+      const [left, top] = across ? [side === "right" ? frame.right - w - 5 : frame.left + 5, at]
+        : [at, side === "top" ? frame.top + 5 : frame.bottom - h - 5];
+      const box = [left, top, left + w, top + h];
+      const dotted = dots.filter(([a, b]) => a > left && a < box[2] && b > top && b < box[3]).length;
+      const crossed = tips.filter(([a, b]) => crosses(box, x, y, a, b)).length;
+      const cost = dotted + dots.length * (crossed + taken.filter(other => meet(box, other)).length) + crossed;
+      if (best === null || cost < best[1]) best = [box, cost];
+      if (cost === 0) break;
+    }
+    return best;
+  }
+
+  function fit(text, limit) {
+    let kept = text;
+    while (width(kept) > limit && kept.length > 8) {
+      const half = Math.floor((kept.length - 2) / 2);
+      kept = kept.slice(0, half + 3).replace("…", "") + "…" + kept.slice(kept.length - half + 3);
+    }
+    return kept;
+  }
+
+  function write(svg, lists) {
+    for (const { side, lines, box } of lists) {
+      const group = draw("g", { class: `list ${side}`, ...inked });
+      lines.forEach((line, i) => group.append(draw("text", { x: box[0], y: box[1] + 11 + 14 * i,
+        "xml:space": "preserve", ...(i ? {} : { "font-weight": 600 }) }, line)));
+      svg.append(group);
+    }
+  }
+
+  const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
+  // Whether a segment from (x, y) to (to, up) passes through a box.
+  function crosses(box, x, y, to, up) {
+    let enter = 0, leave = 1;
+    for (const [start, step, low, high] of [[x, to - x, box[0], box[2]], [y, up - y, box[1], box[3]]]) {
+      if (step === 0) {
+        if (start < low || start > high) return false;
+        continue;
+      }
+      const [a, b] = [(low - start) / step, (high - start) / step];
+      enter = Math.max(enter, Math.min(a, b));
+      leave = Math.min(leave, Math.max(a, b));
+    }
+    return enter <= leave;
+  }
+
+  // A name stands nearer to its own tip than to another and across no shaft, or is a number with its key below.
+  function nameTips(svg, free, frame, X, Y, arrows, lists) {
+    const taken = lists.map(list => list.box), tips = arrows.map(a => [X(a.x), Y(a.y), a]), keys = [];
+    const group = draw("g", { class: "names", ...inked });
+    const away = (box, x, y) => Math.hypot(Math.max(box[0] - x, 0, x - box[2]), Math.max(box[1] - y, 0, y - box[3]));
+    const put = (text, arrow) => {
+      const w = width(text) + 2, h = 13, x = X(arrow.x), y = Y(arrow.y);
+      const angle = Math.atan2(y - Y(0), x - X(0));
+      for (const far of [4, 9, 15]) {
+        for (const turn of [0, 0.5, -0.5, 1, -1, 1.6, -1.6]) {
+          const [a, b] = [Math.cos(angle + turn), Math.sin(angle + turn)];
+          const [cx, cy] = [x + a * (far + w / 2), y + b * (far + h / 2)];
+          const box = [cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2];
+          const inside = box[0] >= frame.left && box[2] <= frame.right && box[1] >= frame.top && box[3] <= frame.bottom;
+          if (!inside || taken.some(other => meet(box, other))) continue;
+          if (tips.some(([tx, ty, other]) => other !== arrow && away(box, tx, ty) <= away(box, x, y))) continue;
+          if (tips.some(([tx, ty]) => crosses(box, X(0), Y(0), tx, ty))) continue;
+          taken.push(box);
+          group.append(draw("text", { x: cx, y: cy + 4, "text-anchor": "middle" }, text));
+          return true;
+        }
+      }
+      return false;
+    };
+    let number = 0;
+    for (const arrow of free) {
+      if (put(arrow.name, arrow)) continue;
+      number += 1;
+      const shown = put(String(number), arrow);
+      keys.push(shown ? `${number} ${arrow.name}` : `${arrow.name} (${signed(arrow.x)}, ${signed(arrow.y)})`);
+    }
+    svg.append(group);
+    return keys.length ? `${keys.join(", ")}.` : "";
+  }
+
+  function tell(notes, position, pair, all, drawn, points) {
+    if (position.scores) {
+      const stretch = stretchOf(position, pair).toPrecision(3);
+      notes.unshift(`Points: scores / sd. Arrows: loadings × sd, stretched ${stretch} times.`);
+      if (data.rows.length < data.n) notes.push(`${data.rows.length} of ${data.n} rows are drawn.`);
+      else if (points < data.n) notes.push(`${data.n - points} rows with missing values have no scores.`);
+    } else {
+      notes.unshift(`${data.norows} Arrows: loadings × sd.`);
+    }
+    const r = position.correlation[pair[0]][pair[1]];
+    if (r !== null && Math.abs(r) > 0.01) {
+      notes.push(`Correlated scores (r = ${r.toFixed(2)}): inner products are approximate.`);
+    }
+    if (drawn < all) notes.push(`${drawn} of the ${all} variables with a nonzero loading are drawn, the longest.`);
+  }
+
+  function saved(svg, name) {
+    const copy = svg.cloneNode(true);
+    copy.setAttribute("xmlns", NS);
+    copy.setAttribute("width", copy.getAttribute("viewBox").split(" ")[2]);
+    copy.setAttribute("style", "background: #fff; font: 12px sans-serif");
+    const text = new XMLSerializer().serializeToString(copy).replaceAll('"currentColor"', '"#000"')
+      .replaceAll(`"${ACCENT}"`, '"#0072b2"').replaceAll(`"${PAPER}"`, '"#fff"');
+    const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    make("a", { href: address, download: `${name.replace(/[^\w-]+/g, "-")}.svg` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    say("The biplot was saved.");
+  }
+
+  // --- tables and equations ---------------------------------------------------------------------
+
+  function framed(name, table) {
+    const region = make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": `Table: ${name}` });
+    region.append(make("div", { class: "spcastat" }, table));
+    return region;
+  }
+
+  function loadingsTable(position, other) {
+    const here = new Map(position.loadings.map(([v, ...l]) => [v, l]));
+    const there = other ? new Map(other.loadings.map(([v, ...l]) => [v, l])) : new Map();
+    const union = [...new Set([...here.keys(), ...there.keys()])].sort((a, b) => a - b);
+    const size = v => Math.max(...(here.get(v) ?? there.get(v)).map(Math.abs));
+    const shown = state.all || union.length <= MOST_ROWS ? union
+      : new Set([...union].sort((a, b) => size(b) - size(a)).slice(0, MOST_ROWS));
+    const table = make("table", { class: "spcastat loadings" },
+      make("caption", { class: "unseen" }, `Loadings at cardinality ${position.card}; a blank is exactly zero`));
+    const head = make("tr", { class: "head" }, make("th", { scope: "col", class: "stub" }, "Loadings"));
+    for (const name of position.components) head.append(make("th", { scope: "col" }, name));
+    const body = make("tbody", {}, head);
+    const zeros = Array(position.components.length).fill(0);
+    for (const v of union) {
+      if (shown !== union && !shown.has(v)) continue;
+      const row = make("tr", {}, make("th", { scope: "row", title: data.full[v] ?? data.variables[v] }, data.variables[v]));
+      (here.get(v) ?? zeros).forEach((value, j) => {
+        const own = other && value !== 0 && (there.get(v) ?? zeros)[j] === 0;
+        const entry = make("td", { class: own ? "own" : undefined }, cell(value));
+        if (own) entry.append(make("span", { class: "unseen" }, " zero at the other position"));
+        row.append(entry);
+      });
+      body.append(row);
+    }
+    table.append(body);
+    const parts = [framed("Loadings", table)];
+    const said = ["A blank is exactly zero."];
+    if (other) said.push("Tinted: zero at the other position.");
+    const without = data.p - here.size;
+    if (without) said.push(`${plural(without, "variable")} of ${data.p} ${without === 1 ? "has" : "have"} no loading.`);
+    parts.push(make("p", { class: "note" }, said.join(" ")));
+    if (shown !== union) {
+      const more = make("button", { type: "button" }, `Show all ${union.length} rows`);
+      more.addEventListener("click", () => { state.all = true; show(); });
+      parts.push(make("p", { class: "note" }, `${MOST_ROWS} rows with the largest loadings. `, more));
+    }
+    return parts;
+  }
+
+  function varianceTable(position) {
+    const table = make("table", { class: "spcastat variance" }, make("caption", { class: "unseen" }, "Variance"));
+    const [heading, names, rows] = position.variance;
+    const head = make("tr", { class: "head" }, make("th", { scope: "col", class: "stub" }, heading));
+    for (const name of names) head.append(make("th", { scope: "col" }, name));
+    const body = make("tbody", {}, head);
+    let group = "";
+    for (const [of, label, cells] of rows) {
+      if (of && of !== group) {
+        body.append(make("tr", {}, make("th", { scope: "rowgroup", colspan: names.length + 1 }, of)));
+      }
+      group = of;
+      const row = make("tr", {}, make("th", { scope: "row" }, (of ? "\u2003" : "") + label));
+      for (const text of cells) row.append(make("td", {}, text));
+      body.append(row);
+    }
+    table.append(body);
+    return framed("Variance", table);
+  }
+
+  function equations(position) {
+    const lines = state.raw && position.raw ? position.raw : position.equations;
+    return make("pre", { class: "equations" }, ...lines.map(line => make("span", {}, line)));
+  }
+
+  // --- panels -----------------------------------------------------------------------------------
+
+  function panel(i, pinned, other) {
+    const position = data.positions[i];
+    const id = pinned ? "pinned" : "now";
+    const heading = make("h2", { id: `${id}-heading` }, `${pinned ? "Pinned: cardinality" : "Cardinality"} ${describe(i)}`);
+    const plot = make("div", { class: "plot" });
+    const tables = make("div", { class: "tables" }, make("h3", {}, "Loadings and variance"),
+      ...loadingsTable(position, other), varianceTable(position));
+    if (position.note) tables.append(make("p", { class: "note" }, position.note));
+    const words = make("div", { class: "words" }, make("h3", {}, "Equations"), equations(position),
+      make("h3", {}, "The Python call"), make("pre", { class: "call" }, position.call));
+    const section = make("section", { class: `panel ${id}`, id, "aria-labelledby": `${id}-heading` }, heading,
+      make("div", { class: "drawn" }, make("h3", {}, "Biplot"), plot), tables, words);
+    return [section, () => biplot(plot, position)];
+  }
+
+  function say(text) {
+    $("said").textContent = text;
+  }
+
+  function show() {
+    const { at, pin } = state;
+    $("slider").value = at;
+    $("slider").setAttribute("aria-valuetext", `${describe(at)}, ${data.measures.map(m =>
+      `${m.label} ${percent(m.values[at])} percent`).join(", ")}`);
+    $("at").textContent = describe(at);
+    $("back").disabled = at === 0;
+    $("on").disabled = at === last;
+    $("pin").setAttribute("aria-pressed", pin !== null);
+    $("pin").textContent = pin === null ? "Pin this position" : "Unpin";
+    curve();
+    const parts = pin === null ? [panel(at, false)]
+      : [panel(pin, true, data.positions[at]), panel(at, false, data.positions[pin])];
+    $("panels").className = pin === null ? "" : "two";
+    $("panels").replaceChildren(...parts.map(([section]) => section));
+    for (const [, fill] of parts) fill();
+    try {
+      history.replaceState(null, "", `#at=${at}${pin === null ? "" : `&pin=${pin}`}`);
+    } catch { /* a page within another may have no address of its own */ }
+  }
+
+  function go(to) {
+    const next = Math.max(0, Math.min(last, to));
+    if (next === state.at) return;
+    state.at = next;
+    show();
+  }
+
+  async function copy() {
+    const text = data.positions[state.at].call;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = make("textarea", { class: "unseen", "aria-hidden": "true" });
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      $("copy").focus();
+      if (!done) {
+        say("The browser does not let this page copy; the call stands below the equations.");
+        return;
+      }
+    }
+    say(`The call for cardinality ${data.positions[state.at].card} was copied.`);
+  }
+
+  function begin() {
+    $("title").textContent = data.title;
+    $("about").textContent = data.about;
+    $("slider").max = last;
+    $("slider").addEventListener("input", () => go(+$("slider").value));
+    $("back").addEventListener("click", () => go(state.at - 1));
+    $("on").addEventListener("click", () => go(state.at + 1));
+    $("pin").addEventListener("click", () => {
+      state.pin = state.pin === null ? state.at : null;
+      show();
+      say(state.pin === null ? "Unpinned." : `Cardinality ${describe(state.pin)} is pinned; the slider moves the other.`);
+    });
+    $("copy").addEventListener("click", copy);
+    $("raw").addEventListener("change", () => { state.raw = $("raw").checked; show(); });
+    $("unit").hidden = !data.positions[0].raw;
+    $("pair").hidden = data.components.length < 3;
+    for (const [which, id] of [[0, "first"], [1, "second"]]) {
+      $(id).append(...data.components.slice(0, data.offered).map((name, j) => make("option", { value: j }, name)));
+      $(id).value = which;
+      $(id).addEventListener("change", () => {
+        const other = state.pair[1 - which];
+        if (+$(id).value === other) { // both would be the same: they change places
+          state.pair[1 - which] = state.pair[which];
+          $(which ? "first" : "second").value = state.pair[which];
+        }
+        state.pair[which] = +$(id).value;
+        show();
+      });
+    }
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const number = name => /^\d+$/.test(asked.get(name) ?? "") && +asked.get(name) <= last ? +asked.get(name) : null;
+    state.at = number("at") ?? state.at;
+    state.pin = number("pin");
+    show();
+    let drawn = $("content").clientWidth;
+    new ResizeObserver(() => {
+      const now = $("content").clientWidth;
+      if (now !== drawn) {
+        drawn = now;
+        show();
+      }
+    }).observe($("content"));
+  }
+
+  begin();
+})();

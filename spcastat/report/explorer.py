@@ -1,0 +1,247 @@
+"""A path of fits as one page on which a slider moves over the cardinalities.
+
+Numbers and words go into the page as JSON; ``assets/explorer.js`` shows them and computes nothing but where
+on the screen they stand.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import text, whole_number
+from spcastat.engine.inputs import Source
+from spcastat.labels import name_text, short_names
+from spcastat.measures import measures_of
+from spcastat.plots._scaling import stretch_of
+from spcastat.report.equations import equations
+from spcastat.report.page import write_page
+from spcastat.report.page_tables import MOST_TERMS, document_html
+from spcastat.report.skeleton import PAGE, POLICY, asset, page_style
+from spcastat.report.summary import describe_data, largest_with_another
+from spcastat.state import FitState, frames, rows
+from spcastat.state.variance import variance
+from spcastat.storage.atomic import file_path
+from spcastat.tables import Document, variance_table
+
+#: Rows that are drawn unless another number is asked for.
+ROWS = 1000
+#: Components between which the biplot can choose, at most: each pair has a scale of its own.
+MOST_COMPONENTS = 12
+#: Decimals of standardised scores: a thousandth is far below a pixel.
+SCORES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """One fit of a path.
+
+    Attributes
+    ----------
+    card : int or tuple of int
+        Its cardinality.
+    state : FitState
+    source : Source or None
+    """
+
+    card: Any
+    state: FitState
+    source: Source | None
+
+
+def write_explorer(
+    path: str | PathLike[str],
+    positions: Sequence[Position],
+    table: pd.DataFrame,
+    document: Document,
+    title: str | None = None,
+    max_rows: int = ROWS,
+) -> None:
+    """Write the page; see :meth:`spcastat.results.path.SpcaPath.explore`.
+
+    Parameters
+    ----------
+    path : str or path
+    positions : sequence of Position
+    table : DataFrame
+        One row a fit: "nonzeros", the measures, and "pca".
+    document : Document
+        The same as text, for readers without JavaScript.
+    title : str, optional
+    max_rows : int
+    """
+    target = file_path(path)
+    source = positions[0].source
+    if source is not None:
+        source.spare(target)
+    max_rows = whole_number("max_rows", max_rows, 0)
+    write_page(target, explorer_page(positions, table, document, title, max_rows))
+
+
+def explorer_page(
+    positions: Sequence[Position],
+    table: pd.DataFrame,
+    document: Document,
+    title: str | None = None,
+    max_rows: int = ROWS,
+) -> str:
+    """Return the page as text."""
+    record = positions[0].state.record
+    title = None if title is None else text("title", title)
+    data = explorer_data(positions, table, title or document.title, max_rows)
+    script = asset("explorer.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    version = escape(record.versions.get("spcastat", ""))
+    parts = {
+        "@table@": document_html(document),
+        "@version@": version,
+        "@data@": as_json(data),
+        "@script@": script,
+    }
+    body = asset("explorer.html")
+    pieces = []
+    for mark, part in parts.items():  # from top to bottom, so that no part is searched for marks
+        before, body = body.split(mark)
+        pieces += [before, part]
+    return PAGE.format(
+        policy=escape(f"{POLICY}; script-src 'sha256-{digest}'"),
+        version=version,
+        title=escape(name_text(title or document.title)),
+        style=page_style("explorer.css"),
+        kind="explorer",
+        body="".join([*pieces, body]),
+    )
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """Return JSON that can stand within a script element: it holds no character of markup."""
+    plain = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def explorer_data(
+    positions: Sequence[Position], table: pd.DataFrame, title: str, max_rows: int
+) -> dict[str, Any]:
+    """Return all that the page shows, in plain lists, numbers and texts."""
+    first = positions[0].state
+    names = list(first.spec.columns)
+    used = np.flatnonzero(np.any([position.state.V.any(axis=1) for position in positions], axis=0))
+    place = {int(j): i for i, j in enumerate(used)}
+    labels = short_names([names[j] for j in used], positions=used.tolist())
+    whole = [name_text(names[j]) for j in used]
+    drawn, index, reason = _rows(positions[0], max_rows)
+    single = all(isinstance(position.card, int | np.integer) for position in positions)
+    places = [position.card for position in positions] if single else table["nonzeros"].tolist()
+    shown = measures_of("total")
+    return {
+        "title": name_text(title),
+        "about": f"{first.record.method}: {first.record.title}. {describe_data(first.record)}.",
+        "p": len(names),
+        "n": len(index) if index is not None else 0,
+        "components": [name_text(name) for name in first.components],
+        "variables": labels,
+        "full": {i: name for i, (name, label) in enumerate(zip(whole, labels, strict=True)) if name != label},
+        "rows": [] if drawn is None or index is None else short_names([index[i] for i in drawn]),
+        "norows": reason,
+        "by": "card" if single else "nonzeros",
+        "measures": [
+            {"name": one.name, "label": one.legend, "values": _numbers(table[one.name])} for one in shown
+        ],
+        "pca": _numbers(table["pca"]),
+        "start": len(positions) // 2,
+        "offered": MOST_COMPONENTS,
+        "positions": [
+            _position(position, int(at), nonzeros, place, drawn)
+            for position, at, nonzeros in zip(positions, places, table["nonzeros"], strict=True)
+        ],
+    }
+
+
+def _rows(position: Position, max_rows: int) -> tuple[list[int] | None, Any, str]:
+    """Return which rows are drawn, all their labels, and why there are none where there are none."""
+    source = position.source
+    if source is None or not source.has_rows:
+        from_rows = position.state.record.from_rows
+        what = "The rows are not in memory" if from_rows else "A covariance matrix has no rows"
+        return None, None, f"{what}, so there are no points."
+    index = rows.scores(position.state, source).index
+    if max_rows == 0:
+        return None, index, "No rows were asked for (max_rows=0), so there are no points."
+    drawn = np.linspace(0, len(index) - 1, min(max_rows, len(index))).round().astype(int)
+    return drawn.tolist(), index, ""
+
+
+def _position(
+    position: Position, at: int, nonzeros: int, place: Mapping[int, int], drawn: Sequence[int] | None
+) -> dict[str, Any]:
+    state = position.state
+    V, table = state.V, variance(state)
+    card = position.card
+    correlation = frames.score_correlation(state)
+    largest = largest_with_another(correlation) if len(state.components) > 1 else None
+    told = variance_table(table, largest)
+    spread = np.sqrt(np.diag(state.moments.scores).clip(min=0.0))
+    found: dict[str, Any] = {
+        "card": ", ".join(map(str, card)) if isinstance(card, tuple) else str(card),
+        "place": at,
+        "nonzeros": int(nonzeros),
+        "components": short_names(list(state.components)),
+        "call": f"import spcastat as sp\nfit = sp.{state.record.call}",
+        "loadings": [
+            [place[int(j)], *(float(f"{value:.9g}") for value in V[j])] for j in np.flatnonzero(V.any(axis=1))
+        ],
+        "shares": _numbers(table["share of total"]),
+        "correlation": [_numbers(line) for line in correlation.to_numpy()],
+        "variance": [told.title, list(told.headings), [[r.group, r.label, list(r.cells)] for r in told.rows]],
+        "equations": _equations(state),
+        "raw": _raw(state),
+        "note": "" if state.record.converged else f"{state.record.advice}.",
+    }
+    if drawn is not None:
+        scores = rows.scores(state, position.source).to_numpy(dtype=float)
+        spread = _spread(scores)
+        scaled = scores / np.where(spread > 0, spread, 1.0)
+        found["scores"] = [_numbers(np.round(SCORES * line)) for line in scaled[list(drawn)]]
+        found["scores"] = [[None if v is None else int(v) for v in line] for line in found["scores"]]
+        pairs = combinations(range(min(V.shape[1], MOST_COMPONENTS)), 2)
+        found["stretch"] = {
+            f"{i}-{j}": stretch_of(scaled[:, [i, j]], (V * spread)[:, [i, j]]) for i, j in pairs
+        }
+    else:
+        found["stretch"] = {}
+    found["sd"] = _numbers(spread)
+    return found
+
+
+def _spread(scores: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each column, 0 where it is constant."""
+    with np.errstate(all="ignore"):
+        spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
+    return np.where(np.isfinite(spread), spread, 0.0)
+
+
+def _equations(state: FitState) -> list[str]:
+    return equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
+
+
+def _raw(state: FitState) -> list[str] | None:
+    """Return the equations in units of the data; None where the centre is not known."""
+    if state.standard is None:
+        return None
+    return equations(state, raw=True, max_terms=MOST_TERMS, width=100_000).splitlines()
+
+
+def _numbers(values: Any) -> list[float | None]:
+    """Return numbers with nine figures; None for what is none."""
+    return [float(f"{v:.9g}") if math.isfinite(v) else None for v in np.asarray(values, dtype=float).tolist()]
