@@ -4,7 +4,8 @@ For each call, in a process in which it was made once before (so that imports do
 package in which functions were called, and the moves between them. A move is a call of a function in another
 file than that of the function called before it. Returns, and code of other packages in between, do not count;
 generators, comprehensions and properties are functions like any other. The data are `make_hastie`'s: other
-data take other numbers of steps. ``--edges`` shows from which file to which, and how often.
+data take other numbers of steps, as do other methods: the table of before was made when "bcd-l0" was the
+default, and ``--method bcd-l0`` compares with it. ``--edges`` shows from which file to which, and how often.
 """
 
 from __future__ import annotations
@@ -63,22 +64,22 @@ def traced(call: Callable[[], Any]) -> Trace:
     return trace
 
 
-def scenes(folder: Path) -> dict[str, Callable[[], Any]]:
+def scenes(folder: Path, method: str | None) -> dict[str, Callable[[], Any]]:
     """The calls that are looked at."""
     df = sp.datasets.make_hastie()
     path, saved = folder / "rows.parquet", folder / "fit.spca"
     df.to_parquet(path)
-    fit = sp.spca(df, 2, 4)
+    fit, proven = (sp.spca(df, 2, 4, method=method) for _ in range(2))  # a proof would be saved with its fit
 
     def keep() -> Any:
         fit.save(saved)
         return sp.load(saved)
 
     return {
-        "spca(df, 2, 4)": lambda: sp.spca(df, 2, 4),
+        "spca(df, 2, 4)": lambda: sp.spca(df, 2, 4, method=method),
         "str(fit)": lambda: str(fit),
-        "Parquet": lambda: sp.spca(str(path), 2, 4),
-        "certify()": fit.certify,
+        "Parquet": lambda: sp.spca(str(path), 2, 4, method=method),
+        "certify()": proven.certify,
         "save + load": keep,
     }
 
@@ -88,10 +89,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trace", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="FILE", help="keep the table as JSON")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="show the table of then beside it")
+    parser.add_argument("--method", help="of the fits; the default one otherwise")
     parser.add_argument("--edges", action="store_true", help="show which files call which")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        traces = {name: traced(call) for name, call in scenes(Path(folder)).items()}
+        traces = {name: traced(call) for name, call in scenes(Path(folder), given.method).items()}
     now = {name: [len(trace.files), trace.moves] for name, trace in traces.items()}
     head, rows = ["call", "files", "moves"], [[name, *map(str, counts)] for name, counts in now.items()]
     if given.compare is not None:

@@ -37,6 +37,8 @@ PACKAGES = ("solvers", "kernels", "measures", "search", "certify", "engine", "st
 JUDGED = Path(__file__).with_name("judged.json")
 #: What a mutant may take beyond five times the seconds that its tests took.
 PATIENCE = 60.0
+#: Tests that have to pass before anything is broken.
+CONTROL = 30
 
 
 def copied(work: Path) -> Path:
@@ -76,14 +78,21 @@ def renew(work: Path, tree: Path, files: list[str], results: dict[str, dict[str,
 def drawn(tree: Path, only: list[str], n: int, seed: int) -> list[Mutant]:
     """Return n mutants of different lines."""
     by_line: dict[tuple[str, int], list[Mutant]] = defaultdict(list)
+    sources: dict[str, str] = {}
     for package in only:
         for path in sorted((tree / "spcastat" / package).rglob("*.py")):
             name = path.relative_to(tree / "spcastat").as_posix()
+            sources[name] = path.read_text(encoding="utf-8")
             for mutant in mutants_of(path, name):
                 by_line[name, mutant.line].append(mutant)
     draw = random.Random(seed)
-    lines = draw.sample(sorted(by_line), min(n, len(by_line)))
-    return [draw.choice(by_line[line]) for line in lines]
+    found: list[Mutant] = []
+    for line in draw.sample(sorted(by_line), len(by_line)):
+        of_it = draw.sample(by_line[line], len(by_line[line]))
+        found += [mutant for mutant in of_it if len(found) < n and mutant.valid(sources[mutant.file])][:1]
+        if len(found) == n:
+            break
+    return found
 
 
 def difference(mutant: Mutant, tree: Path) -> str:
@@ -94,7 +103,7 @@ def difference(mutant: Mutant, tree: Path) -> str:
 
 
 def tested(
-    mutant: Mutant, tree: Path, seen: run.Seen, before: dict[str, Any] | None, most: float
+    mutant: Mutant, runner: run.Runner, seen: run.Seen, before: dict[str, Any] | None, most: float
 ) -> dict[str, Any]:
     """Try a mutant on the tests that it has not passed yet, or those of `most` seconds altogether."""
     passed = before["passed"] if before else []
@@ -109,11 +118,12 @@ def tested(
     if before and (before["outcome"] == "killed" or not left):
         return before
     start = time.perf_counter()
-    outcome, by = run.tried(mutant, tree, left, seen, PATIENCE)
-    passed = [] if outcome == "killed" else [*passed, *left]
+    by = runner.tried(mutant, left, PATIENCE + 5.0 * sum(seen.seconds[name] for name in left)) if left else ""
+    outcome = "killed" if by else "survived" if tests else "not reached"
+    passed = [] if by else [*passed, *left]
     return {
         **{"file": mutant.file, "line": mutant.line, "kind": mutant.kind},
-        **{"difference": difference(mutant, tree), "outcome": outcome if tests else "not reached", "by": by},
+        **{"difference": difference(mutant, runner.tree), "outcome": outcome, "by": by},
         **{"tests": len(tests), "seconds": round(time.perf_counter() - start, 1), "passed": passed},
     }
 
@@ -176,24 +186,31 @@ def main(arguments: list[str] | None = None) -> int:
     if given.list:
         print("\n\n".join(f"{mutant.key}\n{difference(mutant, tree)}" for mutant in chosen))
         return 0
-    if not (work / "seen" / "tests.json").exists():
-        run.look(work / "seen", tree, given.tests)
+    if not (work / "seen" / "whole").exists():
+        run.look(work / "seen", tree, given.tests, given.minutes)
+    if not (work / "seen" / "whole").exists():
+        print("There are tests left to look at: run this again.")
+        return 0
     file = given.done or work / "done.json"
     results: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     if given.renew:
         renew(work, tree, given.renew, results)
     seen = run.Seen(work / "seen", tree)
-    quickest = sorted(seen.seconds, key=lambda name: seen.seconds[name])[: run.FIRST]
-    wrong = run.noticed(tree, quickest, PATIENCE)
-    if wrong:
-        raise SystemExit(f"tests of the unbroken source do not pass: {wrong}")
-    for number, mutant in enumerate(chosen, 1):
-        if time.monotonic() > end:
-            break
-        results[mutant.key] = tested(mutant, tree, seen, results.get(mutant.key), given.most)
-        file.write_text(json.dumps(results, indent=1), encoding="utf-8")
-        said = results[mutant.key]
-        print(f"{number}/{len(chosen)} {mutant.key}: {said['outcome']} {said['by']}", flush=True)
+
+    def work_off(runner: run.Runner) -> None:
+        quickest = sorted(seen.seconds, key=lambda name: seen.seconds[name])[:CONTROL]
+        wrong = runner.copy(quickest, PATIENCE, lambda: None)
+        if wrong:
+            raise SystemExit(f"tests of the unbroken source do not pass: {wrong}")
+        for number, mutant in enumerate(chosen, 1):
+            if time.monotonic() > end:
+                break
+            results[mutant.key] = tested(mutant, runner, seen, results.get(mutant.key), given.most)
+            file.write_text(json.dumps(results, indent=1), encoding="utf-8")
+            said = results[mutant.key]
+            print(f"{number}/{len(chosen)} {mutant.key}: {said['outcome']} {said['by']}", flush=True)
+
+    run.with_runner(tree, given.tests, work_off)
     judged = json.loads(given.judged.read_text("utf-8")) if given.judged.exists() else {}
     wanted = {mutant.key: results[mutant.key] for mutant in chosen if mutant.key in results}
     print(f"\n{report(wanted, judged)}")

@@ -77,9 +77,17 @@ class Mutant:
         """Return the source with the piece replaced."""
         return source[: self.start] + self.new + source[self.end :]
 
+    def valid(self, source: str) -> bool:
+        """Whether what comes out can be read: there are places where no parenthesis may stand."""
+        try:
+            ast.parse(self.applied(source))
+        except SyntaxError:
+            return False
+        return True
+
 
 def mutants_of(path: Path, name: str) -> list[Mutant]:
-    """Return every mutant of a file that is called `name`."""
+    """Return every mutant of a file that is called `name`; a few of them are not valid."""
     source = path.read_text(encoding="utf-8")
     starts = [0]
     for text in source.splitlines(keepends=True):
@@ -97,14 +105,9 @@ def mutants_of(path: Path, name: str) -> list[Mutant]:
         text = new if isinstance(new, str) else f"({ast.unparse(new)})"
         if isinstance(new, ast.Constant):
             text = ast.unparse(new)
-        mutant = Mutant(
-            name, node.lineno, node.col_offset, kind, bodies, source[start:end], text, start, end
+        found.append(
+            Mutant(name, node.lineno, node.col_offset, kind, bodies, source[start:end], text, start, end)
         )
-        try:
-            ast.parse(mutant.applied(source))
-        except SyntaxError:  # a place where no parenthesis may stand
-            continue
-        found.append(mutant)
     return found
 
 

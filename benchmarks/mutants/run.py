@@ -1,31 +1,33 @@
-"""Tests of a broken source, each set in a process that has imported the libraries already."""
+"""Tests of a broken source: pytest collects them once, and copies of that process run them for each mutant.
+
+A mutant inside a function replaces the code of that function where it stands, so that nothing is imported or
+collected anew. Where that cannot be (a constant of a module, a default), the source is broken on disk and the
+tests run in a process that imports it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
 import time
-import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
 
 import pytest
 from coverage import CoverageData
 
 from benchmarks.mutants.mutate import Mutant
 
-#: Imported once; no library that starts threads when it is imported, since these do not survive a fork.
-LIBRARIES = (
-    *("numpy", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats", "pandas", "formulaic"),
-    *("narwhals", "matplotlib.pyplot", "statsmodels.api", "xml.etree.ElementTree"),
-)
-#: The quickest tests run by themselves first: few files are collected for them, and most mutants end there.
-FIRST = 25
+T = TypeVar("T")
 
 
 class Seen:
@@ -65,45 +67,148 @@ def passed(seen: dict[str, Any]) -> bool:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """One thread, and the copy first on the path."""
+    """One thread, the copy first on the path, and no compiled files, which a quick change would not renew."""
     alone = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
-    return {**alone, "PYTHONPATH": str(tree)}
+    return {**os.environ, **alone, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def look(folder: Path, tree: Path, tests: list[str]) -> None:
-    """Run tests (none: all) of the unbroken source, and keep which lines they run."""
+def look(folder: Path, tree: Path, tests: list[str], minutes: float = float("inf")) -> None:
+    """Run tests (none: all) of the unbroken source that were not run yet, and keep which lines they run."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "benchmarks.mutants.seen", *tests]
-    env = {**os.environ, **environment(tree), "SEEN": str(folder)}
-    subprocess.run(command, cwd=tree, env=env, check=False)
+    env = {**environment(tree), "SEEN": str(folder), "SEEN_MINUTES": str(minutes)}
+    subprocess.run([*command, "-p", "no:cacheprovider"], cwd=tree, env=env, check=False)
 
 
-def tried(mutant: Mutant, tree: Path, tests: list[str], seen: Seen, patience: float) -> tuple[str, str]:
-    """Break the line, run the tests, mend it; returns the outcome and the test that noticed."""
-    path = tree / "spcastat" / mutant.file
-    source, times = path.read_text(encoding="utf-8"), path.stat()
-    try:
-        path.write_text(mutant.applied(source), encoding="utf-8")
-        for part in (tests[:FIRST], tests[FIRST:]):
-            limit = patience + 5.0 * sum(seen.seconds[name] for name in part)
-            by = noticed(tree, part, limit) if part else ""
-            if by:
-                return "killed", by
-    finally:
-        path.write_text(source, encoding="utf-8")
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled files are of that time
-    return "survived", ""
+class Runner:
+    """Tests of the copy, collected in this process, which never runs one itself."""
+
+    def __init__(self, tree: Path, session: pytest.Session) -> None:
+        self.tree = tree
+        self._session = session
+        self._items = {item.nodeid: item for item in session.items}
+        for module in pkgutil.walk_packages([str(tree / "spcastat")], "spcastat."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+
+    def tried(self, mutant: Mutant, tests: list[str], limit: float) -> str:
+        """Break the line and run the tests; returns the one that noticed, or an empty text."""
+        path = self.tree / "spcastat" / mutant.file
+        source = path.read_text(encoding="utf-8")
+        change = _change(path, source, mutant)
+        if change is not None:
+            noticed = self.copy(tests, limit, change)
+            if not noticed.startswith("took longer"):  # perhaps for threads, which a copy does not have
+                return noticed
+        try:
+            path.write_text(mutant.applied(source), encoding="utf-8")
+            return self._anew(tests, limit)
+        finally:
+            path.write_text(source, encoding="utf-8")
+
+    def copy(self, tests: list[str], limit: float, change: Callable[[], None]) -> str:
+        """Run tests in a copy of this process, after `change`; returns which failed, or an empty text."""
+        said = self.tree.parent / "said.txt"
+        said.write_text("", encoding="utf-8")
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.setsid()
+                change()
+                code = self._run([self._items[name] for name in tests], said)
+            except BaseException as error:
+                said.write_text(f"the run itself: {error!r}", encoding="utf-8")
+            finally:
+                os._exit(code)
+        return _waited(child, limit, said)
+
+    def _run(self, items: list[pytest.Item], said: Path) -> int:
+        """Run tests here; returns whether one failed."""
+        session = self._session
+        session.items = items
+        session.config.option.maxfail = 1
+        session.config.pluginmanager.register(_First(said))
+        with contextlib.suppress(pytest.Session.Interrupted, pytest.Session.Failed):
+            session.config.hook.pytest_runtestloop(session=session)
+        return int(session.testsfailed > 0)
+
+    def _anew(self, tests: list[str], limit: float) -> str:
+        """Run tests in a process that imports the source; returns which failed, or an empty text."""
+        names = self.tree.parent / "tests.txt"
+        names.write_text("\n".join(tests), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
+        process = subprocess.Popen(
+            [*command, f"@{names}"],
+            cwd=self.tree,
+            env=environment(self.tree),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            said = process.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return f"took longer than {limit:.0f} s"
+        if process.returncode == 0:
+            return ""
+        lines = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return lines[0] if lines else said.strip().splitlines()[-1]
 
 
-def noticed(tree: Path, tests: list[str], limit: float) -> str:
-    """Run tests in a new process; returns which failed, or an empty text."""
-    for name in LIBRARIES:
-        importlib.import_module(name)
-    said = tree.parent / "said.txt"
-    said.write_text("", encoding="utf-8")
-    child = os.fork()
-    if child == 0:
-        _pytest(tree, tests, said)
+def with_runner(tree: Path, tests: list[str], work: Callable[[Runner], T]) -> T:
+    """Collect tests of the copy in this process, and return what `work` makes of them.
+
+    The process has to be a new one: the package is imported from the copy here.
+    """
+    assert "spcastat" not in sys.modules
+    os.environ.update(environment(tree))
+    os.chdir(tree)
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(tree))
+    loop = _Loop(tree, work)
+    place = f"--basetemp={tree.parent / 'tmp'}"
+    pytest.main(["-p", "no:terminal", "-p", "no:cacheprovider", place, *tests], plugins=[loop])
+    if not loop.done:
+        raise SystemExit("the tests of the copy cannot be collected")
+    return loop.done[0]
+
+
+class _Loop:
+    """Stands where pytest would run what it has collected."""
+
+    def __init__(self, tree: Path, work: Callable[[Runner], Any]) -> None:
+        self.tree, self.work = tree, work
+        self.done: list[Any] = []
+        self._copy = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if self._copy:
+            return None
+        self._copy = True  # a copy of this process runs tests
+        capture = session.config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            self.done.append(self.work(Runner(self.tree, session)))
+        return True
+
+
+class _First:
+    """The first test that fails."""
+
+    def __init__(self, said: Path) -> None:
+        self.said = said
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.said.write_text(report.nodeid, encoding="utf-8")
+
+
+def _waited(child: int, limit: float, said: Path) -> str:
     end = time.monotonic() + limit
     while True:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -114,52 +219,47 @@ def noticed(tree: Path, tests: list[str], limit: float) -> str:
                 os.killpg(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return f"took longer than {limit:.0f} s"
-        time.sleep(0.02)
+        time.sleep(0.01)
     if os.waitstatus_to_exitcode(status) == 0:
         return ""
-    return said.read_text(encoding="utf-8") or "pytest itself ended"
+    return said.read_text(encoding="utf-8") or "the process ended"
 
 
-def _pytest(tree: Path, tests: list[str], said: Path) -> None:
-    """Never returns: this is the new process."""
-    code = 1
-    try:
-        os.setsid()
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        os.chdir(tree)
-        os.environ.update(environment(tree))
-        sys.path.insert(0, str(tree))
-        for name in [name for name in sys.modules if name.split(".")[0] in ("spcastat", "benchmarks")]:
-            del sys.modules[name]
-        sys.dont_write_bytecode = True  # a change within the same second would not be compiled anew
-        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        names = tree.parent / "tests.txt"
-        names.write_text("\n".join(tests), encoding="utf-8")
-        arguments = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", f"@{names}"]
-        code = int(pytest.main(arguments, plugins=[_InOrder(tests, said)]))
-    except BaseException:  # pytest's own trouble
-        said.write_text(traceback.format_exc(), encoding="utf-8")
-    finally:
-        os._exit(code)
+def _change(path: Path, source: str, mutant: Mutant) -> Callable[[], None] | None:
+    """Return what puts the broken function in place of the whole one; None where there is none."""
+    if not mutant.bodies or not mutant.bodies[0][0] <= mutant.line <= mutant.bodies[0][1]:
+        return None
+    if len(mutant.bodies) > 1 and not mutant.bodies[-1][0] <= mutant.line <= mutant.bodies[-1][1]:
+        return None
+    old, new = ([*_codes(compile(text, str(path), "exec"))] for text in (source, mutant.applied(source)))
+    if [code.co_qualname for code in old] != [code.co_qualname for code in new]:
+        return None
+    changed = {
+        (code.co_qualname, code.co_firstlineno): other
+        for code, other in zip(old, new, strict=True)
+        if "<locals>" not in code.co_qualname and code.co_firstlineno < mutant.line + 1 and code != other
+    }
+    found = [
+        (function, changed[place])
+        for function in gc.get_objects()
+        if isinstance(function, FunctionType)
+        and function.__code__.co_filename == str(path)
+        and (place := (function.__code__.co_qualname, function.__code__.co_firstlineno)) in changed
+    ]
+    if not found or any(function.__code__.co_freevars != code.co_freevars for function, code in found):
+        return None
+
+    def change() -> None:
+        for function, code in found:
+            function.__code__ = code
+
+    return change
 
 
-class _InOrder:
-    """The tests in the order in which they are given, and the first that fails."""
-
-    def __init__(self, tests: list[str], said: Path) -> None:
-        self.place = {name: number for number, name in enumerate(tests)}
-        self.said = said
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items.sort(key=lambda item: self.place.get(item.nodeid, len(self.place)))
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.said.write_text(f"collecting {report.nodeid}", encoding="utf-8")
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.said.write_text(report.nodeid, encoding="utf-8")
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the codes of all functions in one, in their order."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            if one.co_flags & 0x1:  # optimised: a function, not the body of a class
+                yield one
+            yield from _codes(one)

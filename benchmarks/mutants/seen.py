@@ -1,7 +1,9 @@
 """A plugin of pytest: which lines of the package each test runs, and how long the test takes.
 
 ``SEEN`` in the environment is a folder: coverage.py keeps the lines of each test there, each a context,
-and ``tests.json`` the seconds and the contexts of each. `spcastat` is taken from the current folder.
+and ``tests.json`` the seconds and the contexts of each. Tests that stand there are not run again, and a run
+ends after the minutes in ``SEEN_MINUTES``; ``whole`` is there when none was left. `spcastat` is taken from
+the current folder.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ TESTS = FOLDER / "tests.json"
 _cover = coverage.Coverage(
     data_file=str(FOLDER / "lines"), source=[str(Path.cwd() / "spcastat")], config_file=False, messages=False
 )
+_known: dict[str, dict[str, Any]] = json.loads(TESTS.read_text(encoding="utf-8")) if TESTS.exists() else {}
 _tests: dict[str, dict[str, Any]] = {}
+_end = time.monotonic() + 60.0 * float(os.environ.get("SEEN_MINUTES", "inf"))
 _context = "import"
 
 
@@ -41,6 +45,12 @@ def pytest_sessionstart() -> None:
     _switch("import")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what was seen before."""
+    items[:] = [item for item in items if item.nodeid not in _known]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     """Look over a test's shoulder."""
@@ -56,6 +66,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
         seen["seconds"] = time.process_time() - start
         seen["contexts"] = [item.nodeid, *_shared(item)]
         _switch(before)
+        if time.monotonic() > _end:
+            item.session.shouldstop = "the rest next time"
 
 
 def _shared(item: pytest.Item) -> list[str]:
@@ -87,9 +99,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _tests.setdefault(report.nodeid, {})["passed"] = False
 
 
-def pytest_sessionfinish() -> None:
+def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write what was seen; a test that does not pass tells nothing of a mutant."""
     _cover.stop()
     _cover.save()
-    known = json.loads(TESTS.read_text(encoding="utf-8")) if TESTS.exists() else {}
-    TESTS.write_text(json.dumps(known | _tests), encoding="utf-8")
+    TESTS.write_text(json.dumps(_known | _tests), encoding="utf-8")
+    if not session.shouldstop:
+        (FOLDER / "whole").touch()

@@ -25,6 +25,7 @@ COMPARE_EXAMPLES = """\
 examples:
   spcastat compare pitprops --k 3 --cards 5 --methods bcd-l0,bcd-l1,greedy
   spcastat compare trees.csv --k 2 --cards '3;5;7' --plot compare.png
+  spcastat compare trees.csv --k 2 --cards '3;5;7' --held-out
   spcastat compare first.spca second.spca
 """
 #: Cardinalities that --cards may stand for.
@@ -93,6 +94,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cards", type=cardinalities, metavar="A;B", help="cardinalities: 5, or 2-8, or 2;5;9, or 4,4;5,4")
     add("--methods", type=names, metavar="A,B", help="see: spcastat methods")
     add("--plot", metavar="OUT.png", help="draw the measures")
+    add("--held-out", action="store_true", help="fit without each of five folds, and predict its cells")
     fitting_arguments(parser)
 
 
@@ -103,6 +105,11 @@ def run_compare(args: argparse.Namespace) -> str:
     from spcastat.results.compare import compare
 
     saved = [is_saved_fit(file) for file in args.files]
+    if args.held_out and any(saved):
+        raise OptionError(
+            "--held-out was given with saved fits, which do not have their rows; give the data set and "
+            "--methods or --cards, or use spcastat.compare(fits, held_out=True, data=...) in Python."
+        )
     if all(saved):
         fits = _load_all(args)
     elif len(args.files) == 1:
@@ -112,7 +119,7 @@ def run_compare(args: argparse.Namespace) -> str:
             f"{len(args.files)} files were given, {sum(saved)} of them saved fits; give one data set, or "
             "saved fits only."
         )
-    comparison = compare(fits)
+    comparison = compare(fits, held_out=args.held_out)
     if args.plot:
         draw(args.plot, lambda ax: comparison.plot(ax=ax))
     return str(comparison)

@@ -64,14 +64,12 @@ class _Left:
 
     def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
         whole, every = self.sampler.whole(), np.arange(self.op.p)
-        plan = replace(self.refit.plan, solver=_narrower(self.refit.plan.solver, self.op.p - 1))
+        plan = replace(self.refit.plan, solver=_narrower(self.refit, self.op.p - 1))
+        refit = replace(self.refit, plan=plan)
         ops, begun = [], []
         for left in self.selected[numbers]:
-            others = np.delete(every, left)
-            start = _filled(self.refit.V[others], self.op.diagonal()[others])
-            refit = replace(self.refit, V=start, plan=plan)
-            ops.append(whole.take(others))
-            begun.append(refit.begun(ops[-1], draw_generator(self.seed, 0)))
+            ops.append(whole.take(np.delete(every, left)))
+            begun.append(refit.begun(ops[-1], draw_generator(self.seed, 0), own=False))
         aligned = []
         for left, found in zip(self.selected[numbers], refit.ended(ops, begun), strict=True):
             W, reference = np.zeros(self.refit.V.shape), self.refit.V.copy()
@@ -99,7 +97,9 @@ def permutation_test(
     Notes
     -----
     A variable that the fit selected is tested against a fit without it, so that its own selection does not
-    count as evidence. The others are tested against the fit itself, which has nothing of them.
+    count as evidence. That fit begins with PCA of the other variables: from the loadings of the fit it would
+    climb to variables that were selected for going with the one left out. The others are tested against the
+    fit itself, which has nothing of them.
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -165,15 +165,11 @@ def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndar
     return found
 
 
-def _filled(V: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return columns of unit length; one without a nonzero gets the free variable of largest variance."""
-    V = V.copy()
-    for j in np.flatnonzero(~V.any(axis=0)):
-        V[np.argmax(np.where(V.any(axis=1), -1.0, variances)), j] = 1.0
-    return V / np.linalg.norm(V, axis=0)
-
-
-def _narrower(solver: Any, p: int) -> Any:
-    """Return a solver whose cardinalities are at most `p`."""
+def _narrower(refit: Refit, p: int) -> Any:
+    """Return the solver with cardinalities of at most `p`; of a search for the fewest, those found."""
+    solver: Any = refit.plan.solver
     card = getattr(solver, "card", None)
+    if card is None and refit.together is not None:
+        card = tuple(max(1, int(count)) for count in np.count_nonzero(refit.V, axis=0))
+        solver = replace(solver, variance=None, promise=None)
     return solver if card is None else replace(solver, card=tuple(min(one, p) for one in card))

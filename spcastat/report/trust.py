@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Loadings that tables show, at most.
 ROWS = 40
+#: Above this q of a loading that is zero is not shown.
+LEVEL = 0.05
 #: A loading that is zero in the fit is shown where so many draws selected it.
 OFTEN = 0.1
 #: Words for the shares of false discoveries.
@@ -148,7 +150,7 @@ def test_document(state: FitState, found: Tested) -> Document:
     from spcastat.tables import Document, Table
 
     frame = trust.tests(state, found)
-    shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= 0.05)]
+    shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     hidden = len(frame) - len(shown)
     columns = ("loading", "correlation", "p_value", "q_value")
     lines = _lines(_largest(shown), columns, "term", _three, "component")
@@ -157,6 +159,7 @@ def test_document(state: FitState, found: Tested) -> Document:
         notes.append(f"Of {len(shown)} loadings the largest are shown; `table` has all.")
     if hidden:
         notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
+    notes += _few_permutations(state, found)
     ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
     return Document(
         title="Permutation tests of loadings",
@@ -170,6 +173,21 @@ def test_document(state: FitState, found: Tested) -> Document:
         tables=(Table("Loading", ("loading", "correlation", "p", "q"), lines),),
         notes=tuple(notes),
     )
+
+
+def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
+    """Say where so few permutations cannot give a small q."""
+    tested = int((~np.isnan(found.p_value[:, 0])).sum())
+    fewest = int(np.count_nonzero(state.V, axis=0).clip(min=1).min())
+    times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
+    least = times * tested / (fewest * (found.draws + 1))
+    if least > LEVEL:
+        needed = int(np.ceil(times * tested / (fewest * LEVEL))) - 1
+        yield (
+            f"With {plural(found.draws, 'permutation')} and {tested} variables q is {least:.2g} even where "
+            f"all of {plural(fewest, 'selected variable')} have the least p: it cannot tell anything below. "
+            f"n={needed} or more would do."
+        )
 
 
 # --- in the summary -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 
 from spcastat.engine import Plan, Request, make_plan, run
 from spcastat.errors import ComponentsError, OptionError
+from spcastat.kernels.rotation import varimax
 from spcastat.operators import Operator
 from spcastat.registry import SOLVERS
 from spcastat.solvers.supports import fitted
@@ -50,8 +51,18 @@ class Refit:
         of = getattr(self.plan.solver, "together", None)
         return None if of is None else of(len(self.V))
 
-    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
+    def begun(
+        self, op: Operator, rng: np.random.Generator, *, own: bool = True
+    ) -> Sequence[np.ndarray]:
         """Return the starts of a search on the data of a draw, or for other methods their loadings.
+
+        Parameters
+        ----------
+        op : Operator
+        rng : numpy Generator
+        own : bool
+            Whether the loadings of the fit are among the starts, beside PCA's; otherwise PCA's varimax
+            rotation is, and the loadings depend on `op` alone.
 
         Raises
         ------
@@ -63,13 +74,15 @@ class Refit:
             if self.fixed:
                 return [self._on_supports(op)]
             plan = dataclasses.replace(self.plan, sort=False)
-            return [run(op, plan, k, rng, self.V.T[None]).solution.V]
+            starts = self.V.T[None] if own else None
+            return [run(op, plan, k, rng, starts).solution.V]
         if self.fixed:
             return [self.V]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-        return [self.V, vectors[:, :k]]
+        leading = vectors[:, :k]
+        return [self.V, leading] if own else [leading, varimax(leading)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
         """Return the loadings of several draws, by what `begun` gave for each."""

@@ -125,7 +125,8 @@ class ComponentChoice(Summary):
         if more > 0:
             yield (
                 f"The sequential sparse test finds {self.sequential}: beyond the first {k} it detects weak "
-                "signals that strong components shadow, or what sparsity left of these."
+                "signals that strong components shadow, or what sparsity left of these: blocks of more than "
+                f"{plural(self.sparse_card, 'variable')} are found in pieces, and a larger card= tells."
             )
         elif more < 0:
             yield (

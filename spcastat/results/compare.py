@@ -11,12 +11,15 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
-from spcastat.config import listed, shown
+from spcastat.config import flag, listed, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.labels import full_names, name_text
 from spcastat.measures import MEASURES, measures_of
+from spcastat.progress import listening
 from spcastat.report.summary import Summary
+from spcastat.resample import seed_of, workers
+from spcastat.results.heldout import COLUMNS, held_out_errors
 from spcastat.results.result import SpcaResult
 from spcastat.search.names import OBJECTIVES
 from spcastat.state.frames import measure_if_known
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 #: More components than this have no row of their own.
 FEW = 8
+#: Folds and repeats, at most.
+MOST_FOLDS = 1000
+#: What the columns of held-out errors are called.
+HELD_OUT = ("Error", "Standard error", "Above the smallest", "Its standard error")
 
 
 class Comparison(Summary):
@@ -42,7 +49,9 @@ class Comparison(Summary):
     "measures"
         One row a fit: method, k, nonzeros, variables used, every measure, dense PCA's share ("pca"),
         gaps to the bounds of joint proofs in percent ("gap_pev" and so on; NaN without a proof), the
-        largest correlation of scores, the total variance, whether the fit converged.
+        largest correlation of scores, the total variance, whether the fit converged. With held-out errors
+        "held_out" and its standard error "held_out_se", "held_out_excess" over the smallest and its
+        standard error, paired by fold.
     "cardinality"
         Nonzeros, fits x components.
     "agreement"
@@ -64,7 +73,17 @@ class Comparison(Summary):
         return plots.plot_compare_data(self.frames["measures"])
 
 
-def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
+def compare(
+    fits: Mapping[str, SpcaResult],
+    *,
+    held_out: bool = False,
+    folds: int = 5,
+    repeats: int = 1,
+    data: Any = None,
+    rng: Any = None,
+    n_jobs: int = 1,
+    progress: Any = False,
+) -> Comparison:
     """Put fits of the same variables side by side.
 
     Components are matched by their supports, without regard to order and sign.
@@ -73,6 +92,19 @@ def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
     ----------
     fits : mapping of str to SpcaResult
         Two fits or more, by the names that the tables shall show. Fits from a file will do.
+    held_out : bool
+        Whether each method is fitted anew without each fold of the rows, and the cells of the fold predicted
+        from the others of their row, as :func:`spcastat.choose` does it: the same folds for all fits.
+    folds, repeats : int
+        Parts of the rows, and how often they are drawn anew.
+    data : optional
+        The rows, for held-out errors of fits from a file.
+    rng : None, int or numpy Generator
+        Seed of the folds; None is a fixed one.
+    n_jobs : int
+        Processes among which folds are shared; -1 for all processors.
+    progress : bool or callable
+        As for :func:`spcastat.spca`.
 
     Returns
     -------
@@ -84,7 +116,15 @@ def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
     OptionError
         Not a mapping of two fits or more.
     ShapeError
-        Fits of different variables.
+        Fits of different variables; with `held_out` of different numbers of rows.
+    NoRowsError
+        With `held_out` for fits of a covariance matrix, and fits from a file without `data`.
+
+    Notes
+    -----
+    A fit without a fold begins where the fit of all rows ended and at PCA, with the cardinalities or
+    penalties of the call. What was chosen by looking at all rows is not chosen anew: the error of such a fit
+    is a little too small.
 
     Examples
     --------
@@ -105,12 +145,20 @@ def compare(fits: Mapping[str, SpcaResult]) -> Comparison:
             raise OptionError(f"{shown(name)} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
     loadings = _aligned(fits)
     names = list(fits)
+    measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)
+    if flag("held_out", held_out):
+        how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
+        with listening(progress):
+            errors = held_out_errors(fits, data, *how, seed_of(rng), workers(n_jobs))
+        measures = measures.join(errors)
+    elif data is not None:
+        raise OptionError("data was given to compare() without held_out=True, and nothing else needs it.")
     matches = pd.DataFrame(
         [row for a, b in combinations(names, 2) for row in _matched(a, b, loadings[a], loadings[b])],
         columns=["fit", "other", "component", "matched", "jaccard", "cosine"],
     )
     frames = {
-        "measures": pd.DataFrame([_measures(fit) for fit in fits.values()], index=names),
+        "measures": measures,
         "cardinality": pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64"),
         "agreement": _pairs(names, lambda a, b: _agreement(matches, a, b, loadings), 1.0),
         "angles": _pairs(names, lambda a, b: _angle(loadings[a], loadings[b]), 0.0),
@@ -226,12 +274,22 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     rows += [
         Row("Largest score |r|", tuple(fixed(value, 2) for value in measures["score_correlation"])),
     ]
+    if "held_out" in measures:
+        rows += [
+            Row(label, tuple(fixed(value, 4) for value in measures[name]), "Held-out error")
+            for label, name in zip(HELD_OUT, COLUMNS, strict=True)
+        ]
     agreement = _square("Agreement", names, frames["agreement"], 2)
     angles = _square("Angle, degrees", names, frames["angles"], 1)
     notes = [
         "Agreement: mean Jaccard index of the supports, components matched without regard to order and "
         "sign. Angle: the largest principal angle between the spans of the loadings.",
     ]
+    if "held_out" in measures:
+        notes.append(
+            "Held-out error: of cells predicted from the others of their row without their fold, over that "
+            "of the column means. Differences are paired by fold; small ones on few folds tell nothing."
+        )
     missed = [name_text(name) for name in names if not measures.loc[name, "converged"]]
     if missed:
         notes.append(f"Not converged: {', '.join(missed)}.")

@@ -26,7 +26,7 @@ def documented(
     def dress(method: Method) -> Method:
         text = without_parameters(inspect.getdoc(function) or "", filled)
         for name, sentence in entries.items():
-            text = _with_entry(text, name, inspect.cleandoc(sentence))
+            text = _with_entry(text, name, sentence)
         method.__doc__ = text
         return method
 

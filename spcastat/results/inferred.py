@@ -243,8 +243,9 @@ class Inferred:
 
         Notes
         -----
-        The fit without a variable begins at the loadings of the fit with it, and so may remember something of
-        it: where there is nothing but noise, somewhat more than 5 % of the p-values are below .05.
+        The fit without a variable begins with PCA of the others, and knows nothing of it. The least q of a
+        component with c nonzeros among p variables is about p / (c (n + 1)) where all c have the least p:
+        with many variables take as many more permutations.
         """
         from spcastat.errors import ComponentsError
         from spcastat.inference import permutation_test

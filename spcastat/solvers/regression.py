@@ -40,7 +40,8 @@ class Regression(JointSolver):
         Nonzeros of each component: every elastic net follows its path down to the smallest penalty
         before one variable more would enter. The penalties of the last sweep are reported.
     penalty : tuple of float or None
-        The l1 penalty of each component.
+        The l1 penalty of each component, in units of a variance ("zou") or of a standard deviation
+        ("spca-os").
     ridge : float or None
         The l2 penalty, in units of the mean variance of the variables (for a correlation matrix these
         are the paper's own). Infinity is the limit in which the elastic net is soft thresholding, as

@@ -15,7 +15,7 @@ import numpy as np
 from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
 from spcastat.state.record import CENTRING, SCALING, Record
-from spcastat.storage.values import real, require
+from spcastat.storage.recorded import real, require
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
 CLOSE = 1e-6

@@ -36,10 +36,9 @@ from spcastat.storage.consistent import (
 )
 from spcastat.storage.packing import Packer, Unpacker
 from spcastat.storage.proofs import restored
-from spcastat.storage.recorded import MOST_COMPONENTS, require_record
+from spcastat.storage.recorded import MOST_COMPONENTS, require, require_record
 from spcastat.storage.spec import pack_spec, unpack_spec
 from spcastat.storage.trusted import pack_trust, unpack_trust
-from spcastat.storage.values import require
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
@@ -152,9 +151,9 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     kept = content["moments"]
     single = [name for name in ("total", "unit", "residual_traces") if _is_single(name, kept)]
     held: dict[str, Any] = {name: reader.value(kept[name]) for name in single}
-    held |= reader.each(kept, (name for name in Moments.ARRAYS if name not in ("total", "unit", *single)))
+    held |= reader.each(kept, [name for name in Moments.ARRAYS if name not in ("total", "unit", *single)])
     given = content["measures"]
-    measures = reader.each(given, (name for name in MEASURES if name in given or name in _NEEDED))
+    measures = reader.each(given, [name for name in MEASURES if name in given or name in _NEEDED])
     require_moments(V, held, measures, record)
     columns = reader.index(content["spec"]["columns"], p)
     require(columns.is_unique, "two of its columns have one name")

@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.errors import FileError
 from spcastat.state.proven import JOINT, SCOPES, Proven
 from spcastat.storage.consistent import CLOSE
-from spcastat.storage.values import require
+from spcastat.storage.recorded import require
 
 #: Proofs that a fit can have, at most: of its components, and of each measure with and without orthogonality.
 MOST = 1 + 2 * len(JOINT)

@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.state.record import Record
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested, Trust
 from spcastat.storage.packing import Packer, Unpacker
-from spcastat.storage.values import require
+from spcastat.storage.recorded import require
 
 #: Lengths and correlations may be off one by so much.
 CLOSE = 1e-6

@@ -91,3 +91,35 @@ def test_constant_columns_have_no_p_value_and_sparse_rows_do(planted):
     assert found.p_values.iloc[:11].notna().all(axis=None)
     sparse = sp.spca(scipy.sparse.csc_array(X), 2, 4).test_loadings(19)
     np.testing.assert_allclose(sparse.p_values, found.p_values)
+
+
+def test_what_the_other_variables_make_of_a_component_knows_nothing_of_the_one_left_out(planted):
+    """Under the null its p-value is uniform only if nothing that depends on the variable enters."""
+    from dataclasses import replace
+
+    fit = sp.spca(planted, 2, 4)
+    (sampler, refit, op), _ = fit._drawn_from("test_loadings()", None, 0, 1)
+    others = sampler.whole().take(np.arange(1, op.p))
+    other = replace(refit, V=np.roll(refit.V, 3, axis=0))
+    starts = [one.begun(others, np.random.default_rng(0), own=False) for one in (refit, other)]
+    for a, b in zip(*starts, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_few_permutations_of_many_variables_are_said_to_give_no_small_q(fit):
+    # 12 variables, 4 nonzeros, 9 permutations: the least p is .1, and Benjamini and Hochberg's q .1 x 12 / 4
+    few = fit.test_loadings(9)
+    text = few.as_text().replace("\n", " ")
+    assert "With 9 permutations and 12 variables q is 0.3 even where all of 4 selected variables" in " ".join(
+        text.split()
+    )
+    assert "n=59 or more" in text
+    assert fit.test_loadings(59).q_values.to_numpy()[fit.loadings.to_numpy() != 0].min() <= 0.05
+    assert "permutations and 12 variables" not in fit.test_loadings(59).as_text()
+
+
+def test_fits_of_the_fewest_nonzeros_are_tested_with_the_cardinalities_found(planted):
+    fewest = sp.spca(planted, 2, variance=0.8)
+    same = sp.spca(planted, 2, card=fewest.card.tolist(), order="given")
+    np.testing.assert_array_equal(fewest.loadings != 0, same.loadings != 0)
+    np.testing.assert_allclose(fewest.test_loadings(19).p_values, same.test_loadings(19).p_values)

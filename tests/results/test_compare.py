@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.errors import OptionError, ShapeError
+from spcastat.errors import ComponentsError, NoRowsError, OptionError, ShapeError
 from spcastat.results import SpcaResult
 
 
@@ -128,3 +128,96 @@ def test_what_cannot_be_compared(fits, pitprops):
             sp.compare(wrong)
     with pytest.raises(OptionError, match="'b' is a DataFrame"):
         sp.compare({"a": fits["l0"], "b": pitprops})
+
+
+# --- held-out errors ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(4)
+    T = rng.standard_normal((60, 2)) * [3.0, 2.0]
+    V = np.zeros((8, 2))
+    V[:4, 0], V[4:7, 1] = 0.5, 3**-0.5
+    return pd.DataFrame(T @ V.T + rng.standard_normal((60, 8)), columns=[*"abcdefgh"])
+
+
+def press_by_hand(X, k, card, scale, labels):
+    """Errors of cells by conditional means of normal rows, from the inverse of Sigma = VLV' + s2 I."""
+    total, by_mean = 0.0, 0.0
+    for fold in range(labels.max() + 1):
+        train, test = X[labels != fold], X[labels == fold]
+        centre, unit = train.mean(axis=0), train.std(axis=0, ddof=1) if scale else 1.0
+        Z, S = (test - centre) / unit, np.cov(((train - centre) / unit).T)
+        V = sp.spca_cov(S, k, card).loadings.to_numpy()
+        Q = np.linalg.qr(V)[0]
+        s2 = (np.trace(S) - np.trace(Q.T @ S @ Q)) / (len(S) - k)
+        Omega = np.linalg.inv(Q @ Q.T @ S @ Q @ Q.T + s2 * (np.eye(len(S)) - Q @ Q.T))
+        total += (((Z @ Omega) / np.diag(Omega)) ** 2).sum()
+        by_mean += (Z**2).sum()
+    return total / by_mean
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_held_out_errors_are_those_of_conditional_means(rows, scale):
+    from spcastat.resample.folds import random_labels
+
+    fits = {"true": sp.spca(rows, 2, [4, 3], scale=scale), "few": sp.spca(rows, 1, 1, scale=scale)}
+    both = sp.compare(fits, held_out=True, rng=3)
+    found = both.frames["measures"]
+    labels = random_labels(60, 5, 1, np.random.default_rng([3, 2]))[0]
+    # the searches without a fold start otherwise here and there: the same loadings to their tolerance
+    assert found.loc["true", "held_out"] == pytest.approx(
+        press_by_hand(rows.to_numpy(), 2, [4, 3], scale, labels), abs=1e-6
+    )
+    # a variable alone in the only component is predicted by its mean
+    assert found.loc["few", "held_out"] == pytest.approx(1.0, abs=1e-12)
+    assert found.loc["true", "held_out_excess"] == 0.0
+    assert found.loc["few", "held_out_excess"] == pytest.approx(1 - found.loc["true", "held_out"])
+    text = both.as_text()
+    assert "Held-out error" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_held_out_errors_of_equal_fits_are_equal_and_the_same_for_any_number_of_processes(rows):
+    fits = {"one": sp.spca(rows, 2, 3), "again": sp.spca(rows, 2, 3)}
+    fits["greedy"] = sp.spca(rows, 2, 3, method="greedy")
+    one = sp.compare(fits, held_out=True, repeats=2).frames["measures"]
+    assert one.loc["one", "held_out"] == one.loc["again", "held_out"]
+    two = sp.compare(fits, held_out=True, repeats=2, n_jobs=2).frames["measures"]
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+def test_fits_from_files_have_held_out_errors_with_their_rows(rows, tmp_path):
+    fits = {"four": sp.spca(rows, 2, 4), "two": sp.spca(rows, 2, 2)}
+    for name, fit in fits.items():
+        fit.save(tmp_path / f"{name}.spca")
+    loaded = {name: sp.load(tmp_path / f"{name}.spca") for name in fits}
+    with pytest.raises(NoRowsError, match="compare\\(data="):
+        sp.compare(loaded, held_out=True)
+    found = sp.compare(loaded, held_out=True, data=rows).frames["measures"]
+    expected = sp.compare(fits, held_out=True).frames["measures"]
+    np.testing.assert_allclose(found["held_out"], expected["held_out"], rtol=1e-9)
+
+
+def test_what_has_no_held_out_error(rows, fits):
+    with pytest.raises(NoRowsError, match="'l0' is of a covariance matrix"):
+        sp.compare(fits, held_out=True)
+    short = {"all": sp.spca(rows, 2, 3), "few": sp.spca(rows.head(40), 2, 3)}
+    with pytest.raises(ShapeError, match="60 and 40 rows"):
+        sp.compare(short, held_out=True)
+    with pytest.raises(ComponentsError, match="8 components of 8 variables"):
+        sp.compare({"a": sp.spca(rows, 8, 3), "b": sp.spca(rows, 2, 3)}, held_out=True)
+    with pytest.raises(OptionError, match="without held_out"):
+        sp.compare({"a": short["all"], "b": short["all"]}, data=rows)
+
+
+def test_rows_with_gaps_and_rows_in_pieces_are_held_out_as_choose_does_it(rows):
+    gaps = rows.copy()
+    gaps.iloc[::5, 2] = np.nan
+    chunks = [rows.iloc[:25], rows.iloc[25:]]
+    for data, how in ((gaps, {"na": "em"}), (chunks, {})):
+        fits = {str(card): sp.spca(data, 2, card, **how) for card in (4, 5)}
+        found = sp.compare(fits, held_out=True).frames["measures"]["held_out"]
+        choice = sp.choose(data, 2, [4, 5], **how).table["error"]
+        np.testing.assert_allclose(found, choice, rtol=0.02)  # searches from other starts, 48 rows

@@ -122,3 +122,36 @@ def test_a_larger_kmax_is_advised_only_where_there_is_one(X):
     pair = sp.choose_k(X[["v0", "v1"]], n_resample=19, rng=0)
     assert pair.k == 1  # of two variables one component can be tested
     assert pair.reason.startswith("The one component that was looked at exceeds what noise gives; no more")
+
+
+def with_gaps(X: np.ndarray, seed: int) -> pd.DataFrame:
+    gone = np.random.default_rng([seed, 9]).random(X.shape) < 0.2
+    return pd.DataFrame(np.where(gone, np.nan, X))
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_noise_with_gaps_is_noise(na):
+    """A model of rank q behind the gaps makes q components of noise: the tests must not see it."""
+    found = [sp.choose_k(with_gaps(noise(60, 20, seed), seed), na=na, n_resample=39).k for seed in range(12)]
+    assert sum(k > 0 for k in found) <= 3  # at level .05 four or more of twelve have probability .002
+
+
+def test_components_are_counted_behind_gaps_whatever_the_rank_of_the_model(X):
+    gaps = with_gaps(X.to_numpy(), 1)
+    assert [sp.choose_k(gaps, na="em", k_em=q, n_resample=99).k for q in (1, 4)] == [2, 2]
+    assert sp.choose_k(gaps, na="em", n_resample=99).sequential == 2
+
+
+def test_complete_rows_have_the_same_tests_with_and_without_a_rule_for_gaps(X):
+    plain, ruled = sp.choose_k(X, n_resample=99), sp.choose_k(X, na="em", n_resample=99)
+    pd.testing.assert_frame_equal(plain.table, ruled.table)
+
+
+def test_blocks_larger_than_the_card_of_the_test_are_found_in_pieces_and_it_says_so():
+    rng = np.random.default_rng(2)
+    X = noise(80, 60, 3)
+    X[:, :30] += 1.2 * rng.standard_normal((80, 1))
+    few = sp.choose_k(X, card=4, n_resample=39)
+    assert few.k == 1 < few.sequential
+    assert "blocks of more than 4 variables are found in pieces" in few.reason
+    assert sp.choose_k(X, card=30, n_resample=39).sequential == 1

@@ -1,0 +1,271 @@
+"""How sparse: what users call, and the candidates that it chooses from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from spcastat.api import spca, spca_cov
+from spcastat.choosing.data import opened
+from spcastat.choosing.number import level, require_few, standing_out
+from spcastat.config import one_of, real_number, shown, whole_number
+from spcastat.engine import Request, make_plan
+from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
+from spcastat.progress import listening
+from spcastat.registry import CONTROLS
+from spcastat.resample import seed_of, workers
+from spcastat.resample.divide import divided, require_foldable
+from spcastat.results.call import call_text
+from spcastat.results.choices import Choice
+from spcastat.select import chosen
+from spcastat.select.path import path_cards
+from spcastat.select.quick import Fitter
+
+#: Cardinalities that are tried by default.
+GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
+#: Folds and repeats, at most.
+MOST_FOLDS = 1000
+
+
+def choose(
+    data: Any,
+    k: int | None = None,
+    cards: Any = None,
+    *,
+    by: str | None = None,
+    rule: str = "1se",
+    each: str = "equal",
+    folds: int = 5,
+    repeats: int = 1,
+    share: float = 0.9,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_resample: int = 199,
+    n_jobs: int = 1,
+    rng: Any = None,
+    covariance: bool | None = None,
+    progress: Any = False,
+    **options: Any,
+) -> Choice:
+    """Choose the cardinalities of sparse components, and their number where that is not given.
+
+    Parameters
+    ----------
+    data : as for :func:`spcastat.spca`, or a covariance matrix as for :func:`spcastat.spca_cov`
+    k : int, optional
+        Number of components, below the number of variables; by default that of :func:`spcastat.choose_k`.
+    cards : int or sequence of ints, optional
+        Cardinalities to choose from; an int stands for 1, 2, ..., cards. By default 1 to 8, 10, 12, 15, 20,
+        30, 50 as far as there are variables, and all variables where these are 20 or fewer.
+    by : {"cv", "ebic", "bic", "is", "variance"}, optional
+        Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
+        `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
+        the `share` of dense PCA's variance.
+    rule : {"1se", "min"}
+        The sparsest fit whose error is within one standard error of the smallest error (for "ebic": whose
+        value exceeds the smallest by less than 2); or the best value.
+    each : {"equal", "free"}
+        One cardinality for all components, or one for each, by "cv" or "ebic": components change theirs in
+        turn, the others held, until none changes; here one standard error is that of the difference of
+        errors, paired by fold.
+    folds, repeats : int
+        Parts of the rows, and how often they are drawn anew.
+    share : float
+        For "variance".
+    kmax, alpha, n_resample
+        As for :func:`spcastat.choose_k`, where `k` is not given.
+    n_jobs : int
+        Processes among which folds are shared; -1 for all processors. Results are the same for any number.
+    rng : None, int or numpy Generator
+        Seed of folds and draws; None is a fixed one.
+    covariance : bool, optional
+        Whether `data` is a covariance matrix; see :func:`spcastat.choose_k`.
+    progress : bool or callable
+    **options
+        What describes the data (`formula`, `center`, `scale`, `weights`, `na`, `context`, `categorical`; or
+        `n_obs`, `mean`, `scale`) and how they are fitted (`method`, `nonneg` and its options), as for
+        :func:`spcastat.spca`.
+
+    Returns
+    -------
+    Choice
+        ``.card``, ``.k``, ``.table``, ``.reason``, ``.fit``, ``.components``, ``.plot()``, ``.report()``.
+
+    Raises
+    ------
+    TooFewRowsError
+        For fewer rows than folds, or too few outside a fold.
+    ConstantColumnError
+        With ``scale=True`` or gaps that stay, where a column is constant outside a fold.
+    MissingValuesError
+        Where a column has no value outside a fold.
+    ComponentsError
+        For as many components as variables, and where no component stands out of noise.
+    OptionError
+        For a covariance matrix without `n_obs` where a criterion needs it.
+    NoRowsError
+        For cross-validation of a covariance matrix.
+
+    Notes
+    -----
+    The fit stands for the covariance matrix Sigma = V L V' + s2 I. By element-wise cross-validation each cell
+    of a held-out row is predicted from the *other* cells of that row, with the model of the other rows: the
+    error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is told as a share of that of the column means.
+    Centring, scaling and formulas that learn from rows are done anew without each fold. A weighted row is in
+    one fold with all of its weight. Rows in pieces go to folds by their numbers, equal rows to the same, and
+    one pass serves all folds.
+
+    With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated anew without each fold, from
+    what was measured in the other rows; a held-out cell is predicted from the other *measured* cells of its
+    row, with their part of Sigma; cells that were not measured have no error. The model behind the EM has
+    rank `k_em`, or k.
+
+    Fits in the search are cheap ones from several starts, unless `method` names another; ``.fit`` is what
+    ``spca(data, k, card)`` gives with the same options.
+
+    On data that are not exactly sparse, prediction prefers many loadings; the rule trades some of it for
+    sparsity, and with few rows (n = 50, say) tends to select too few.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> choice = sp.choose(sp.datasets.make_hastie(), k=2, cards=[2, 4, 6])
+    >>> choice.card
+    4
+    """
+    with listening(progress):
+        one_of("rule", rule, ("1se", "min"))
+        one_of("each", each, ("equal", "free"))
+        share = real_number("share", share, 0.0, 1.0, open_low=True)
+        folds = whole_number("folds", folds, 2, MOST_FOLDS)
+        repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
+        jobs, seed = workers(n_jobs), seed_of(rng)
+        alpha, n_resample = level(alpha, n_resample)
+        if kmax is not None:
+            kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
+        for name in CONTROLS:
+            if options.get(name) is not None:
+                raise UnknownOptionError(
+                    f"{name}= was given to choose(), which chooses the sparsity: give cards=, or use spca() "
+                    f"or spca_cov() with {name}=."
+                )
+        if k is not None:
+            k = whole_number("k", k, 1, error=ComponentsError)
+        entered, covariance, described = opened(data, covariance, options, None, k or 1)
+        fitting = {name: value for name, value in options.items() if name not in described}
+        by = _criterion(by, each, covariance, described)
+        if k is not None:
+            _require_room(k, entered.p)
+        if by == "cv":
+            require_foldable(entered.stream, entered.p)
+        if k is None:
+            require_few(entered)
+        components = None
+        source = entered.source(_rows_for(fitting, k or 1, entered.p))
+        if not source.op.total > 0:
+            raise DataError("The data have no variance: every column is constant.")
+        if k is None:
+            components = standing_out(source, covariance, kmax, None, alpha, n_resample, seed)
+            k = components.k
+            if k == 0:
+                raise ComponentsError(
+                    f"No component stands out of noise: {components.reason} Give k= to choose cardinalities "
+                    "all the same."
+                )
+            if source.gaps is not None and k > 1:  # the model of what is missing has the rank of the fit
+                source = opened(data, covariance, described, None, k)[0].source("")
+        keys, wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)
+        if each == "free" and any(isinstance(key, tuple) for key in keys):
+            raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
+        parts = None
+        if by == "cv":
+            rows_for = bool(_rows_for(fitting, k, entered.p))
+            parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
+        n = source.weight if source.from_rows else source.n
+        found = chosen.Candidates(source.op, _fitter(fitting, k, entered.p, seed), n, parts, jobs)
+        found.add(wanted)
+        place, best = chosen.choose(found, wanted, by, rule, share)
+        card: Any = keys[place]
+        if each == "free":
+            card = chosen.free(found, wanted[place], [one[0] for one in wanted], by, rule)
+            if card not in wanted:
+                keys, wanted = [*keys, card], [*wanted, card]
+            place, best = wanted.index(card), chosen.choose(found, wanted, by, "min", share)[0]
+        card = list(card) if isinstance(card, tuple) else card
+        arguments = {**described, **fitting}
+        fit = (spca_cov if covariance else spca)(data, k, card, **arguments, progress=False)
+        told = {"k": k, "card": card, **described, **fitting}
+        return Choice(
+            table=chosen.table(found, wanted, keys).assign(chosen=np.arange(len(keys)) == place),
+            fit=fit,
+            card=card,
+            by=by,
+            rule=rule,
+            share=share,
+            folds=folds,
+            repeats=repeats,
+            best=best,
+            dense=float(found.errors(wanted).error[-1]) if by == "cv" else None,
+            free=each == "free",
+            components=components,
+            call=call_text(spca_cov if covariance else spca, told),
+        )
+
+
+def _grid(p: int) -> list[int]:
+    """Return the cardinalities that are tried by default."""
+    return sorted({card for card in GRID if card <= p} | ({p} if p <= 20 else set()))
+
+
+def _require_room(k: int, p: int) -> None:
+    """Raise ComponentsError where components leave no variance for noise."""
+    if k + 1 > p:
+        raise ComponentsError(
+            f"k={shown(k)} was given for {p} variables; the choice compares components with what they leave, "
+            f"so give at most {max(p - 1, 0)}."
+        )
+
+
+def _criterion(by: str | None, each: str, covariance: bool, described: Mapping[str, Any]) -> str:
+    """Return the checked criterion, or the default one for the data."""
+    by = ("ebic" if covariance else "cv") if by is None else one_of("by", by, chosen.CRITERIA)
+    if covariance and by == "cv":
+        raise NoRowsError(
+            "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "
+            "n_obs=, or give the rows."
+        )
+    if covariance and by in ("ebic", "bic") and described.get("n_obs") is None:
+        raise OptionError(
+            f"by={by!r} compares fit and number of rows, and n_obs is not given; give n_obs=, the number of "
+            "rows behind the matrix, or use by='is' or by='variance'."
+        )
+    if each == "free" and by not in ("cv", "ebic"):
+        raise OptionError(f"each='free' was given with by={by!r}; it goes with by='cv' and by='ebic'.")
+    return by
+
+
+def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
+    """Return the name of the method where it needs rows."""
+    if not fitting:
+        return ""
+    return make_plan(_request(fitting, k), p).rows_for
+
+
+def _request(fitting: Mapping[str, Any], k: int) -> Request:
+    known = {one.name for one in fields(Request)} - {"k", "card", "variance", "rng", "further"}
+    own = {name: value for name, value in fitting.items() if name in known}
+    return Request(k, 1, further={n: v for n, v in fitting.items() if n not in known}, **own)
+
+
+def _fitter(fitting: Mapping[str, Any], k: int, p: int, seed: int) -> Fitter:
+    """Return how candidates are fitted: by the method that was named, or cheaply in the default's stead."""
+    plan = make_plan(_request(fitting, k), p)
+    named = fitting.get("method") is not None or fitting.get("nonneg")
+    if plan.method.name == "joint":
+        return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed)
+    if named or set(fitting) - {"n_init", "order", "tol", "max_iter"}:
+        return Fitter(k, plan, seed=seed)
+    return Fitter(k, seed=seed)

@@ -1,0 +1,39 @@
+"""Rows or a covariance matrix, whichever was given, as both choices read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from spcastat.config import flag
+from spcastat.engine.inputs import Opened, open_covariance, open_rows
+from spcastat.errors import UnknownOptionError
+from spcastat.intake import ReadOptions, looks_like_covariance
+
+#: Arguments that describe rows, and those that describe a covariance matrix.
+ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale")
+COVARIANCE = ("n_obs", "mean", "scale")
+
+
+def opened(
+    data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any, k: int = 1
+) -> tuple[Opened, bool, dict[str, Any]]:
+    """Open data; return also whether they are a covariance matrix, and the options that describe them."""
+    if covariance is None:
+        covariance = options.get("formula") is None and looks_like_covariance(data)
+    names = COVARIANCE if flag("covariance", covariance) else ROWS
+    described = {name: value for name, value in options.items() if name in names}
+    further = [name for name in options if name not in names]
+    if function is not None and further:
+        raise UnknownOptionError(
+            f"{function.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
+            f"{' for a covariance matrix' if covariance else ' for rows'}, beside its own."
+        )
+    if covariance:
+        return open_covariance(data, **described), True, described
+    reading = ReadOptions(**{name: described[name] for name in described if name not in ("center", "scale")})
+    rows = open_rows(data, reading, described.get("center", True), described.get("scale", False), k)
+    if rows.context is not None:
+        described["context"] = rows.context
+    return rows, False, described

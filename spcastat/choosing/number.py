@@ -1,0 +1,179 @@
+"""How many components: what users call, and the tests of data that were opened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spcastat.choosing.data import opened
+from spcastat.config import real_number, whole_number
+from spcastat.engine.inputs import Opened, Source
+from spcastat.errors import ComponentsError, DataError, OptionError
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators import GRAM_ORDER, Gram
+from spcastat.progress import listening
+from spcastat.resample import seed_of
+from spcastat.results.choices import ComponentChoice
+from spcastat.select.components import default_card, standing
+from spcastat.select.noise import MomentNoise, Noise, RowNoise, of_covariance
+
+#: Components that are looked at by default.
+KMAX = 8
+#: Cells whose signs are flipped, at most.
+MOST_CELLS = 20_000_000
+#: Draws, at most.
+MOST_DRAWS = 100_000
+
+
+def choose_k(
+    data: Any,
+    kmax: int | None = None,
+    card: int | None = None,
+    alpha: float = 0.05,
+    n_resample: int = 199,
+    rng: Any = None,
+    *,
+    covariance: bool | None = None,
+    progress: Any = False,
+    **described: Any,
+) -> ComponentChoice:
+    """Say how many components stand out of noise.
+
+    Parameters
+    ----------
+    data : as for :func:`spcastat.spca`, or a covariance matrix as for :func:`spcastat.spca_cov`
+    kmax : int, optional
+        Components that are looked at: 8, or as many as there can be.
+    card : int, optional
+        Variables in a component of the sequential sparse test; 1.5 log(p) by default.
+    alpha : float
+        Level of both tests.
+    n_resample : int
+        Draws.
+    rng : None, int or numpy Generator
+        Seed of the draws; None is a fixed one.
+    covariance : bool, optional
+        Whether `data` is a covariance matrix. By default it is taken for one if it is a symmetric frame
+        with equal row and column labels.
+    progress : bool or callable
+        As for :func:`spcastat.spca`.
+    **described
+        `formula`, `center`, `scale`, `weights`, `na`, `context`, `categorical` for rows, and `n_obs`, which
+        is needed, for a covariance matrix.
+
+    Returns
+    -------
+    ComponentChoice
+        ``.k`` (parallel analysis), ``.sequential``, ``.table``, ``.reason``, ``.spectrum``, ``.plot()``.
+
+    Raises
+    ------
+    OptionError
+        For a covariance matrix without `n_obs`, and values that are not allowed.
+
+    Notes
+    -----
+    Noise is what the data become when the signs of their centred (and scaled) cells are flipped at random:
+    that keeps the sizes of rows and of columns and takes away their correlation (Hong, Sheng and Dobriban).
+    Parallel analysis keeps the leading components whose eigenvalue is as large in a share `alpha` of the
+    draws at most, each compared with that of its rank. The sequential test fits one sparse component
+    after another to what those before it leave, and compares its variance with that in flips of what is left,
+    brought to the variances that it had; p-values end early once they are settled.
+
+    A covariance matrix stands for normal rows that have exactly it. Of rows that are never all in memory, and
+    of more than 20 million cells, the covariance matrix and the central limit theorem take their place. A
+    weighted row is flipped as one. Noise that is correlated, such as that of neighbours in time or space, is
+    no noise here: both tests find components in it.
+
+    Gaps that stay (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the data as in the
+    draws, and what was measured is brought to the variance of the column. A model of what is missing takes
+    part in neither: it finds as many components in noise as its rank is. Components are harder to see, as
+    with fewer rows.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> sp.choose_k(sp.datasets.load_pitprops(), n_obs=180).k
+    3
+    """
+    with listening(progress):
+        alpha, n_resample = level(alpha, n_resample)
+        seed = seed_of(rng)
+        entered, covariance, _ = opened(data, covariance, described, choose_k)
+        require_few(entered)
+        return standing_out(entered.source(""), covariance, kmax, card, alpha, n_resample, seed)
+
+
+def level(alpha: float, n_resample: int) -> tuple[float, int]:
+    """Return the checked level of the tests, and the number of draws, which must be able to reach it."""
+    alpha = real_number("alpha", alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
+    n_resample = whole_number("n_resample", n_resample, 19, MOST_DRAWS)
+    if n_resample + 1 < 1.0 / alpha:
+        raise OptionError(
+            f"n_resample={n_resample} was given with alpha={alpha:g}; p-values are 1 / "
+            f"{n_resample + 1} at least. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
+        )
+    return alpha, n_resample
+
+
+def standing_out(
+    source: Source,
+    covariance: bool,
+    kmax: Any,
+    card: Any,
+    alpha: float,
+    n_resample: int,
+    seed: int,
+) -> ComponentChoice:
+    """Test the components of opened data."""
+    p = source.op.p
+    if p < 2:
+        raise ComponentsError("The data have one variable; a number of components is chosen among several.")
+    most = min(p - 1, max(source.op.rank_limit, 1))
+    kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
+    card = default_card(p) if card is None else whole_number("card", card, 1, p)
+    noise = _noise(source, covariance, seed)
+    if not source.op.total > 0:
+        raise DataError("The data have no variance: every column is constant.")
+    found = standing(noise, kmax, card, alpha, n_resample, seed)
+    unit = source.op.unit**2 if isinstance(noise, MomentNoise) and not covariance else 1.0
+    return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit, most=most)
+
+
+def _noise(source: Source, covariance: bool, seed: int) -> Noise:
+    """Return the data as the tests need them."""
+    op, n = source.op, source.n
+    if covariance:
+        if n is None:
+            raise OptionError(
+                "n_obs is not given; how large eigenvalues of noise are depends on the number of rows behind "
+                "the covariance matrix. Give n_obs=."
+            )
+        S = op.block(np.arange(op.p)) * op.unit**2
+        return of_covariance(S, n, np.random.default_rng([seed, 1]))
+    if source.matrix is not None and source.matrix.shape[0] * op.p <= MOST_CELLS:
+        assert source.standard is not None
+        X = source.measured
+        X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
+        Z = (X - source.standard.mean) / source.standard.scale
+        w = np.ones(len(Z)) if source.weights is None else source.weights
+        gaps = np.isnan(Z)
+        counts = w @ ~gaps  # of equal columns: the sum of the weights
+        return RowNoise(np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0)))
+    if not isinstance(op, Gram) or source.gaps is not None:
+        raise _too_many(f"{op.p} variables and {source.n} rows")
+    return MomentNoise(op.block(np.arange(op.p)), source.weight)
+
+
+def require_few(entered: Opened) -> None:
+    """Raise DataError, before a row is read, for rows in pieces whose covariance matrix is not formed."""
+    if entered.stream is not None and entered.p > GRAM_ORDER:
+        raise _too_many(f"{entered.p} variables and rows that are never all in memory")
+
+
+def _too_many(size: str) -> DataError:
+    return DataError(
+        f"The data have {size}, too many for random signs of every cell; give k=, or a sample of the rows in "
+        "memory."
+    )

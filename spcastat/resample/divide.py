@@ -1,0 +1,118 @@
+"""Rows of every kind in folds: those at hand, in pieces, with gaps, or made by a formula that learns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spcastat.engine.inputs import Source
+from spcastat.errors import NoRowsError
+from spcastat.intake import ReadOptions
+from spcastat.resample.folds import (
+    Folds,
+    FoldSums,
+    MomentFolds,
+    RowFolds,
+    TermFolds,
+    random_labels,
+    require_folds,
+)
+from spcastat.resample.gaps import GapFolds, GapRules, PlainRows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from spcastat.streams.base import Stream
+
+#: Up to so many variables folds are held by their moments.
+MOMENTS = 1000
+
+
+def require_foldable(stream: Stream | None, p: int) -> None:
+    """Raise NoRowsError, before a row is read, for rows in pieces with too many variables for folds."""
+    if stream is not None and p > MOMENTS:
+        raise NoRowsError(
+            f"The rows of {stream.title} are never all in memory, and folds of {p} variables take too much; "
+            f"at most {MOMENTS} will do. Use by='ebic', or a sample of the rows."
+        )
+
+
+def divided(
+    source: Source,
+    data: Any,
+    described: Mapping[str, Any],
+    folds: int,
+    repeats: int,
+    *,
+    seed: int,
+    k: int,
+    keep_rows: bool,
+) -> Folds:
+    """Divide the rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+        With rows.
+    data : object
+        What it was opened from, for a formula that learns from rows.
+    described : Mapping
+        How it was opened: the fields of `ReadOptions`, `center`, `scale`.
+    folds, repeats : int
+    seed : int
+        Folds drawn from the same seed are the same for all data of as many rows.
+    k : int
+        Components that will be fitted.
+    keep_rows : bool
+        Whether the method needs an operator with rows.
+
+    Raises
+    ------
+    TooFewRowsError, WeightsError, DataError
+        Where rows outside a fold cannot be fitted.
+    NoRowsError
+        For rows in pieces of more variables than folds are held of.
+    """
+    names: pd.Index = source.spec.columns
+    center, scale = described.get("center", True), described.get("scale", False)
+    given = [center, scale]
+    for i, option in enumerate(("mean", "scale")):  # as checked: one number a column
+        if not isinstance(given[i], (bool, np.bool_)):
+            given[i] = getattr(source.standard, option)
+    if source.stream is not None:
+        begin = partial(FoldSums, len(names), folds, repeats, seed)
+        sums = source.stream.reduce(begin, "means and cross-products of the folds").result
+        require_folds(sums.rows, folds, k, source.weighted)
+        return MomentFolds(sums, given[0], given[1], names)
+    X, w = source.matrix, source.weights
+    n = X.shape[0]
+    labels = random_labels(n, min(folds, n), repeats, np.random.default_rng([seed, 2]))
+    kept = np.ones(n, dtype=bool) if w is None else w > 0
+    counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
+    require_folds(counts, folds, k, source.weighted)
+    learning = source.spec.model_spec
+    terms: Any = None
+    if learning is not None and learning.states:
+        from spcastat.intake.folded import FoldedTerms
+
+        terms = FoldedTerms(
+            data,
+            ReadOptions(
+                **{name: value for name, value in described.items() if name not in ("center", "scale")}
+            ),
+        )
+    if source.gaps is not None:
+        rules = GapRules(source.gaps.how, described.get("k_em"), k)
+        columns = PlainRows(source.measured) if terms is None else terms
+        return GapFolds(columns, w, labels, given[0], given[1], names, rules)
+    if terms is not None:
+        return TermFolds(terms, w, labels, given[0], given[1], names, keep_rows)
+    if keep_rows or len(names) > MOMENTS:
+        return RowFolds(X, w, labels, given[0], given[1], names, keep_rows)
+    sums = FoldSums(len(names), folds, repeats, seed)
+    for repeat, one in enumerate(labels):
+        sums.add_to(repeat, one, X, w)
+    return MomentFolds(sums, given[0], given[1], names)
