@@ -22,14 +22,18 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from scipy.linalg import null_space
 
 from spcastat.certify.joint import JointCertificate, certify_joint
+from spcastat.certify.orthogonal import Orthogonal, climbed
 from spcastat.certify.relaxed import Relaxed, relaxed
 from spcastat.operators import Gram
 from spcastat.search.default import held
 from spcastat.search.fixed import refined
 
-MEASURES = ("pev", "adjusted", "least_squares")
+MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
+#: Choices of supports up to which orthogonal loadings are looked for on all of them.
+ORTHOGONAL = 400
 #: Nodes after which proofs are stopped.
 STOPS = (1, 10, 100, None)
 #: Starts on each tuple of supports, and steps of ascent.
@@ -145,25 +149,76 @@ def poor_fit(case: Case, seed: int) -> np.ndarray:
     return V / np.linalg.norm(V, axis=0)
 
 
+def best_orthogonal(case: Case, seed: int = 0) -> tuple[float, np.ndarray]:
+    """Return the largest sum of variances of orthonormal loadings over all supports, with the loadings."""
+    rng = np.random.default_rng(seed)
+    p, k = len(case.S), len(case.cards)
+    every = product(*(combinations(range(p), c) for c in case.cards))
+    chosen = [one for one in every if _sorted(one, case.cards)]
+    held = np.zeros((len(chosen), p, k), dtype=bool)
+    for b, supports in enumerate(chosen):
+        for j, T in enumerate(supports):
+            held[b, list(T), j] = True
+    best, found = -np.inf, np.zeros((p, k))
+    for number in range(STARTS):
+        loadings, values = climbed(case.S, held, rng, number > 0)
+        V = loadings[np.argmax(values)]
+        value = float(np.trace(V.T @ case.S @ V))
+        if value > best and np.abs(V.T @ V - np.eye(k)).max() < ROUNDING:
+            best, found = value, V
+    return best, found
+
+
 def violations(case: Case, measure: str, seed: int) -> list[str]:
     """Return what is wrong with the proofs of one problem; nothing if all is right."""
-    best, V = best_of_all(case, measure, seed)
+    orthogonal = measure == "orthogonal"
+    if orthogonal and _tuples(len(case.S), case.cards) > ORTHOGONAL:
+        return []
+    best, V = best_orthogonal(case, seed) if orthogonal else best_of_all(case, measure, seed)
+    if not V.any(axis=0).all():
+        return []  # no orthogonal loadings have these cardinalities
     label = f"{seed} {case.kind} {case.cards} {measure}"
     wrong = [
         f"{label}: {name} {bound!r} is below the fit {best!r}"
         for name, bound in pieces(case, measure, V)
         if bound < best - ROUNDING
     ]
-    for start in (V, poor_fit(case, seed)):
+    poor = _poor_orthogonal(case, seed) if orthogonal else poor_fit(case, seed)
+    for start in (V, poor):
+        cards = tuple(np.count_nonzero(start, axis=0).tolist())
+        if orthogonal and sorted(cards) != sorted(case.cards):
+            continue  # the best loadings on its supports have fewer nonzeros: another problem
         for most in STOPS:
-            found = certify_joint(Gram(case.S), start, measure, max_nodes=most, time_limit=30.0)
+            found = certify_joint(
+                Gram(case.S),
+                start,
+                "pev" if orthogonal else measure,
+                orthogonal=orthogonal,
+                max_nodes=most,
+                time_limit=30.0,
+            )
             wrong += [f"{label} {most}: {text}" for text in _faults(found, best)]
     return wrong
 
 
+def _poor_orthogonal(case: Case, seed: int) -> np.ndarray:
+    """Return random orthonormal loadings, of fewer nonzeros where the supports leave no room."""
+    rng = np.random.default_rng(seed)
+    V = poor_fit(case, seed)
+    for j in range(V.shape[1]):
+        T = np.flatnonzero(V[:, j])
+        room = null_space(V[T, :j].T) if j else np.eye(len(T))
+        if not room.shape[1]:
+            return np.zeros_like(V)
+        V[T, j] = room @ rng.standard_normal(room.shape[1])
+        V[:, j] /= np.linalg.norm(V[:, j])
+    return V
+
+
 def pieces(case: Case, measure: str, V: np.ndarray) -> Iterator[tuple[str, float]]:
     """Yield the name and value of every bound, each by itself, that a fit has to obey."""
-    problem = relaxed(case.S, case.cards, measure)
+    orthogonal = measure == "orthogonal"
+    problem = Orthogonal(case.S, case.cards) if orthogonal else relaxed(case.S, case.cards, measure)
     yield "dense", problem.dense()
     singles, rows = _chosen(problem, V)
     if singles is None:

@@ -162,7 +162,12 @@ def _one(draw: Draw, names: Iterable[str]) -> Measured:
     base = _measured(X, gone, V, mean_fill(Y, V.shape[1]), None)[0]
     found = {}
     for name in names:
-        error, kept, f1 = _measured(X, gone, V, METHODS[name](Y, V.shape[1]), draw.card)
+        try:
+            filled = METHODS[name](Y, V.shape[1])
+        except ValueError:  # statsmodels, where a row has fewer values than there are components
+            found[name] = [np.nan] * 3
+            continue
+        error, kept, f1 = _measured(X, gone, V, filled, draw.card)
         found[name] = [float(np.sqrt(error / base)), kept, f1]
     return found
 

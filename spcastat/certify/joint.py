@@ -11,6 +11,7 @@ import numpy as np
 from spcastat.certify.clock import Clock
 from spcastat.certify.covariance import formed
 from spcastat.certify.leaves import Leaves
+from spcastat.certify.orthogonal import Orthogonal, OrthogonalLeaves
 from spcastat.certify.relaxed import relaxed
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
 from spcastat.certify.tuples import Stop, Tuples
@@ -22,6 +23,10 @@ from spcastat.progress import stage
 OPTIMAL, TARGET = 1e-4, 9e-5
 #: Above so many variables the covariance matrix is not formed.
 DENSE_VARIABLES = 2000
+
+#: With so many choices of supports and more, up to so many variables, and with so many seconds left, the
+#: default search looks for a better fit first: the better the fit that is known, the more can be closed.
+CHOICES, IMPROVED, PATIENCE = 10_000, 60, 2.0
 
 Callback = Callable[[int], None]
 
@@ -75,6 +80,7 @@ def certify_joint(
     V: np.ndarray,
     measure: str,
     *,
+    orthogonal: bool = False,
     pca: np.ndarray | None = None,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
@@ -89,6 +95,8 @@ def certify_joint(
     V : ndarray of shape (p, k)
         Unit-length loadings.
     measure : {"pev", "adjusted", "least_squares"}
+    orthogonal : bool
+        Whether the loadings are orthonormal, and compared with such alone; for PEV.
     pca : ndarray of shape (k,), optional
         Its largest eigenvalues, where they are known.
     time_limit : float
@@ -107,7 +115,8 @@ def certify_joint(
     cards = tuple(max(int(c), 1) for c in np.count_nonzero(V, axis=0))
     value = float(MEASURES[measure](V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
-    search = _Search(op, V, measure, cards, value, root_bound(op, cards, measure, eigenvalues))
+    root = root_bound(op, cards, measure, eigenvalues)
+    search = _Search(op, V, measure, orthogonal, cards, value, root)
     if search.root.bound > value * (1.0 + TARGET):
         search.run(Clock(begun + time_limit), np.inf if max_nodes is None else max_nodes, callback)
     root, best, tuples = search.root, search.best, search.tuples
@@ -134,15 +143,23 @@ class _Search:
     """One run: the bounds that need the covariance matrix, then the search over supports."""
 
     def __init__(
-        self, op: Operator, V: np.ndarray, measure: str, cards: tuple[int, ...], value: float, root: RootBound
+        self,
+        op: Operator,
+        V: np.ndarray,
+        measure: str,
+        orthogonal: bool,
+        cards: tuple[int, ...],
+        value: float,
+        root: RootBound,
     ):
         self.op = op
         self.V = V
         self.measure = measure
+        self.orthogonal = orthogonal
         self.cards = cards
         self.value = self.best = value
         self.root = root
-        self.leaves: Leaves | None = None
+        self.leaves: Leaves | OrthogonalLeaves | None = None
         self.tuples: Tuples | None = None
 
     def run(self, clock: Clock, max_nodes: float, callback: Callback | None) -> None:
@@ -179,12 +196,12 @@ class _Search:
         if S is None:
             raise Stop("time limit")
         S = S / self.op.total
-        if self.measure == "adjusted":
+        if self.measure == "adjusted" or self.orthogonal:
             self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
-        problem = relaxed(S, self.cards, self.measure)
+        problem = Orthogonal(S, self.cards) if self.orthogonal else relaxed(S, self.cards, self.measure)
         if not (problem.m or problem.cards):
             raise Stop(problem.unsearched)
-        self.leaves = Leaves(S, self.V, self.measure)
+        self.leaves = OrthogonalLeaves(S, self.V) if self.orthogonal else Leaves(S, self.V, self.measure)
         self.tuples = Tuples(
             problem,
             max(self.value, self.leaves.value),
@@ -194,6 +211,9 @@ class _Search:
             max_nodes,
             step,
         )
+        self.tuples.begin()
+        if problem.choices > CHOICES and len(S) <= IMPROVED and clock.left > PATIENCE:
+            self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards))
         self.tuples.run()
 
 

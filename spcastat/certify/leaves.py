@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.default import held
+from spcastat.measures import MEASURES
+from spcastat.operators import Operator
+from spcastat.search.default import held, joint
 from spcastat.search.fixed import refined
 from spcastat.search.order import reordered
 
@@ -28,6 +30,7 @@ class Leaves:
         self.S = S
         self.V = V
         self.cards = tuple(int(c) for c in np.count_nonzero(V, axis=0))
+        self.measure = measure
         self.criterion = held(S, self.cards, measure)
         self.rng = np.random.default_rng(0)
         self.value = self._value(V)
@@ -39,10 +42,10 @@ class Leaves:
 
     def climb(self, tuples: list[list[np.ndarray]]) -> float:
         """Climb on supports, for each fit a list of them in any order; return the best value known."""
-        placed = [found for one in tuples if (found := self._placed(one)) is not None]
-        if placed:
-            places = np.stack([np.concatenate(one) for one in placed])
-            starts = [np.stack([np.concatenate([self._leading(T) for T in one]) for one in placed])]
+        tried = [found for one in tuples if (found := placed(one, self.cards, self.V)) is not None]
+        if tried:
+            places = np.stack([np.concatenate(one) for one in tried])
+            starts = [np.stack([np.concatenate([self._leading(T) for T in one]) for one in tried])]
             starts += [self.rng.standard_normal(places.shape) for _ in range(RANDOM)]
             fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
             fits = reordered(self.criterion, refined(self.criterion, fits, STEPS))
@@ -52,19 +55,28 @@ class Leaves:
                 self.V = self.criterion.dense(fits.some(np.array([best])))[0]
         return self.value
 
+    def improve(self, op: Operator, cards: tuple[int, ...]) -> float:
+        """Take what the quick search finds, if it is better; return the best value known."""
+        V = joint(op, len(cards), cards, self.measure, "quick").V
+        value = float(MEASURES[self.measure](V, op)[-1]) if V.any(axis=0).all() else -np.inf
+        if value > self.value:
+            self.value, self.V = value, V
+        return self.value
+
     def _leading(self, T: np.ndarray) -> np.ndarray:
         return np.asarray(np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1])
 
-    def _placed(self, supports: list[np.ndarray]) -> list[np.ndarray] | None:
-        """Return the supports at the places of the fit's cardinalities; those that are missing stay."""
-        free = sorted(range(len(supports)), key=lambda j: len(supports[j]))
-        placed = []
-        for i, card in enumerate(self.cards):
-            match = next((j for j in free if len(supports[j]) == card), None)
-            if match is None:
-                placed.append(np.flatnonzero(self.V[:, i]))
-            else:
-                free.remove(match)
-                placed.append(np.sort(supports[match]))
-        fits = all(len(T) == c for T, c in zip(placed, self.cards, strict=True))
-        return placed if fits and not free else None
+
+def placed(supports: list[np.ndarray], cards: tuple[int, ...], V: np.ndarray) -> list[np.ndarray] | None:
+    """Return supports at the places of the cardinalities they have; those that are missing stay as in V."""
+    free = sorted(range(len(supports)), key=lambda j: len(supports[j]))
+    found = []
+    for i, card in enumerate(cards):
+        match = next((j for j in free if len(supports[j]) == card), None)
+        if match is None:
+            found.append(np.flatnonzero(V[:, i]))
+        else:
+            free.remove(match)
+            found.append(np.sort(supports[match]))
+    fits = all(len(T) == c for T, c in zip(found, cards, strict=True))
+    return found if fits and not free else None

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import comb
+from math import comb, prod
 
 import numpy as np
 
@@ -156,6 +156,11 @@ class Relaxed(ABC):
     def all_searched(self) -> bool:
         """Whether every component has its support chosen, so that tables of unions hold."""
         return self.m + len(self.cards) == self.k
+
+    @property
+    def choices(self) -> int:
+        """Choices of all supports that are searched."""
+        return comb(self.p, self.m) * prod(comb(self.variables, c) for c in self.cards)
 
     @abstractmethod
     def root(self, singles: np.ndarray) -> Root:

@@ -122,14 +122,13 @@ class Tuples:
         return "dual bound of supports" + (f", {count - level} open" if level < count else "")
 
     def run(self) -> None:
-        """Search until all is closed or something stops it.
+        """Search until all is closed or something stops it, after `begin`.
 
         Raises
         ------
         Stop
             With the reason.
         """
-        self._begin()
         while self.open is not None and len(self.open):
             self._check()
             self._advance()
@@ -140,8 +139,13 @@ class Tuples:
         if self.nodes >= self.max_nodes:
             raise Stop("node limit")
 
-    def _begin(self) -> None:
-        """Open a node for every choice of the components of one variable."""
+    def begin(self) -> None:
+        """Open a node for every choice of the components of one variable.
+
+        Raises
+        ------
+        Stop
+        """
         problem = self.problem
         singles = problem.singles()
         bounds = np.full(len(singles), problem.dense())

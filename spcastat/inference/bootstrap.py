@@ -12,6 +12,7 @@ from spcastat.operators import Operator
 from spcastat.resample import align, draw_generator, run_jobs
 from spcastat.resample.refit import Refit
 from spcastat.resample.sampler import CovarianceSampler, Sampler
+from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Bootstrapped
 
 
@@ -59,7 +60,7 @@ class _Work:
         rng = draw_generator(self.seed, number)
 
         def draw() -> tuple[Operator, Sequence[np.ndarray]]:
-            drawn = self.sampler.bootstrap(rng)
+            drawn = self.sampler.bootstrap(rng, number)
             return drawn, self.refit.begun(drawn, rng)
 
         return attempted(draw)
@@ -79,13 +80,20 @@ class _Work:
 
 
 def bootstrap(
-    sampler: Sampler, refit: Refit, op: Operator, n: int, *, kind: str, seed: int, n_jobs: int = 1
+    sampler: Sampler | StreamRows,
+    refit: Refit,
+    op: Operator,
+    n: int,
+    *,
+    kind: str,
+    seed: int,
+    n_jobs: int = 1,
 ) -> Bootstrapped:
     """Draw rows with replacement, fit each draw and align it with the fit.
 
     Parameters
     ----------
-    sampler : Sampler
+    sampler : Sampler or StreamRows
     refit : Refit
     op : Operator
         The data of the fit, in which scores are compared.
@@ -99,6 +107,7 @@ def bootstrap(
     Bootstrapped
         Of the draws that were made before Ctrl-C.
     """
+    sampler = sampler.prepared("bootstrap", n, seed)
     work = _Work(sampler, refit, op, seed)
     finished = run_jobs(work, n, n_jobs=n_jobs, what="bootstrap", together=refit.together or 1)
     draws: list[Draw] = finished.results

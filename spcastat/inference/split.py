@@ -10,6 +10,7 @@ from spcastat.operators import Operator
 from spcastat.resample import align, draw_generator, run_jobs
 from spcastat.resample.refit import Refit
 from spcastat.resample.sampler import CovarianceSampler, Sampler
+from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Split
 
 
@@ -20,20 +21,20 @@ class _Work:
         self.half, self.chosen, self.seed = half, chosen, seed
 
     def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1))
+        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1), number)
         V, variances = leading_on(drawn, self.chosen)
         signs = np.where(np.einsum("ij,ij->j", V, self.chosen) < 0, -1.0, 1.0)
         return V * signs, variances
 
 
 def split(
-    sampler: Sampler, refit: Refit, op: Operator, n: int, *, seed: int, n_jobs: int = 1
+    sampler: Sampler | StreamRows, refit: Refit, op: Operator, n: int, *, seed: int, n_jobs: int = 1
 ) -> Split:
     """Choose supports on half of the rows, and bootstrap the leading eigenvectors on them on the other.
 
     Parameters
     ----------
-    sampler : Sampler
+    sampler : Sampler or StreamRows
     refit : Refit
     op : Operator
     n : int
@@ -41,6 +42,7 @@ def split(
     seed, n_jobs : int
     """
     rng = draw_generator(seed, 0)
+    sampler = sampler.prepared("split", n, seed)
 
     def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
         first, second = sampler.halves(rng)

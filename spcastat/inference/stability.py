@@ -16,6 +16,7 @@ from spcastat.operators import Operator
 from spcastat.resample import align, draw_generator, run_jobs
 from spcastat.resample.refit import Refit
 from spcastat.resample.sampler import CovarianceSampler, Sampler
+from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Halved
 
 #: A variable is an associate of a selected one that at least so many fits of halves leave out, ...
@@ -50,14 +51,14 @@ class _Work:
         rng = draw_generator(self.seed, number)
 
         def draw() -> list[tuple[Operator, Sequence[np.ndarray]]]:
-            halves = [half.whole() for half in self.sampler.halves(rng)]
+            halves = [half.whole() for half in self.sampler.halves(rng, number)]
             return [(half, self.refit.begun(half, rng)) for half in halves]
 
         return attempted(draw)
 
 
 def stability(
-    sampler: Sampler,
+    sampler: Sampler | StreamRows,
     refit: Refit,
     op: Operator,
     n_pairs: int,
@@ -71,7 +72,7 @@ def stability(
 
     Parameters
     ----------
-    sampler : Sampler
+    sampler : Sampler or StreamRows
     refit : Refit
     op : Operator
     n_pairs : int
@@ -79,6 +80,7 @@ def stability(
     groups : float in (0, 1]
     seed, n_jobs : int
     """
+    sampler = sampler.prepared("halves", n_pairs, seed)
     finished = run_jobs(
         _Work(sampler, refit, op, seed),
         n_pairs,

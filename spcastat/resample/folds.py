@@ -295,6 +295,12 @@ class FoldSums:
 
 def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
     """Return a fold of each row that depends on its numbers and the seed alone, shape (n,)."""
+    found: np.ndarray = ((row_keys(X, seed) >> np.uint64(33)) % np.uint64(count)).astype(np.int64)
+    return found
+
+
+def row_keys(X: Any, seed: int) -> np.ndarray:
+    """Return 64 bits of each row that depend on its numbers and the seed alone, shape (n,)."""
     multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
     if is_sparse(X):
         X = X.tocsr()
@@ -308,8 +314,7 @@ def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
             sums += _bits(X[:, j]) * multiplier
     sums ^= sums >> np.uint64(32)
     sums *= np.uint64(0x9E3779B97F4A7C15)
-    found: np.ndarray = ((sums >> np.uint64(33)) % np.uint64(count)).astype(np.int64)
-    return found
+    return sums
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

@@ -37,17 +37,24 @@ class Sampler(ABC):
 
     n: int
 
+    def prepared(self, kind: str, count: int, seed: int) -> Sampler:
+        """Return what draws; rows in memory need no pass before.
+
+        See :meth:`spcastat.resample.streamed.StreamRows.prepared`.
+        """
+        return self
+
     @abstractmethod
     def whole(self) -> Operator:
         """Return the covariance matrix of all rows."""
 
     @abstractmethod
-    def bootstrap(self, rng: np.random.Generator) -> Operator:
-        """Return the covariance matrix of n rows drawn with replacement."""
+    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
+        """Return the covariance matrix of n rows drawn with replacement; `number` tells prepared draws."""
 
     @abstractmethod
-    def halves(self, rng: np.random.Generator) -> tuple[Sampler, Sampler]:
-        """Return the rows in two halves at random, n // 2 in the first."""
+    def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[Sampler, Sampler]:
+        """Return the rows in two halves at random, n // 2 in the first; `number` as in `bootstrap`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +93,10 @@ class RowSampler(Sampler):
     def whole(self) -> Operator:
         return self._operator(self.units)
 
-    def bootstrap(self, rng: np.random.Generator) -> Operator:
+    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
         return self._operator(self.units[rng.integers(self.n, size=self.n)])
 
-    def halves(self, rng: np.random.Generator) -> tuple[RowSampler, RowSampler]:
+    def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[RowSampler, RowSampler]:
         order = rng.permutation(self.n)
         first, second = np.sort(order[: self.n // 2]), np.sort(order[self.n // 2 :])
         return replace(self, units=self.units[first]), replace(self, units=self.units[second])
@@ -172,13 +179,15 @@ class CovarianceSampler(Sampler):
     def whole(self) -> Operator:
         return self._operator(self.S)
 
-    def bootstrap(self, rng: np.random.Generator) -> Operator:
+    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
         df = self.n - 1
         root = self._root
         half = root @ _wishart_root(rng, root.shape[1], df)
         return self._operator(half @ half.T / df)
 
-    def halves(self, rng: np.random.Generator) -> tuple[CovarianceSampler, CovarianceSampler]:
+    def halves(
+        self, rng: np.random.Generator, number: int = 0
+    ) -> tuple[CovarianceSampler, CovarianceSampler]:
         root = self._root
         rank, df = root.shape[1], self.n - 1
         if rank > df:
@@ -238,16 +247,10 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     Raises
     ------
     NoRowsError
-        For a covariance matrix without the number of its rows, and for rows that are never all in memory.
+        For a covariance matrix without the number of its rows.
     WeightsError
         For weights that are not whole numbers.
     """
-    if source.stream is not None:
-        raise NoRowsError(
-            f"{what} draws rows again and again, and those of {source.title} are never all in memory. Fit "
-            "rows that fit into memory, such as a sample, or with spca_cov() the covariance matrix of all, "
-            "with n_obs=: its draws are those of normal rows."
-        )
     if source.matrix is None:
         if source.n is None:
             raise NoRowsError(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spcastat.report.summary import Summary
     from spcastat.resample.refit import Refit
     from spcastat.resample.sampler import Sampler
+    from spcastat.resample.streamed import StreamRows
     from spcastat.results.call import Call
     from spcastat.results.trust import Bootstrap, LoadingTest, SplitInference, Stability
 
@@ -74,7 +75,7 @@ class Inferred:
         Raises
         ------
         NoRowsError
-            For a covariance matrix without `n_obs`, and rows in chunks, which are never all in memory.
+            For a covariance matrix without `n_obs`, and more draws of rows in pieces than can be kept.
         WeightsError
             For weights that are not whole numbers: a row of weight 2 is drawn as two rows.
         TooFewRowsError
@@ -87,7 +88,9 @@ class Inferred:
         -----
         With a joint search, which would be too dear, draws climb from the loadings of the fit and from PCA's
         by sweeps and exchanges of single variables. A covariance matrix with `n_obs` is drawn from as that of
-        normal rows (Wishart); one with unit variances is scaled to them in every draw.
+        normal rows (Wishart); one with unit variances is scaled to them in every draw. Rows that are never
+        all in memory are drawn by one pass that keeps the cross-products of all draws, at most half a GB: a
+        row comes into a draw as often as a Poisson variable of mean one says.
         """
         from spcastat.inference import bootstrap
         from spcastat.results.trust import Bootstrap
@@ -263,9 +266,11 @@ class Inferred:
         with listening(progress):
             (sampler, refit, op), further = self._drawn_from("test_loadings()", data, rng, n_jobs)
             if not isinstance(sampler, RowSampler):
+                none = "those in pieces are never all in memory"
                 raise NoRowsError(
-                    "test_loadings() permutes rows, and a covariance matrix has none; fit the rows with "
-                    "spca(data, ...), or take bootstrap() or stability()."
+                    "test_loadings() permutes rows, and "
+                    f"{none if self._state.record.from_rows else 'a covariance matrix has none'}; "
+                    "fit rows that fit into memory with spca(data, ...), or take bootstrap() or stability()."
                 )
             if sampler.gaps is not None and sampler.gaps.missing.any():
                 raise OptionError(
@@ -299,24 +304,29 @@ class Inferred:
 
     def _drawn_from(
         self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool
-    ) -> tuple[tuple[Sampler, Refit, Operator], dict[str, Any]]:
+    ) -> tuple[tuple[Sampler | StreamRows, Refit, Operator], dict[str, Any]]:
         """Return what draws, what fits them and what they are compared in; and seed and processes."""
         from spcastat.resample import seed_of, workers
         from spcastat.resample.refit import plan_of, refit_of
         from spcastat.resample.sampler import sampler_of
+        from spcastat.resample.streamed import StreamRows
 
         further = {"seed": seed_of(rng), "n_jobs": workers(n_jobs)}
         source, call = source_for(self._state, self._source, self._call, data, what)
         plan = plan_of(self._state, None if call is None else call.arguments)
         frame = frame_of(source, None if call is None else call.data, data)
-        sampler = sampler_of(source, bool(plan.rows_for), frame, what)
+        sampler: Sampler | StreamRows
+        if source.stream is not None:
+            sampler = StreamRows(source, what)
+        else:
+            sampler = sampler_of(source, bool(plan.rows_for), frame, what)
         return (sampler, refit_of(self._state, plan, **how), source.op), further
 
-    def _need_rows(self, sampler: Sampler, what: str) -> None:
+    def _need_rows(self, sampler: Sampler | StreamRows, what: str) -> None:
         if sampler.n < 3:  # of two rows every sample that varies is the data again: no error at all
             raise TooFewRowsError(f"{what} draws rows anew, and {sampler.n} are too few: it needs 3 or more.")
 
-    def _need_halves(self, sampler: Sampler, what: str) -> None:
+    def _need_halves(self, sampler: Sampler | StreamRows, what: str) -> None:
         k = self._state.V.shape[1]
         if sampler.n // 2 < k + 2:
             raise TooFewRowsError(

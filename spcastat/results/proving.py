@@ -24,6 +24,8 @@ from spcastat.state.proofs import with_proof
 from spcastat.state.proven import JOINT, Proven
 from spcastat.state.record import Record
 
+#: Loadings whose products are below this are orthogonal.
+ORTHOGONAL = 1e-6
 #: A fit is better where its measure exceeds that of another by this share.
 BETTER = 1e-9
 
@@ -33,6 +35,7 @@ def certify(
     source: Source | None,
     joint: bool = False,
     objective: str | None = None,
+    orthogonal: bool = False,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
     progress: Any = False,
@@ -52,6 +55,8 @@ def certify(
     joint : bool
     objective : {"pev", "adjusted", "least_squares"}, optional
         The measure of a joint proof; by default the one that the fit was made for, else PEV.
+    orthogonal : bool
+        Compare a fit with orthogonal loadings with such fits alone, by PEV: the bound is tighter.
     time_limit : float
         Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
     max_nodes : int, optional
@@ -78,17 +83,13 @@ def certify(
     if source is None:
         raise no_data(state, "certify()")
     joint = flag("joint", joint)
-    if objective is not None and not joint:
-        raise OptionError(
-            f"objective={shown(objective)} was given, and belongs to a joint proof: give joint=True, too."
-            " Single components are proven for the adjusted variance that each adds."
-        )
     limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
     nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-    measure = _objective_of(state.record) if objective is None else one_of("objective", objective, JOINT)
+    orthogonal = flag("orthogonal", orthogonal)
+    measure = _joint_measure(state.record, joint, objective, orthogonal)
     with listening(progress):
         if joint:
-            proven, V = _all_together(state, source.op, measure, limit, nodes)
+            proven, V = _all_together(state, source.op, measure, orthogonal, limit, nodes)
         else:
             proven, V = _each(state, source.op, limit, nodes)
     return Certificate.of(proven, V, state)
@@ -106,23 +107,67 @@ def _each(
 
 
 def _all_together(
-    state: FitState, op: Operator, objective: str, time_limit: float, max_nodes: int | None
+    state: FitState, op: Operator, objective: str, orthogonal: bool, time_limit: float, max_nodes: int | None
 ) -> tuple[Proven, np.ndarray]:
     """Prove all components together; return the proof, and the best loadings that were met."""
     from spcastat.certify.joint import certify_joint
 
-    pca = state.moments.pca / op.unit**2
-    found = certify_joint(op, state.V, objective, pca=pca, time_limit=time_limit, max_nodes=max_nodes)
+    if orthogonal:
+        _require_orthogonal(state)
+    found = certify_joint(
+        op,
+        state.V,
+        objective,
+        orthogonal=orthogonal,
+        pca=state.moments.pca / op.unit**2,
+        time_limit=time_limit,
+        max_nodes=max_nodes,
+    )
     row = _plain(found)
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in found.V.T]
-    return Proven("joint", objective, [row]), found.V
+    return Proven("joint", objective, [row], orthogonal), found.V
 
 
-def _objective_of(record: Record) -> str:
-    """Return the measure that a fit was made for; PEV where its method has none of the three."""
-    given = record.options.get("objective")
-    return given if given in JOINT else "pev"
+def _require_orthogonal(state: FitState) -> None:
+    product = _largest_product(state.V)
+    if product > ORTHOGONAL:
+        raise OptionError(
+            "orthogonal=True compares orthogonal loadings with one another, and those of this fit are not: "
+            f"two have the product {product:.3g}. Without orthogonal=True the bound holds for this fit."
+        )
+
+
+def _largest_product(V: np.ndarray) -> float:
+    """Return the largest product of two different columns, in absolute value."""
+    return float(np.abs(V.T @ V - np.diag((V**2).sum(axis=0))).max())
+
+
+def _joint_measure(record: Record, joint: bool, objective: str | None, orthogonal: bool) -> str:
+    """Return the measure of a joint proof: the one given, else that which the fit was made for, else PEV.
+
+    Raises
+    ------
+    OptionError
+        For a measure that there is not, or options of joint proofs without one.
+    """
+    given = [f"objective={shown(objective)}"] * (objective is not None) + ["orthogonal=True"] * orthogonal
+    if given and not joint:
+        raise OptionError(
+            f"{' and '.join(given)} was given, and belongs to a joint proof: give joint=True, too. Single "
+            "components are proven for the adjusted variance that each adds."
+        )
+    if objective is not None:
+        measure = one_of("objective", objective, JOINT)
+    else:
+        own = record.options.get("objective")
+        measure = own if own in JOINT and not orthogonal else "pev"
+    if orthogonal and measure != "pev":
+        raise OptionError(
+            f"objective={shown(objective)} was given with orthogonal=True, whose bounds are those of PEV: "
+            "give objective='pev', or leave it out."
+        )
+    return measure
 
 
 def adopted(state: FitState, source: Source | None, certificate: Any) -> FitState | None:
@@ -162,7 +207,7 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
     moments = Moments(V, op, pca)
     better = FitState(V, record, moments, state.spec, state.standard)
     for proven in state.proofs:
-        if proven.scope == "joint":
+        if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
             better = with_proof(better, _of_better(proven, V, op))
     return better
 

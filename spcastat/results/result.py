@@ -342,11 +342,12 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         *,
         joint: bool = False,
         objective: str | None = None,
+        orthogonal: bool = False,
         time_limit: float = 60.0,
         max_nodes: int | None = None,
         progress: Any = False,
     ) -> Certificate:
-        options = (joint, objective, time_limit, max_nodes, progress)
+        options = (joint, objective, orthogonal, time_limit, max_nodes, progress)
         certificate = proving.certify(self._state, self._source, *options)
         self._state = certificate.known_to(self._state)
         return certificate

@@ -153,8 +153,6 @@ def test_data_that_cannot_be_drawn_from(planted):
         sp.spca_cov(S, 2, 4).bootstrap(5)
     with pytest.raises(WeightsError, match="not whole numbers"):
         sp.spca(planted, 2, 4, weights=np.full(120, 1.5)).bootstrap(5)
-    with pytest.raises(NoRowsError, match="never all in memory"):
-        sp.spca([planted.iloc[:60], planted.iloc[60:]], 2, 4).bootstrap(5)
     with pytest.raises(DataError, match="could not be fitted"):
         sp.spca(np.eye(9)[:, :8], 8, 1).bootstrap(5)  # one sample of 1000 has all nine rows, and rank 8
     with pytest.raises(OptionError, match="select=False was given with method='rspca-l0'"):

@@ -107,6 +107,9 @@ def test_comparisons_have_a_row_of_gaps(R):
         ({"joint": 1}, "joint"),
         ({"joint": True, "objective": "rre"}, "objective"),
         ({"objective": "pev"}, "joint=True"),
+        ({"orthogonal": True}, "joint=True"),
+        ({"joint": True, "orthogonal": 1}, "orthogonal"),
+        ({"joint": True, "orthogonal": True, "objective": "adjusted"}, "objective='pev'"),
         ({"joint": True, "time_limit": 0}, "time_limit"),
         ({"joint": True, "max_nodes": 0}, "max_nodes"),
     ],
@@ -180,3 +183,23 @@ def test_a_gap_is_rounded_up_in_words_as_in_the_table():
     text = told(Proven("components", "adjusted", rows), False, ["size", "moisture"])
     assert text.startswith("Proven to be the best for what those before leave: moisture.")
     assert text.endswith("size 0.013 %.")
+
+
+def test_orthogonal_loadings_are_compared_with_such_alone(R, tmp_path):
+    """The two greedy components of four variables share none."""
+    fit = sp.spca_cov(R, 2, card=4, method="greedy")
+    proof = fit.certify(joint=True, orthogonal=True)
+    assert "orthogonal loadings" in proof.sentence
+    assert proof["measure"].iloc[0] == "pev"
+    better = fit.adopt(proof)
+    V = better.loadings.to_numpy()
+    np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-8)
+    assert better.measure("pev") == pytest.approx(proof["best_known"].iloc[0], rel=1e-12)
+    assert "no orthogonal loadings" in " ".join(str(better).split())
+    better.save(tmp_path / "fit.spca")
+    assert str(sp.load(tmp_path / "fit.spca")) == str(better)
+    whole = fit.certify(joint=True, objective="pev", max_nodes=1)
+    assert whole["upper_bound"].iloc[0] >= proof["upper_bound"].iloc[0]
+    assert len(fit._state.proofs) == 2
+    with pytest.raises(OptionError, match="two have the product 0"):
+        sp.spca_cov(R, 3, card=[4, 3, 3], objective="pev").certify(joint=True, orthogonal=True)

@@ -1,0 +1,154 @@
+"""PEV of orthogonal loadings: the sum of their variances, which has tighter bounds than PEV of all loadings.
+
+With v_1, ..., v_k orthonormal PEV is sum v_j' S v_j. A component explains at most the largest eigenvalue on
+its support, and components of one variable forbid that variable to all others. Compare Cory-Wright and
+Pauphilet, "Sparse PCA with multiple components".
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from spcastat.certify import ordered
+from spcastat.certify.dual import ROUNDING, Running, ky_fan
+from spcastat.certify.leaves import placed
+from spcastat.certify.relaxed import MOST_SUPPORTS, Projection, Root
+from spcastat.operators import Operator
+from spcastat.search.default import joint
+
+#: Sweeps of the ascent on given supports, and random starts besides the leading eigenvectors.
+SWEEPS, RANDOM = 60, 3
+#: Directions of which projection leaves less than this are dependent.
+DEPENDENT = 1e-8
+
+
+class Orthogonal(Projection):
+    """The problem of orthogonal loadings."""
+
+    def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
+        super().__init__(S, cards, "pev")
+        self.free = all(c >= self.p for c in cards)
+
+    def searched(self, c: int) -> bool:
+        """Of a k-dimensional space no basis but one of its components has zeros where they are wanted."""
+        return c < self.variables and comb(self.variables, c) <= MOST_SUPPORTS
+
+    def root(self, singles: np.ndarray) -> Root:
+        root = super().root(singles)
+        M = root.frame.M
+        own = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
+        held: dict[int, np.ndarray] = {}
+        for c, places in zip(self.cards, self.supports, strict=True):
+            if c not in held:
+                D, _ = root.frame.bases(places)
+                held[c] = np.linalg.eigvalsh(D.swapaxes(1, 2) @ M @ D)[:, -1] + ROUNDING
+        return Root(root.frame, singles, root.reach, 0, own, tuple(held[c] for c in self.cards))
+
+    def within(
+        self,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        chosen: np.ndarray,
+        k: int,
+        level: np.ndarray,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        groups = [D.swapaxes(1, 2) @ M @ D for D in bases]
+        counts, inside = [1] * len(groups), [*bases]
+        if k > len(groups):
+            return ordered.ordered_bounds(
+                [*groups, M], [*counts, k - len(groups)], level, steps, bases=[*inside, None], running=running
+            )
+        return ordered.ordered_bounds(groups, counts, level, steps, bases=[*inside], running=running)
+
+
+class OrthogonalLeaves:
+    """The best orthogonal loadings known.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    V : ndarray of shape (p, k)
+        Orthonormal loadings to begin with.
+    """
+
+    def __init__(self, S: np.ndarray, V: np.ndarray):
+        self.S = S
+        self.V = V
+        self.cards = tuple(int(c) for c in np.count_nonzero(V, axis=0))
+        self.rng = np.random.default_rng(0)
+        self.value = float(np.einsum("ij,ik,kj->", V, S, V))
+
+    def improve(self, op: Operator, cards: tuple[int, ...]) -> float:
+        """Climb on the supports that the quick search finds; return the best value known."""
+        V = joint(op, len(cards), cards, "pev", "quick").V
+        return self.climb([[np.flatnonzero(v) for v in V.T]])
+
+    def climb(self, tuples: list[list[np.ndarray]]) -> float:
+        """Climb on supports, for each fit a list of them in any order; return the best value known."""
+        found = [one for supports in tuples if (one := placed(supports, self.cards, self.V)) is not None]
+        if found:
+            held = np.zeros((len(found), len(self.S), len(self.cards)), dtype=bool)
+            for b, supports in enumerate(found):
+                for j, T in enumerate(supports):
+                    held[b, T, j] = True
+            for number in range(1 + RANDOM):
+                V, value = climbed(self.S, held, self.rng, number > 0)
+                best = int(np.argmax(value))
+                if value[best] > self.value:
+                    self.value, self.V = float(value[best]), V[best]
+        return self.value
+
+
+def climbed(
+    S: np.ndarray, held: np.ndarray, rng: np.random.Generator, disturbed: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return orthonormal loadings on supports that no change of a single one improves, and their PEV.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    held : ndarray of bool, shape (B, p, k)
+        The supports.
+    rng : numpy Generator
+    disturbed : bool
+        Whether to begin at random loadings, orthogonal one after another, or at leading eigenvectors.
+
+    Returns
+    -------
+    V : ndarray of shape (B, p, k)
+    value : ndarray of shape (B,)
+        Minus infinity where supports leave no room for orthogonal loadings from there.
+
+    Notes
+    -----
+    Each in turn becomes the leading eigenvector of S on what its support has orthogonal to all others.
+    """
+    B, p, k = held.shape
+    V = np.zeros((B, p, k))
+    value = np.full(B, -np.inf)
+    shifted = S + np.eye(p) / p  # where S is zero the leading eigenvector is one of the support, too
+    order = rng.permutation(k) if disturbed else np.argsort(held[0].sum(axis=0), kind="stable")
+    for sweep in range(SWEEPS):
+        for j in order:
+            others = np.delete(V, j, axis=2) * held[:, :, j, None]
+            U, sizes, _ = np.linalg.svd(others, full_matrices=False)
+            U = U * (sizes > DEPENDENT)[:, None, :]
+            room = held[:, :, j, None] * np.eye(p) - U @ U.swapaxes(1, 2)
+            if sweep == 0 and disturbed:
+                v = (room @ rng.standard_normal((B, p, 1)))[:, :, 0]
+            else:
+                v = np.linalg.eigh(room @ shifted @ room)[1][:, :, -1]
+                v = (room @ v[:, :, None])[:, :, 0] * held[:, :, j]
+            size = np.linalg.norm(v, axis=1, keepdims=True)
+            V[:, :, j] = np.where(size > DEPENDENT, v / np.maximum(size, 1e-300), 0.0)
+        new = np.einsum("bij,ik,bkj->b", V, S, V)
+        if (new <= value * (1.0 + 1e-12)).all():
+            break
+        value = np.maximum(value, new)
+    products = V.swapaxes(1, 2) @ V - np.eye(k)
+    return V, np.where(np.abs(products).max(axis=(1, 2)) < DEPENDENT, value, -np.inf)

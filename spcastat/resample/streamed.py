@@ -1,0 +1,276 @@
+"""Draws and halves of rows that are never all in memory: the cross-products of all of them by one pass.
+
+Which rows a draw takes, and how often, comes from the numbers of a row, its place (on dask that in its
+partition), and the seed: not from the size of the chunks. A row comes into a bootstrap draw as often as a
+Poisson variable of mean one says, independently of the others, in place of a multinomial count: Hanley and
+MacGibbon (2006), "Creating non-parametric bootstrap samples using Poisson frequencies", Computer Methods and
+Programs in Biomedicine 83.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from spcastat.config import plural
+from spcastat.engine.inputs import Source
+from spcastat.errors import NoRowsError, WeightsError
+from spcastat.kernels.sparsity import is_sparse
+from spcastat.operators import CrossProducts, Operator
+from spcastat.operators.build import Given, from_products
+from spcastat.resample.folds import row_keys
+from spcastat.resample.sampler import Sampler
+
+#: Numbers in the cross-products of one pass, at most: in this process, and in each part of a distributed one.
+MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
+#: Counts of a Poisson variable of mean one that are told apart; more have a chance of 1e-18.
+COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class DrawSums(ABC):
+    """Cross-products of several choices of the rows, an accumulator.
+
+    Parameters
+    ----------
+    p, count : int
+        Variables, and choices.
+    seed : int
+
+    Attributes
+    ----------
+    parts : list of CrossProducts
+    rows : list of int
+        How many different rows are in each.
+    """
+
+    def __init__(self, p: int, count: int, seed: int):
+        self.count, self.seed, self.seen = count, seed, 0
+        self.parts = [CrossProducts(p) for _ in range(count)]
+        self.rows = [0] * count
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Add rows to every choice that has them."""
+        n = X.shape[0]
+        if weights is not None and (weights != np.round(weights)).any():
+            raise WeightsError(
+                "Draws take rows, and a weight says how many equal rows a row stands for: some weights are "
+                "not whole numbers. Fit with whole weights, or without weights."
+            )
+        X = X.tocsr() if is_sparse(X) else X
+        place = (self.seen + np.arange(n)).astype(np.uint64)
+        keys = _mixed(row_keys(X, self.seed) + (place + np.uint64(1)) * GOLDEN)
+        self.seen += n
+        for i, times in enumerate(self._times(keys, weights)):
+            some = np.flatnonzero(times)
+            if some.size:
+                self.parts[i].add(X[some], times[some])
+                self.rows[i] += int(some.size)
+
+    def merge(self, other: DrawSums) -> None:
+        """Add what another accumulator has summed up."""
+        for i, part in enumerate(other.parts):
+            self.parts[i].merge(part)
+            self.rows[i] += other.rows[i]
+
+    @abstractmethod
+    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+        """Yield for every choice how often it has each row, shape (n,)."""
+
+    def _uniform(self, keys: np.ndarray, number: int) -> np.ndarray:
+        """Return uniform numbers of the rows, independent of those of another number."""
+        own = np.random.default_rng([self.seed, number]).integers(2**63, dtype=np.uint64)
+        return (_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53
+
+
+class BootstrapSums(DrawSums):
+    """Draws with replacement."""
+
+    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+        for draw in range(self.count):
+            yield _poisson(self._uniform(keys, draw), weights)
+
+
+class HalfSums(DrawSums):
+    """Pairs of complementary halves: the halves of pair i are the choices 2 i and 2 i + 1."""
+
+    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+        for pair in range(self.count // 2):
+            yield from _halved(self._uniform(keys, pair), weights)
+
+
+class SplitSums(DrawSums):
+    """Two halves, and draws with replacement from the second."""
+
+    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+        first, second = _halved(self._uniform(keys, 0), weights)
+        yield first
+        yield second
+        for draw in range(1, self.count - 1):
+            yield _poisson(self._uniform(keys, draw), second)
+
+
+def _poisson(u: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the quantiles u, shape (n,), of Poisson variables with the weights, or 1, as their means."""
+    if weights is None:
+        return np.searchsorted(COUNTS, u, side="right").astype(float)
+    means, where = np.unique(weights, return_inverse=True)
+    found = np.zeros(len(u))
+    for i in np.flatnonzero(means > 0):
+        found[where == i] = stats.poisson.ppf(u[where == i], means[i])
+    return found
+
+
+def _halved(u: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often each half has each row: a row of weight 2 is two rows."""
+    if weights is None:
+        first = (u < 0.5).astype(float)
+        return first, 1.0 - first
+    first = np.asarray(stats.binom.ppf(u, weights.astype(int), 0.5))
+    return first, weights - first
+
+
+def _mixed(keys: np.ndarray) -> np.ndarray:
+    """Return 64 well-mixed bits: the finaliser of splitmix64."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: np.ndarray = keys ^ (keys >> np.uint64(31))
+    return mixed
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """How sums become a covariance matrix.
+
+    Attributes
+    ----------
+    center, scale : bool or ndarray of shape (p,)
+    names : pandas.Index of length p
+    """
+
+    center: Given
+    scale: Given
+    names: pd.Index
+
+    def operator(self, sums: CrossProducts, rows: int) -> Operator:
+        return from_products(sums, rows, self.center, self.scale, self.names)[1].at_unit_size()
+
+
+#: Cross-products, and how many different rows they are of.
+Part = tuple[CrossProducts, int]
+
+
+@dataclass(frozen=True, eq=False)
+class SummedSampler(Sampler):
+    """Rows by the cross-products of their draws and halves, which a pass has made.
+
+    Attributes
+    ----------
+    n : int
+    rules : Rules
+    own : Part or None
+        Of all its rows; None where nobody asks for these.
+    draws, halved : sequence of Part
+        Of each draw, and of both halves of each pair, one after the other.
+    """
+
+    n: int
+    rules: Rules
+    own: Part | None = None
+    draws: Sequence[Part] = ()
+    halved: Sequence[Part] = ()
+
+    def whole(self) -> Operator:
+        assert self.own is not None
+        return self.rules.operator(*self.own)
+
+    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
+        return self.rules.operator(*self.draws[number])
+
+    def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[Sampler, Sampler]:
+        first, second = self.halved[2 * number : 2 * number + 2]
+        sizes = [round(sums.weight) for sums, _ in (first, second)]
+        return (
+            SummedSampler(sizes[0], self.rules, first),
+            SummedSampler(sizes[1], self.rules, second, self.draws),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRows:
+    """Rows that are never all in memory: one pass prepares all that will be drawn.
+
+    Attributes
+    ----------
+    source : Source
+        With a stream.
+    what : str
+        Who asks, for messages.
+    """
+
+    source: Source
+    what: str
+
+    @property
+    def n(self) -> int:
+        """How many rows there are, those of weight 2 counting twice."""
+        return round(self.source.weight)
+
+    def prepared(self, kind: str, count: int, seed: int) -> Sampler:
+        """Return what draws.
+
+        Parameters
+        ----------
+        kind : {"bootstrap", "halves", "split"}
+            Draws with replacement; pairs of halves; or one pair, with draws from its second half.
+        count : int
+            Draws, or pairs.
+        seed : int
+
+        Raises
+        ------
+        NoRowsError
+            Where the cross-products of so many draws take too much.
+        """
+        sums, further = KINDS[kind]
+        cells = 2 * count if kind == "halves" else count + further
+        stream, p = self.source.stream, self.source.op.p
+        assert stream is not None
+        most = MOST if stream.local else MOST_DISTRIBUTED
+        if cells * p * p > most:
+            raise NoRowsError(
+                f"{self.what} of rows that are never all in memory keeps the cross-products of all draws, so "
+                f"that one pass is enough: {cells} of {plural(p, 'variable')} would take "
+                f"{8e-9 * cells * p * p:.3g} GB, and {8e-9 * most:.3g} at most are taken, that is "
+                f"{most // p**2}. Ask for fewer, or fit fewer variables, or a sample of the rows of "
+                f"{stream.title}."
+            )
+        found = stream.reduce(partial(sums, p, cells, seed), "cross-products of draws").result
+        made = list(zip(found.parts, found.rows, strict=True))
+        halved = {"bootstrap": 0, "halves": cells, "split": 2}[kind]
+        return SummedSampler(self.n, self._rules(), None, made[halved:], made[:halved])
+
+    def _rules(self) -> Rules:
+        """Return how the fit centred and scaled."""
+        standard = self.source.standard
+        assert standard is not None
+        return Rules(
+            True if standard.centring == "mean" else standard.mean,
+            {"sd": True, "none": False}.get(standard.scaling, standard.scale),
+            self.source.spec.columns,
+        )
+
+
+#: What sums up, and how many halves there are beside the draws.
+KINDS: dict[str, tuple[type[DrawSums], int]] = {
+    "bootstrap": (BootstrapSums, 0),
+    "halves": (HalfSums, 0),
+    "split": (SplitSums, 2),
+}
