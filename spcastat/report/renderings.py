@@ -204,7 +204,7 @@ class Renderings:
         FileError
             Where the file cannot be written.
         """
-        from spcastat.report.word import write_tables
+        from spcastat.report.word_file import write_tables
         from spcastat.tables import Layout
 
         layout = Layout(

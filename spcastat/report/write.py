@@ -11,7 +11,8 @@ from spcastat.config import flag, text
 from spcastat.engine.inputs import Source
 from spcastat.report.contents import Chapter, chapters
 from spcastat.report.page import chapters_page, write_page
-from spcastat.report.word import require_docx, write_chapters
+from spcastat.report.word import write_chapters
+from spcastat.report.word_file import require_docx
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
 from spcastat.tables import Document, Layout
