@@ -49,7 +49,7 @@ def _one(model: Model, name: str, number: int, others: bool) -> dict[str, float]
     found.add(cards)
     fits = [found.fits[card] for card in cards]
     places = {name: chosen.choose(found, cards, *how, 0.9)[0] for name, how in {**OURS, **NAMED}.items()}
-    places["cv, paired"] = chosen.choose(found, cards, "cv", "1se", 0.9, paired=True)[0]
+    places["cv, paired"] = chosen.choose(found, cards, "cv", "paired", 0.9)[0]
     if others:
         places |= _others(X, found, labels, cards, fits, number)
     return {name: support_f1(fits[place], model.loadings) for name, place in places.items()}

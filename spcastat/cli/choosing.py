@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--k", type=int, help="number of components; chosen by parallel analysis where it is not given")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
-    add("--rule", metavar="NAME", help="1se: the sparsest within one standard error (default); or min")
+    add("--rule", metavar="NAME", help="1se: sparsest within one standard error (default); paired; min")
     add("--each", metavar="NAME", help="equal cardinalities (default), or free ones")
     add("--folds", type=int, metavar="N", help="parts of the rows (5)")
     add("--repeats", type=int, metavar="N", help="how often they are drawn anew (1)")

@@ -20,9 +20,11 @@ from spcastat.kernels.sparsity import is_sparse
 COPY_LIMIT = 64 * 1024 * 1024
 
 _ALLOWED = (
-    "a pandas DataFrame, a two-dimensional NumPy array, a scipy.sparse matrix or array, or an eager table "
-    "that narwhals knows (polars.DataFrame, pyarrow.Table); for rows in chunks the path of a Parquet file or "
-    "folder, a numpy.memmap, a list of such tables, or a function that opens them anew"
+    "a pandas DataFrame, a two-dimensional NumPy array, a scipy.sparse matrix or array, an eager table that "
+    "narwhals knows (polars.DataFrame, pyarrow.Table), or an array of xarray; for rows in chunks the path of "
+    "a Parquet file or folder, a pattern or list of paths, a polars.LazyFrame, a dataset of pyarrow, a "
+    "relation of DuckDB, arrays in files (numpy.memmap, zarr, h5py), a list of tables, or a function that "
+    "opens them anew"
 )
 
 
@@ -82,6 +84,10 @@ def open_table(data: Any) -> Table:
     elif isinstance(data, np.ndarray):
         values = _open_array(data)
         table = _unnamed(values, bool(np.may_share_memory(values, data)))
+    elif type(data).__module__.partition(".")[0] == "xarray":
+        from spcastat.intake.labelled import table_of
+
+        return open_table(table_of(data))
     else:
         frame = _open_other(data)
         table = Table(frame, frame.columns, frame.index, named=True, labelled=False)
@@ -247,7 +253,10 @@ def _open_other(data: Any) -> pd.DataFrame:
         elif isinstance(data, str):
             hint = " Read the file first, e.g. with pd.read_csv."
         elif offers(data, "collect"):
-            hint = " Use data.collect() to turn a lazy table into an eager one."
+            hint = (
+                " Rows that are computed elsewhere come in chunks: write them to Parquet files there (Spark: "
+                "df.write.parquet(folder)), and give the path."
+            )
         elif offers(data, "__array__"):
             hint = " Use np.asarray(data), two-dimensional."
         raise DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None

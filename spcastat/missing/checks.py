@@ -58,6 +58,12 @@ def require_measured(
 def require_rank(k_em: int, n: int, p: int) -> None:
     """Raise OptionError unless a model of rank `k_em` can be fitted to n rows of p variables."""
     most = min(p, n - 1) - 1
+    if most < 1:
+        raise OptionError(
+            f"na='em' was given for {plural(n, 'row')} (of positive weight) and {plural(p, 'column')}; it "
+            "learns what is missing from other columns and rows, and needs two columns and three rows at "
+            "least. Use na='drop'."
+        )
     if not 1 <= k_em <= most:
         raise OptionError(
             f"k_em={k_em} was given for {plural(n, 'row')} (of positive weight) and "

@@ -259,7 +259,10 @@ class Choice(Summary):
             yield from self._by_error(name, best, record.p)
             if record.n is not None and record.n < FEW_ROWS and self._rule == "1se":
                 rows = plural(record.n, "row")
-                yield f"With {rows} the rule of one standard error tends to select too few."
+                yield (
+                    f"With {rows} the rule of one standard error tends to select too few; rule='paired' "
+                    "compares by fold and takes more."
+                )
         elif self.by == "variance":
             kept = percent(line["relative_adjusted"], 1)
             if line["relative_adjusted"] >= self._share:
@@ -292,6 +295,12 @@ class Choice(Summary):
             yield (
                 f"Cardinalities {name}: changed one at a time, each to the sparsest within one standard "
                 f"error of the best; the error is {fixed(line['error'], 3)}, the smallest {smallest}."
+            )
+        elif self._rule == "paired":
+            yield (
+                f"Cardinality {name}: the sparsest whose error exceeds the smallest ({smallest}) by less "
+                f"than one standard error of the difference ({fixed(line['excess'], 3)} by "
+                f"{fixed(line['excess_se'], 3)}, paired by fold)."
             )
         else:
             yield (
@@ -351,7 +360,11 @@ class Choice(Summary):
     def _rule_text(self) -> str:
         if self.by == "variance":
             return f"the fewest loadings that keep {percent(self._share, 0)} % of dense PCA's variance"
-        rule = {"1se": "1 standard error" if self.by == "cv" else "sparsest within 2", "min": "best value"}
+        rule = {
+            "1se": "1 standard error" if self.by == "cv" else "sparsest within 2",
+            "paired": "1 standard error of the difference, paired by fold",
+            "min": "best value",
+        }
         text = rule[self._rule] if self.by in ("cv", "ebic") else "best value"
         if self.by == "cv":
             repeats = f", {self._repeats} repeats" if self._repeats > 1 else ""

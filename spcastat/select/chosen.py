@@ -110,7 +110,7 @@ class Candidates:
 
 
 def choose(
-    found: Candidates, cards: Sequence[Cards], by: str, rule: str, share: float, paired: bool = False
+    found: Candidates, cards: Sequence[Cards], by: str, rule: str, share: float
 ) -> tuple[int, int]:
     """Return the place of the choice among candidates that were fitted, and of the best value.
 
@@ -120,16 +120,14 @@ def choose(
     cards : sequence of tuples of k ints
     by : str
         A key of CRITERIA.
-    rule : {"1se", "min"}
-        Of choices that differ little, the sparsest; or the best value.
+    rule : {"1se", "paired", "min"}
+        Of choices that differ little, the sparsest ("paired" for "cv" alone); or the best value.
     share : float
         For "variance": what of dense PCA's variance shall be kept.
-    paired : bool
-        See :func:`sparsest_within`.
     """
     sizes = [sum(card) for card in cards]
     if by == "cv":
-        return sparsest_within(found.errors(cards), sizes, rule, paired)
+        return sparsest_within(found.errors(cards), sizes, rule)
     if by == "variance":
         kept = np.array([found.adjusted(card) for card in cards]) / found.dense
         most = int(np.argmax(kept))
@@ -153,15 +151,16 @@ def free(found: Candidates, start: Cards, grid: Sequence[int], by: str, rule: st
         Fitted already.
     grid : sequence of int
     by, rule : str
-        See :func:`choose`.
+        See :func:`choose`. Errors of neighbours are compared by fold, with "1se" as with "paired".
     """
+    rule = "paired" if by == "cv" and rule == "1se" else rule
     now = start
     for _ in range(ROUNDS):
         before = now
         for j in range(len(now)):
             tried = [(*now[:j], card, *now[j + 1 :]) for card in grid]
             found.add(tried, found.fits[now])
-            now = tried[choose(found, tried, by, rule, 1.0, paired=True)[0]]
+            now = tried[choose(found, tried, by, rule, 1.0)[0]]
         if now == before:
             break
     return now

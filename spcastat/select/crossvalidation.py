@@ -143,9 +143,7 @@ def cross_validate(
     return Errors(press, mean, weight)
 
 
-def sparsest_within(
-    errors: Errors, sizes: Sequence[int], rule: str, paired: bool = False
-) -> tuple[int, int]:
+def sparsest_within(errors: Errors, sizes: Sequence[int], rule: str) -> tuple[int, int]:
     """Return the choice by a rule, and the best one.
 
     Parameters
@@ -153,12 +151,10 @@ def sparsest_within(
     errors : Errors
     sizes : sequence of int
         Nonzeros of each choice; of equal errors, the fewer the better.
-    rule : {"1se", "min"}
-        The sparsest choice whose error exceeds the smallest by no more than one standard error; or the
-        smallest.
-    paired : bool
-        Whether that is the standard error of the difference, paired by fold, or of the smallest error
-        (Breiman, Friedman, Olshen and Stone 1984). The first is much the smaller.
+    rule : {"1se", "paired", "min"}
+        The sparsest choice whose error exceeds the smallest by no more than one standard error: that of the
+        smallest error (Breiman, Friedman, Olshen and Stone 1984), or that of the difference, paired by fold,
+        which is much the smaller. Or the smallest.
     """
     m = len(sizes)
     error = errors.error[:m]
@@ -166,6 +162,6 @@ def sparsest_within(
     if rule == "min":
         return best, best
     away, se = errors.excess(best)
-    width = se if paired else np.full(m, errors.se[best])
+    width = se if rule == "paired" else np.full(m, errors.se[best])
     within = [i for i in range(m) if away[i] <= width[i]]
     return min(within, key=lambda i: (sizes[i], error[i])), best

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, one_line
+from spcastat.config import listed, one_line, plural
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.intake.frames import require_unique
 from spcastat.streams.naming import named
@@ -24,7 +24,7 @@ SUFFIXES = (".parquet", ".pq", ".parq")
 
 
 class ParquetChunks:
-    """The rows of a Parquet file, or of all Parquet files below a folder, sorted by name.
+    """The rows of a Parquet file, of all Parquet files below a folder, sorted by name, or of several of both.
 
     Files and folders whose names start with "." or "_" are left out. Names of folders such as ``year=2024``
     become no columns. The index that pandas stored becomes the labels of the rows. Reading takes 2 to 3 MB
@@ -32,7 +32,10 @@ class ParquetChunks:
 
     Parameters
     ----------
-    path : str or path
+    path : str or path, or a list of them
+        Of a list, the files come in its order.
+    called : str, optional
+        What a list is called, for messages.
 
     Raises
     ------
@@ -42,17 +45,22 @@ class ParquetChunks:
         If pyarrow is not installed.
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
-        _pyarrow()
-        self.path = Path(path).absolute()  # the working directory may change before the next pass
-        if self.path.is_dir():
-            self.files = _files_below(self.path)
-            several = "1 file" if len(self.files) == 1 else f"{len(self.files)} files"
-            self._folder = one_line(self.path.resolve().name or str(self.path), 100)
-            self.title = f"Parquet folder {self._folder} ({several})"
+    def __init__(self, path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], called: str = ""):
+        require_pyarrow()
+        several = not isinstance(path, str | os.PathLike)
+        paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+        # the working directory may change before the next pass
+        self._paths = [Path(one).absolute() for one in paths]
+        below = [_files_below(one) if one.is_dir() else [one] for one in self._paths]
+        self.files = [file for files in below for file in files]
+        count = plural(len(self.files), "file")
+        if several:
+            self.title = f"{called or 'Parquet files'} ({count})"
+        elif self._paths[0].is_dir():
+            self.title = f"Parquet folder {_folder_name(self._paths[0])} ({count})"
         else:
-            self.files = [self.path]
-            self.title = f"Parquet file {one_line(self.path.name, 100)}"
+            self.title = f"Parquet file {one_line(self._paths[0].name, 100)}"
+        self._several = several
         self.total: int | None = sum(self._rows(file) for file in self.files)
 
     def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
@@ -63,13 +71,17 @@ class ParquetChunks:
                 number += 1
 
     def holds(self, path: Any) -> bool:
-        inside = self.path.is_dir() and Path(path).resolve().is_relative_to(self.path.resolve())
+        there = Path(path).resolve()
+        inside = any(one.is_dir() and there.is_relative_to(one.resolve()) for one in self._paths)
         return inside or any(same_file(path, file) for file in self.files)
 
     def _named(self, file: Path) -> str:
-        if file == self.path:
+        if not self._several and file == self._paths[0]:
             return self.title
-        return f"Parquet file {one_line(str(file.relative_to(self.path)), 100)} in folder {self._folder}"
+        folder = next((one for one in self._paths if one != file and file.is_relative_to(one)), None)
+        if folder is None:
+            return f"Parquet file {one_line(file.name, 100)}"
+        return f"Parquet file {one_line(str(file.relative_to(folder)), 100)} in folder {_folder_name(folder)}"
 
     def _rows(self, file: Path) -> int:
         with _reading(lambda: self._named(file), file), self._open(file) as opened:
@@ -83,7 +95,7 @@ class ParquetChunks:
 
     def _batches(self, file: Path, needed: list[str] | None, number: int) -> Iterator[Any]:
         with _reading(lambda: f"chunk {number} of {self._named(file)}", file), self._open(file) as opened:
-            layout = _Layout(opened.schema_arrow)
+            layout = Layout(opened.schema_arrow)
             with named(self._named(file)):
                 require_unique(pd.Index(layout.names))
             names = layout.read(needed)
@@ -96,7 +108,7 @@ class ParquetChunks:
                 yield layout.chunk(opened.schema_arrow.empty_table().select(names), 0)
 
 
-class _Layout:
+class Layout:
     """Which columns of a file are variables, and which label the rows."""
 
     def __init__(self, schema: Any):
@@ -168,7 +180,7 @@ def _stored_labels(schema: Any) -> list[Any]:
 @contextmanager
 def _reading(name: Callable[[], str], file: Path) -> Iterator[None]:
     """Tell errors of pyarrow and of the system with the name of what was being read."""
-    pyarrow = _pyarrow()
+    pyarrow = require_pyarrow()
     try:
         yield
     except FileNotFoundError as error:
@@ -180,6 +192,10 @@ def _reading(name: Callable[[], str], file: Path) -> Iterator[None]:
         raise FileError(
             f"{name()} cannot be read: {reason}. Is {str(file)!r} a whole Parquet file?"
         ) from error
+
+
+def _folder_name(folder: Path) -> str:
+    return one_line(folder.resolve().name or str(folder), 100)
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -218,12 +234,14 @@ def is_parquet(path: Path) -> bool:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _pyarrow() -> Any:
+def require_pyarrow(what: str = "Parquet files") -> Any:
+    """Return pyarrow; raise OptionError where it is not installed, and `what` needs it."""
     try:
         import pyarrow
     except ImportError:
+        verb = "need" if what.endswith("files") else "needs"
         raise OptionError(
-            "Parquet files need pyarrow, which is not installed: pip install pyarrow. Other files can be "
+            f"{what} {verb} pyarrow, which is not installed: pip install pyarrow. Other files can be "
             "read in chunks by a function, e.g. lambda: pd.read_csv(path, chunksize=100_000)."
         ) from None
     return pyarrow

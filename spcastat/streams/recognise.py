@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import GAPS, offers, shown
-from spcastat.errors import DataError, OptionError
+from spcastat.config import GAPS, offers, one_line, shown
+from spcastat.errors import DataError, FileError, OptionError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
 from spcastat.streams.base import Stream
@@ -25,9 +26,12 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     Parameters
     ----------
     data : object
-        A path to a Parquet file or to a folder of them; a ``numpy.memmap``; a list of chunks, an object that
-        can be iterated over again, or a function without arguments that returns a fresh iterable; a dask
-        array or data frame. A chunk is whatever :func:`spcastat.intake.read_data` takes.
+        A path to a Parquet file or to a folder of them, a pattern such as ``"trips/*.parquet"``, or a list of
+        paths; a ``numpy.memmap``, an array of zarr or a dataset of h5py; a lazy frame of polars, a dataset or
+        an opened file of pyarrow, a relation of DuckDB, or what else has ``__arrow_c_stream__``; an array of
+        xarray that lies in a file or on dask; a list of chunks, an object that can be iterated over again, or
+        a function without arguments that returns a fresh iterable; a dask array or data frame. A chunk is
+        whatever :func:`spcastat.intake.read_data` takes.
     reading : ReadOptions
     spec : Spec, optional
         That of a fit, to take the data as new data.
@@ -44,6 +48,7 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     FileError
         For files that cannot be read.
     """
+    data = _unwrapped(data)
     if type(data).__module__.partition(".")[0] == "dask":
         _refuse_gaps(reading.na)
         from spcastat.streams.dask import DaskStream
@@ -70,12 +75,23 @@ def _refuse_gaps(na: str) -> None:
 def _chunks_of(data: Any) -> Chunks | None:
     if isinstance(data, str | os.PathLike):
         return _from_path(data)
+    library = _OF_LIBRARIES.get(type(data).__module__.partition(".")[0])
+    if library is not None:
+        found, known = library(data)
+        if known:
+            return found
     if isinstance(data, np.ndarray):
         mapped = _mapped(data)
         return None if mapped is None else ArrayChunks(data, getattr(mapped, "filename", None))
     if is_chunk(data):
         return None
+    if offers(data, "__arrow_c_stream__") and not _in_memory(data):
+        from spcastat.streams.arrow import of_interface
+
+        return of_interface(data)
     if isinstance(data, list | tuple):
+        if data and all(isinstance(one, str | os.PathLike) for one in data):
+            return ParquetChunks([_parquet_path(one) for one in data])
         if not (data and is_chunk(data[0])):
             return None
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
@@ -91,6 +107,18 @@ def _chunks_of(data: Any) -> Chunks | None:
 
 
 def _from_path(data: str | os.PathLike[str]) -> Chunks:
+    pattern = str(data)
+    if not os.path.exists(pattern) and glob.has_magic(pattern) and "://" not in pattern:
+        matched = sorted(glob.glob(pattern, recursive=True))
+        if not matched:
+            raise FileError(f"There is no file whose path fits the pattern {shown(pattern)}.")
+        files = [_parquet_path(one) for one in matched]
+        return ParquetChunks(files, f"Parquet files {one_line(pattern, 100)}")
+    return ParquetChunks(_parquet_path(data))
+
+
+def _parquet_path(data: str | os.PathLike[str]) -> Path:
+    """Return the path of a Parquet file or of a folder; raise DataError for other files."""
     path = Path(data)
     there = bool(str(data)) and os.path.exists(path)
     if "://" in str(data) and not there:
@@ -99,13 +127,100 @@ def _from_path(data: str | os.PathLike[str]) -> Chunks:
             f"disk only. Copy it to a disk first, or give dask.dataframe.read_parquet({shown(str(data))})."
         )
     if (there or path.suffix.lower() in SUFFIXES) and is_parquet(path):
-        return ParquetChunks(path)
+        return path
     raise DataError(
         f"Data of type {type(data).__name__} were given, {shown(str(data))}"
         f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, or to "
         "a folder with Parquet files. Read another file first, e.g. with pd.read_csv(path), or, where it is "
         "larger than memory, give lambda: pd.read_csv(path, chunksize=100_000)."
     )
+
+
+# --- what libraries have --------------------------------------------------------------------------
+
+
+def _unwrapped(data: Any) -> Any:
+    """Return what a frame of narwhals, or an array of xarray on dask, is made of; other data as they are."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "narwhals":
+        import narwhals as nw
+
+        return nw.to_native(data)
+    if library == "xarray":
+        from spcastat.streams.labelled import on_dask
+
+        return on_dask(data)
+    return data
+
+
+def _in_memory(data: Any) -> bool:
+    """Whether an object is of a library whose tables are taken whole, and whose columns are refused there."""
+    return type(data).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
+
+
+def _of_polars(data: Any) -> tuple[Chunks | None, bool]:
+    if type(data).__name__ != "LazyFrame":
+        return None, False
+    from spcastat.streams.arrow import LazyChunks
+
+    return LazyChunks(data), True
+
+
+def _of_pyarrow(data: Any) -> tuple[Chunks | None, bool]:
+    from spcastat.streams import arrow
+
+    families = {one.__name__ for one in type(data).__mro__}
+    if "RecordBatchReader" in families or "Scanner" in families:
+        raise DataError(
+            f"A pyarrow {type(data).__name__} was given, which can be walked over only once, and a fit needs "
+            "its rows again (for the scores, say). Give the dataset or the file that it reads, or a function "
+            "without arguments that opens it anew, e.g. lambda: pyarrow.ipc.open_stream(path)."
+        )
+    for name, opened in (
+        ("Dataset", arrow.of_dataset),
+        ("ParquetFile", arrow.of_parquet_file),
+        ("_RecordBatchFileReader", arrow.of_ipc_file),
+    ):
+        if name in families:
+            return opened(data), True
+    return None, False
+
+
+def _of_duckdb(data: Any) -> tuple[Chunks | None, bool]:
+    if type(data).__name__ != "DuckDBPyRelation":
+        return None, False
+    from spcastat.streams.arrow import of_relation
+
+    return of_relation(data), True
+
+
+def _of_xarray(data: Any) -> tuple[Chunks | None, bool]:
+    from spcastat.streams.labelled import in_file
+
+    return in_file(data), True
+
+
+def _of_arrays(data: Any) -> tuple[Chunks | None, bool]:
+    """Arrays of zarr and datasets of h5py; not their groups."""
+    if not (offers(data, "shape") and offers(data, "dtype")):
+        return None, False
+    library, name = type(data).__module__.partition(".")[0], type(data).__name__
+    return ArrayChunks(data, title=f"{library} {name}"), True
+
+
+#: library -> function that opens what it has in pieces, and whether that was such a thing.
+_OF_LIBRARIES: dict[str, Callable[[Any], tuple[Chunks | None, bool]]] = {
+    "polars": _of_polars,
+    "pyarrow": _of_pyarrow,
+    "duckdb": _of_duckdb,
+    "_duckdb": _of_duckdb,
+    "xarray": _of_xarray,
+    "zarr": _of_arrays,
+    "h5py": _of_arrays,
+}
+
+
+# --- what can be iterated over --------------------------------------------------------------------
 
 
 def _from_iterable(data: Any) -> Chunks | None:

@@ -32,23 +32,25 @@ class ArrayChunks:
 
     Parameters
     ----------
-    array : numpy.memmap, or a view of one, of shape (n, p)
+    array : array of shape (n, p) whose slices are read when they are taken
+        A numpy.memmap, or a view of one; an array of zarr, or a dataset of h5py.
     path : str or None
         The file, where it is known.
+    title : str
     """
 
-    def __init__(self, array: np.ndarray, path: Any = None):
+    def __init__(self, array: Any, path: Any = None, title: str = "memory-mapped array"):
         self.array = array
         self.path = path
-        self.title = "memory-mapped array" + (f" {Path(path).name}" if path else "")
+        self.title = title + (f" {Path(path).name}" if path else "")
         self.total = array.shape[0] if array.ndim == 2 else None
 
     def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
         if self.array.ndim != 2:
-            yield f"the {self.title}", np.asarray(self.array)
+            yield f"the {self.title}", np.empty((0,) * self.array.ndim)  # refused for its axes
             return
         n, p = self.array.shape
-        step = rows_at_once(p)
+        step = rows_at_once(p, getattr(self.array, "chunks", None))
         for number, start in enumerate(range(0, n, step), start=1):
             yield f"chunk {number} of the {self.title}", np.asarray(self.array[start : start + step])
 
@@ -132,10 +134,21 @@ def is_chunk(value: Any) -> bool:
     return is_sparse(value) or offers(value, "__narwhals_dataframe__") or offers(value, "__dataframe__")
 
 
-def rows_at_once(p: int) -> int:
-    """Return how many rows of p numbers are read at once."""
+def rows_at_once(p: int, chunks: tuple[int, ...] | None = None) -> int:
+    """Return how many rows of p numbers are read at once.
+
+    Parameters
+    ----------
+    p : int
+    chunks : tuple of int, optional
+        The shape of the pieces that a file is packed in. Whole ones are read where they are not too large,
+        so that none is unpacked twice.
+    """
     p = max(p, 1)
-    return max(1, BLOCK_SIZE // p, min(MANY, LARGEST_BLOCK // p))
+    step = max(1, BLOCK_SIZE // p, min(MANY, LARGEST_BLOCK // p))
+    if not chunks or chunks[0] * p > LARGEST_BLOCK:
+        return step
+    return -(-step // chunks[0]) * chunks[0]
 
 
 def same_file(one: Any, other: Any) -> bool:

@@ -190,3 +190,12 @@ def test_supplementary_rows_with_gaps_are_placed_as_transform_places_them():
     for na in ("em", "drop"):
         placed = fit.supplement(new, na=na)
         pd.testing.assert_frame_equal(placed.rows, fit.transform(new, na=na))
+
+
+def test_one_column_is_refused_in_words_of_its_own():
+    """Nobody gave a rank."""
+    X = low_rank(20, 4, 1, 12)[:, :1]
+    X[3] = np.nan
+    with pytest.raises(errors.OptionError, match="two columns and three rows at least") as caught:
+        em_moments(X[~np.isnan(X[:, 0])], None, 1)
+    assert "k_em" not in str(caught.value)

@@ -311,3 +311,25 @@ def test_nothing_is_said_of_sparser_fits_where_none_was_tried(X):
     choice = sp.choose(noise, k=1, cards=[X.shape[1]], rng=0)
     assert "predicts best" in choice.reason
     assert "sparser" not in choice.reason
+
+
+def test_the_paired_rule_compares_by_fold():
+    """By hand from the table: the sparsest whose excess is within its own standard error."""
+    X = sp.datasets.pitprops_sample(rng=1)
+    one, choice = (sp.choose(X, 3, scale=True, rule=rule) for rule in ("1se", "paired"))
+    table = choice.table
+    pd.testing.assert_frame_equal(table.drop(columns="chosen"), one.table.drop(columns="chosen"))
+    within = table["excess"] <= table["excess_se"]
+    assert choice.card == table.loc[within, "card"].min() > one.card
+    assert "one standard error of the difference" in choice.reason
+    assert max(map(len, choice.as_text().splitlines())) <= 80
+    with pytest.raises(OptionError, match="rule='paired' was given with by='ebic'"):
+        sp.choose(X, 2, rule="paired", by="ebic")
+
+
+def test_few_rows_are_told_of_the_paired_rule():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(50, 12))
+    X[:, :6] += 1.3 * rng.normal(size=(50, 1))
+    assert "rule='paired' compares by fold" in sp.choose(X, 1, [2, 4, 6]).reason
+    assert "rule='paired'" not in sp.choose(X, 1, [2, 4, 6], rule="paired").reason

@@ -1,0 +1,242 @@
+"""What gives Arrow record batches as often as they are asked: files, queries, anything with the interface.
+
+The Arrow PyCapsule interface, ``__arrow_c_stream__``, is one method that returns a stream of batches. What is
+asked for it a second time must run again; of what can only be read once, see
+:func:`spcastat.streams.recognise.open_stream`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import pandas as pd
+
+from spcastat.errors import DataError, OptionError, SpcaError
+from spcastat.intake.frames import require_unique
+from spcastat.streams.naming import named
+from spcastat.streams.parquet import BUFFER, Layout, require_pyarrow
+from spcastat.streams.sources import ONCE, rows_at_once, same_file
+
+#: (columns, rows in a batch, about) -> batches; all columns for None.
+Batches = Callable[[list[str] | None, int], Iterable[Any]]
+
+
+class ArrowChunks:
+    """Record batches from a source that can be asked for them again, cut or joined to blocks of rows.
+
+    Parameters
+    ----------
+    batches : callable
+        (names or None, size) -> an iterable of ``pyarrow.RecordBatch``, a new one whenever it is called.
+    schema : pyarrow.Schema
+    title : str
+    total : int, optional
+        Number of rows, where it costs nothing to know.
+    files : sequence of str
+        Where the rows are, so that nothing is written there.
+    """
+
+    def __init__(
+        self, batches: Batches, schema: Any, title: str, total: int | None = None, files: Iterable[str] = ()
+    ):
+        self._batches = batches
+        self._layout = Layout(schema)
+        self._schema = schema
+        self.title = title
+        self.total = total
+        self._files = tuple(files)
+        with named(title):
+            require_unique(pd.Index(self._layout.names))
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        import pyarrow
+
+        names = self._layout.read(needed)
+        all_of_them = names == self._layout.names
+        number, start = 1, 0
+        try:
+            found = self._batches(None if all_of_them else names, rows_at_once(len(names)))
+            for batch in even(found, rows_at_once(len(names))):
+                rows = batch if all_of_them else batch.select(names)
+                yield f"chunk {number} of the {self.title}", self._layout.chunk(rows, start)
+                start += batch.num_rows
+                number += 1
+        except (SpcaError, MemoryError, GeneratorExit):
+            raise
+        except Exception as error:
+            raise self._failed(number, error) from error
+        if start == 0:  # no rows, but columns, which must be right, too
+            empty = pyarrow.Table.from_batches([], self._schema).select(names)
+            yield f"chunk 1 of the {self.title}", self._layout.chunk(empty, 0)
+
+    def holds(self, path: Any) -> bool:
+        return any(same_file(path, file) for file in self._files)
+
+    def _failed(self, number: int, error: Exception) -> DataError:
+        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
+        if "released" in reason or "consumed" in reason:
+            return DataError(f"The {self.title} {ONCE}")
+        return DataError(f"chunk {number} of the {self.title} cannot be obtained: {reason}.")
+
+
+def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Cut batches, or join them, to tables of `size` rows; the last may have fewer.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+    size : int
+    """
+    import pyarrow
+
+    held: list[Any] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows < size:
+            continue
+        table = pyarrow.Table.from_batches(held)
+        for start in range(0, rows - size + 1, size):
+            yield table.slice(start, size).combine_chunks()
+        left = table.slice(rows - rows % size)
+        held, rows = left.to_batches(), left.num_rows
+    if rows:
+        yield pyarrow.Table.from_batches(held).combine_chunks()
+
+
+# --- the libraries --------------------------------------------------------------------------------
+
+
+def of_dataset(data: Any) -> ArrowChunks:
+    """Open a ``pyarrow.dataset.Dataset``: files of any format that pyarrow reads, rows in their order."""
+    in_parquet = type(getattr(data, "format", None)).__name__ == "ParquetFileFormat"
+    total = int(data.count_rows()) if in_parquet else None  # of other formats that is a pass
+
+    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
+        # Little is read ahead: what waits to be summed up is in memory. As they come, datasets keep what they
+        # read of all row groups until the end.
+        how: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}
+        if in_parquet:
+            from pyarrow.dataset import ParquetFragmentScanOptions
+
+            how["fragment_scan_options"] = ParquetFragmentScanOptions(
+                use_buffered_stream=True, buffer_size=BUFFER, pre_buffer=False
+            )
+        return data.to_batches(columns=names, batch_size=size, **how)
+
+    files = getattr(data, "files", [])
+    return ArrowChunks(batches, data.schema, "pyarrow dataset", total, files)
+
+
+def of_parquet_file(data: Any) -> ArrowChunks:
+    """Open a ``pyarrow.parquet.ParquetFile``."""
+
+    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
+        # one row group after the other: what was read of all of them would be kept until the end
+        groups = range(data.num_row_groups)
+        found = (data.iter_batches(batch_size=size, columns=names, row_groups=[i]) for i in groups)
+        return chain.from_iterable(found)
+
+    return ArrowChunks(batches, data.schema_arrow, "pyarrow ParquetFile", int(data.metadata.num_rows))
+
+
+def of_ipc_file(data: Any) -> ArrowChunks:
+    """Open a ``pyarrow.ipc.RecordBatchFileReader``: an Arrow (Feather) file, whose batches have places."""
+
+    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
+        return (data.get_batch(i) for i in range(data.num_record_batches))
+
+    return ArrowChunks(batches, data.schema, "Arrow file")
+
+
+def of_relation(data: Any) -> ArrowChunks:
+    """Open a relation of DuckDB: its query runs again for each pass, and gives batches."""
+    title = "DuckDB relation"
+    schema = _stream(data, title).schema
+
+    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
+        quoted = ('"{}"'.format(name.replace('"', '""')) for name in names or ())
+        return _stream(data if names is None else data.project(", ".join(quoted)), title)
+
+    return ArrowChunks(batches, schema, title)
+
+
+def of_interface(data: Any) -> ArrowChunks:
+    """Open any other object with ``__arrow_c_stream__``."""
+    title = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+    reader = _stream(data, title)
+    schema, first = reader.schema, next(iter(reader), None)
+    # What can be read once only gives an empty stream, or none, from then on.
+    if first is not None and next(iter(_stream(data, title)), None) is None:
+        raise DataError(f"The {title} {ONCE}")
+    return ArrowChunks(lambda names, size: _stream(data, title), schema, title)
+
+
+def _stream(data: Any, title: str) -> Any:
+    require_pyarrow("What gives Arrow batches")
+    import pyarrow
+
+    try:
+        return pyarrow.RecordBatchReader.from_stream(data)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
+        if "released" in reason or "consumed" in reason:
+            raise DataError(f"The {title} {ONCE}") from error
+        raise DataError(f"The {title} gives no stream of Arrow batches: {reason}.") from error
+
+
+class LazyChunks:
+    """The rows of a lazy frame of polars, whose query runs again for each pass and gives batches.
+
+    Parameters
+    ----------
+    data : polars.LazyFrame
+
+    Raises
+    ------
+    OptionError
+        For a version of polars that gives no batches.
+    DataError
+        For a query that fails.
+    """
+
+    title = "polars LazyFrame"
+    total: int | None = None
+
+    def __init__(self, data: Any):
+        if not hasattr(data, "collect_batches"):
+            raise OptionError(
+                "A polars LazyFrame was given, and this version of polars gives no batches of one "
+                "(LazyFrame.collect_batches): take a newer one, or use lf.sink_parquet(path), which writes "
+                "without holding the rows, and give the path."
+            )
+        self._data = data
+        try:
+            self._names = data.collect_schema().names()
+        except Exception as error:
+            raise self._failed("columns", error) from error
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        wanted = self._names if needed is None else [name for name in self._names if name in set(needed)]
+        query = self._data if len(wanted) == len(self._names) else self._data.select(wanted)
+        number = 1
+        try:
+            for batch in query.collect_batches(
+                chunk_size=rows_at_once(len(wanted)), maintain_order=True, engine="streaming"
+            ):
+                yield f"chunk {number} of the {self.title}", batch
+                number += 1
+        except (SpcaError, MemoryError, GeneratorExit):
+            raise
+        except Exception as error:
+            raise self._failed(f"chunk {number}", error) from error
+
+    def holds(self, path: Any) -> bool:
+        return False
+
+    def _failed(self, what: str, error: Exception) -> DataError:
+        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
+        return DataError(f"{what} of the {self.title} cannot be obtained: {reason}.")

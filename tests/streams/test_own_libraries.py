@@ -1,0 +1,266 @@
+"""What other libraries have in pieces gives the fit of its rows: each tried with the library itself."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from pyarrow import ipc, parquet
+
+import spcastat as sp
+from spcastat import errors
+from spcastat.streams.arrow import even
+from spcastat.streams.sources import rows_at_once
+
+
+def rows(n=600, p=5):
+    """Correlated columns with means and scales of their own."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 2)) @ rng.normal(size=(2, p)) + 0.5 * rng.normal(size=(n, p))
+    return pd.DataFrame(X * np.arange(1, p + 1) + 5, columns=["a", "b c", 'd"e', "f", "g"][:p])
+
+
+FRAME = rows().assign(**{"b c": lambda df: df["b c"].abs().round()})
+TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)
+#: Sums over 600 rows are joined in other pieces than in memory, and gaps of eigenvalues are of their order.
+CLOSE = 1e-11
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three files of the rows, in the order of their names."""
+    for number, start in enumerate(range(0, 600, 200)):
+        parquet.write_table(TABLE.slice(start, 200), tmp_path / f"{number}.parquet", row_group_size=70)
+    return tmp_path
+
+
+class Interface:
+    """The one method that a library needs, and a count of how often it was asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        self.asked += 1
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+def arrow_file(folder):
+    with ipc.new_file(folder / "rows.arrow", TABLE.schema) as sink:
+        for batch in TABLE.to_batches(max_chunksize=70):
+            sink.write_batch(batch)
+    return ipc.open_file(pa.memory_map(str(folder / "rows.arrow")))
+
+
+def arrow_stream(folder):
+    with ipc.new_stream(folder / "rows.arrows", TABLE.schema) as sink:
+        sink.write_table(TABLE, 70)
+    return lambda: ipc.open_stream(folder / "rows.arrows")
+
+
+def csv_dataset(folder):
+    FRAME.to_csv(folder / "rows.csv", index=False)
+    return ds.dataset(folder / "rows.csv", format="csv")
+
+
+def polars_lazy(folder):
+    pl = pytest.importorskip("polars")
+    if not hasattr(pl.LazyFrame, "collect_batches"):
+        pytest.skip("this polars gives no batches of a lazy frame")
+    return pl.scan_parquet(folder / "*.parquet")
+
+
+def polars_query(folder):
+    pl = pytest.importorskip("polars")
+    return polars_lazy(folder).with_columns(pl.col("a") * 2.0).with_columns(pl.col("a") / 2.0)
+
+
+def narwhals_lazy(folder):
+    import narwhals as nw
+
+    return nw.from_native(polars_lazy(folder))
+
+
+def duckdb_relation(folder):
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.connect().sql(f"select * from read_parquet('{folder}/*.parquet')")
+
+
+def xarray_of(lines):
+    """A file of one array, opened without reading its values; or in chunks of dask."""
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("netCDF4")
+
+    def make(folder):
+        array = xr.DataArray(
+            FRAME.to_numpy(), dims=("row", "column"), coords={"column": list(FRAME.columns)}, name="x"
+        )
+        array.to_netcdf(folder / "rows.nc")
+        return xr.open_dataarray(folder / "rows.nc", chunks=lines)
+
+    return make
+
+
+def xarray_variables(lines):
+    xr = pytest.importorskip("xarray")
+
+    def make(folder):
+        names = list("abfgh")
+        xr.Dataset({n: ("t", FRAME.iloc[:, j]) for j, n in enumerate(names)}).to_netcdf(folder / "v.nc")
+        return xr.open_dataset(folder / "v.nc", chunks=lines)
+
+    return make
+
+
+NAMED = {
+    "pattern": lambda folder: str(folder / "*.parquet"),
+    "paths": lambda folder: [folder / "0.parquet", str(folder / "1.parquet"), folder / "2.parquet"],
+    "dataset": lambda folder: ds.dataset(folder),
+    "csv dataset": csv_dataset,
+    "ParquetFile": lambda folder: (parquet.write_table(TABLE, folder / "all"),
+                                   parquet.ParquetFile(folder / "all"))[1],
+    "arrow file": arrow_file,
+    "arrow stream": arrow_stream,
+    "interface": lambda folder: Interface(),
+    "LazyFrame": polars_lazy,
+    "query": polars_query,
+    "narwhals": narwhals_lazy,
+    "duckdb": duckdb_relation,
+    "xarray in a file": lambda folder: xarray_of(None)(folder),
+    "xarray on dask": lambda folder: pytest.importorskip("dask.array") and xarray_of({"row": 90})(folder),
+}  # fmt: skip
+
+
+def same(fit, expected):
+    assert list(fit.loadings.index) == list(expected.loadings.index)
+    np.testing.assert_allclose(fit.loadings.to_numpy(), expected.loadings.to_numpy(), rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(fit.variance.to_numpy(), expected.variance.to_numpy(), rtol=CLOSE)
+    expected_scores = expected.scores.to_numpy()
+    # walks over the rows again, and compares them with the first pass
+    np.testing.assert_allclose(
+        np.asarray(fit.scores), expected_scores, rtol=0, atol=CLOSE * np.abs(expected_scores).max()
+    )
+
+
+@pytest.mark.parametrize("source", NAMED)
+def test_what_comes_in_pieces_gives_the_fit_of_its_rows(source, folder):
+    data = NAMED[source](folder)
+    fit = sp.spca(data, 2, 3, method="bcd-l0")
+    same(fit, sp.spca(FRAME, 2, 3, method="bcd-l0"))
+    assert "600 rows x 5 variables (" in str(fit)  # the source is named: nothing was gathered
+
+
+@pytest.mark.parametrize("source", [name for name in NAMED if name not in ("xarray on dask",)])
+def test_a_formula_picks_columns_and_new_rows_are_transformed(source, folder):
+    data = NAMED[source](folder)
+    fit = sp.spca(data, 1, 2, formula="~ a + f + log(g**2 + 1)", weights="b c")
+    expected = sp.spca(FRAME, 1, 2, formula="~ a + f + log(g**2 + 1)", weights=FRAME["b c"])
+    same(fit, expected)
+    new = np.asarray(fit.transform(data))
+    np.testing.assert_allclose(new, fit.transform(FRAME).to_numpy(), rtol=0, atol=1e-10 * np.abs(new).max())
+
+
+UNNAMED = {
+    "zarr": lambda folder: pytest.importorskip("zarr").array(FRAME.to_numpy(), chunks=(70, 3)),
+    "h5py": lambda folder: pytest.importorskip("h5py")
+    .File(folder / "x.h5", "w")
+    .create_dataset("x", data=FRAME.to_numpy(), chunks=(64, 5)),
+}
+
+
+@pytest.mark.parametrize("source", UNNAMED)
+def test_arrays_in_files_give_the_fit_of_their_rows(source, folder):
+    fit = sp.spca(UNNAMED[source](folder), 2, 3, method="bcd-l0")
+    same(fit, sp.spca(FRAME.to_numpy(), 2, 3, method="bcd-l0"))
+    assert f"({source} " in str(fit)
+
+
+@pytest.mark.parametrize("lines", [None, {"t": 90}], ids=["file", "dask"])
+def test_variables_of_an_xarray_dataset_are_columns(lines, folder):
+    if lines:
+        pytest.importorskip("dask.dataframe")
+    fit = sp.spca(xarray_variables(lines)(folder), 2, 3, method="bcd-l0")
+    plain = FRAME.set_axis(list("abfgh"), axis=1)
+    same(fit, sp.spca(plain, 2, 3, method="bcd-l0"))
+
+
+def test_xarray_in_memory_keeps_the_labels_of_both_axes():
+    xr = pytest.importorskip("xarray")
+    labels = [f"r{i}" for i in range(600)]
+    array = xr.DataArray(FRAME.to_numpy(), coords={"row": labels, "column": list(FRAME.columns)})
+    fit = sp.spca(array, 2, 3)
+    expected = sp.spca(FRAME.set_axis(labels), 2, 3)
+    pd.testing.assert_frame_equal(fit.loadings, expected.loadings, check_names=False)
+    pd.testing.assert_frame_equal(fit.transform(array[:3]), expected.scores[:3], check_names=False)
+    assert list(fit.scores.index) == labels
+    with pytest.raises(errors.ShapeError, match="it must have two, rows and columns"):
+        sp.spca(array.expand_dims("z"), 1, 2)
+    with pytest.raises(errors.ShapeError, match=r"Give one array of two axes, ds\['name'\]"):
+        sp.spca(xr.Dataset({"x": array, "y": ("row", np.arange(600))}), 1, 2)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+class Once:
+    """A stream that can be read once, as results of queries are."""
+
+    def __init__(self):
+        self._reader = TABLE.to_reader()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._reader.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    ("make", "family", "message"),
+    [
+        (lambda f: TABLE.to_reader(), errors.DataError, "only once.*opens it anew"),
+        (lambda f: ds.dataset(f).scanner(), errors.DataError, "only once.*Give the dataset"),
+        (lambda f: Once(), errors.DataError, "only once"),
+        (lambda f: str(f / "*.pq"), errors.FileError, "no file whose path fits the pattern"),
+        (lambda f: [f / "0.parquet", f / "9.parquet"], errors.FileError, "no file"),
+        (lambda f: [f / "0.parquet", f / "x.csv"], errors.DataError, "must be to a Parquet file"),
+        (lambda f: [f / "0.parquet", FRAME], errors.DataError, "allowed are"),
+        (lambda f: polars_lazy(f).select("nothing"), errors.DataError, "nothing"),
+        (lambda f: pytest.importorskip("zarr").ones((4, 4, 2)), errors.ShapeError, "two-dimensional"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_walked_over_says_why(make, family, message, folder):
+    (folder / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(family, match=message) as caught:
+        sp.spca(make(folder), 1, 2)
+    assert "collect()" not in str(caught.value)
+
+
+def test_what_fails_on_the_way_is_named(folder):
+    duckdb = pytest.importorskip("duckdb")
+    broken = "select case when f > 5 then error('broken') else a end as a, f from read_parquet"
+    with pytest.raises(errors.DataError, match=r"(?s)DuckDB relation.*broken"):
+        sp.spca(duckdb.connect().sql(f"{broken}('{folder}/0.parquet')"), 1, 1)
+    (folder / "1.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(errors.FileError, match=r"1\.parquet"):
+        sp.spca(str(folder / "*.parquet"), 1, 2)
+
+
+def test_files_that_are_read_are_not_written_to(folder):
+    fit = sp.spca(ds.dataset(folder), 1, 2)
+    with pytest.raises(errors.OptionError, match="where pyarrow dataset is read from"):
+        fit.transform_to(folder / "1.parquet")
+    fit = sp.spca(str(folder / "*.parquet"), 1, 2)
+    with pytest.raises(errors.OptionError, match="is read from"):
+        fit.transform_to(folder / "1.parquet")
+
+
+def test_batches_become_blocks_of_a_size():
+    batches = [TABLE.slice(start, size).to_batches()[0] for start, size in ((0, 3), (3, 100), (103, 1))]
+    sizes = [len(one) for one in even(iter(batches), 10)]
+    assert sizes == [10] * 10 + [4]
+    joined = pa.concat_tables([pa.table(one) for one in even(iter(batches), 10)])
+    assert joined.equals(TABLE.slice(0, 104))
+
+
+def test_pieces_of_files_are_read_whole():
+    assert rows_at_once(10, (70, 10)) % 70 == 0
+    assert rows_at_once(10, (70, 10)) >= rows_at_once(10)
+    assert rows_at_once(1000, (10**6, 1)) == rows_at_once(1000)  # they would be 8 GB
