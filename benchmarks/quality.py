@@ -21,10 +21,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import spcastat as sp
-from benchmarks.defaults.measure import by_data, measured, missed, search_best, summary
+from benchmarks.defaults.measure import FURTHER, by_data, measured, missed, sampled, search_best, summary
 from benchmarks.papers.fits import Call, loadings, matched
 from benchmarks.report import Table, add_data, command_line, read_arguments, run_tables, stamp, write_section
 from spcastat.errors import ConvergenceWarning
+from spcastat.search.default import CRITERIA
 from spcastat.search.effort import EFFORTS
 
 #: Cardinalities -> objective -> best known on pitprops, in percent.
@@ -266,10 +267,12 @@ TABLES: dict[str, Callable[[Call], Table]] = {
 def defaults(call: Call, given: argparse.Namespace) -> int:
     """Compare the default search with the best known, and write the tables where that is asked for."""
     if given.best_known:
-        search_best(call.data, range(1000, 1000 + given.best_known))
-    runs, skipped = measured(call.data, range(call.times(1, 3)), efforts=given.effort, done=given.done)
+        search_best(call.data, range(FURTHER, FURTHER + given.best_known), given.objective, given.done)
+    runs, skipped = measured(
+        call.data, range(given.seeds), given.objective, given.effort, given.done, given.only_done
+    )
     tables = [summary(runs), by_data(runs), missed(runs)]
-    tables[0].notes += skipped
+    tables[0].notes += [sampled(runs, given.done), *skipped]
     print("\n\n".join(table.show(False) for table in tables))
     if given.write:
         title = f"## The default search\n\n`python -m benchmarks.quality --defaults`. {stamp()}"
@@ -295,10 +298,17 @@ def main(arguments: list[str] | None = None) -> int:
         help="with --defaults: only these",
     )
     parser.add_argument(
+        "--objective", nargs="+", choices=CRITERIA, default=CRITERIA, help="with --defaults: only these"
+    )
+    parser.add_argument("--seeds", type=int, default=1, help="with --defaults: seeds, by default 1")
+    parser.add_argument(
         "--done",
         type=Path,
         metavar="FILE",
         help="with --defaults: write every run to FILE, and do not make again those that it holds",
+    )
+    parser.add_argument(
+        "--only-done", action="store_true", help="with --defaults: make no runs, but tables of those in FILE"
     )
     add_data(parser, "1000 sets of toy data, five seeds, more starts")
     given = read_arguments(parser, TABLES, arguments)

@@ -192,6 +192,13 @@ FIGURES = (
         'fit = sp.spca(df, k=4, card=20)\nax = fit.plot_loadings(kind="image", shape=(12, 12))',
     ),
     Figure(
+        "scree",
+        "cells",
+        "Sparse and dense components in percent of the total variance.",
+        "fit = sp.spca(df, k=3, card=8, scale=True)\n"
+        'ax = fit.screeplot(kind="share", max_components=12)',
+    ),
+    Figure(
         "path",
         "wine",
         "Measures along a path over the cardinality.",

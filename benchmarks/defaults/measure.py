@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,6 +20,8 @@ from spcastat.search.effort import EFFORTS
 
 Key = tuple[Cell, int, str, str, int]
 
+#: Seeds from here on are those that look for better values than the best known.
+FURTHER = 1000
 #: A cell is reached when no more than this share of the best known is missing.
 REACHED = 1e-3
 
@@ -71,35 +73,49 @@ def measured(
     objectives: Iterable[str] = CRITERIA,
     efforts: Iterable[str] = tuple(EFFORTS),
     done: Path | None = None,
+    only_done: bool = False,
 ) -> tuple[list[Run], list[str]]:
     """Search in all cells, keep what beats the best known; return the runs and what was skipped.
 
-    With a file `done` every run is written there at once, and runs that it holds are not made again.
+    With a file `done` every run is written there at once, and runs that it holds are not made again; with
+    `only_done` no others are. Quick searches of all data come before the others, thorough ones last.
     """
     ran = Ran(done)
     keys, skipped = [], []
-    wanted = list(product(seeds, objectives, efforts))
-    for name, file in FILES.items():
-        S = correlation(name, folder)
-        if S is None:
-            skipped.append(f"{name} skipped: needs {file} (--data DIR)")
-            continue
-        op = Gram(S)
-        fresh: dict[str, float] = {}
-        for cell in cells(name, op.p):
-            for seed, objective, effort in wanted:
-                key = (cell, op.p, objective, effort, seed)
-                keys.append(key)
-                value, _ = ran.get(key) or ran.make(key, op)
-                of = cell.key(objective)
-                fresh[of] = max(value, fresh.get(of, 0.0))
-        known.improve(fresh)
+    for effort in sorted(efforts, key=list(EFFORTS).index):
+        wanted = list(product(seeds, objectives, [effort]))
+        for name, file in FILES.items():
+            S = correlation(name, folder)
+            if S is None:
+                skipped.append(f"{name} skipped: needs {file} (--data DIR)")
+                continue
+            keys += _of_data(name, Gram(S), wanted, ran, only_done)
     best = known.load()
     runs = []
     for key in keys:
         value, seconds = ran.found[key]
         runs.append(Run(*key, value, best[key[0].key(key[2])], seconds))
-    return runs, skipped
+    return runs, list(dict.fromkeys(skipped))
+
+
+def _of_data(
+    name: str, op: Gram, wanted: list[tuple[int, str, str]], ran: Ran, only_done: bool
+) -> Iterator[Key]:
+    """Make the runs of one data set, keep what is better than the best known, and return their keys."""
+    fresh: dict[str, float] = {}
+    keys = []
+    for cell in cells(name, op.p):
+        for seed, objective, effort in wanted:
+            key = (cell, op.p, objective, effort, seed)
+            found = ran.get(key)
+            if found is None and only_done:
+                continue
+            value, _ = found or ran.make(key, op)
+            keys.append(key)
+            of = cell.key(objective)
+            fresh[of] = max(value, fresh.get(of, 0.0))
+    known.improve(fresh)
+    return iter(keys)
 
 
 class Ran:
@@ -205,11 +221,28 @@ def missed(runs: list[Run]) -> Table:
     return table
 
 
-def search_best(folder: Path | None, seeds: Iterable[int]) -> None:
+def sampled(runs: list[Run], done: Path | None) -> str:
+    """Return a note: which runs these are, and what the best known are the best of."""
+    parts = []
+    for effort in EFFORTS:
+        some = [r for r in runs if r.effort == effort]
+        if some:
+            seeds, data = len({r.seed for r in some}), len({r.cell.data for r in some})
+            parts.append(f"{effort}: {len(some)} runs, {seeds} seed{'s' * (seeds > 1)}, {data} data sets")
+    beyond = sum(seed >= FURTHER for _, _, _, _, seed in Ran(done).found)
+    return (
+        f"{'; '.join(parts)}. Best known: the best of these, of {beyond} thorough runs with further seeds, "
+        "and of every run of earlier versions."
+    )
+
+
+def search_best(
+    folder: Path | None, seeds: Iterable[int], objectives: Iterable[str] = CRITERIA, done: Path | None = None
+) -> None:
     """Search thoroughly, seed by seed, for better values than the best known, and keep them."""
     for seed in seeds:
         before = known.load()
-        measured(folder, [seed], efforts=["thorough"])
+        measured(folder, [seed], objectives, ["thorough"], done)
         after = known.load()
         rose = [k for k, v in after.items() if v > before.get(k, 0.0) * (1.0 + 1e-6)]
         print(f"seed {seed}: {len(rose)} of {len(after)} values better than before", flush=True)

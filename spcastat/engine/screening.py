@@ -10,23 +10,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.engine.aim import FEWEST, Optimum
+from spcastat.engine.aim import Optimum
 from spcastat.engine.starts import starting_loadings
 from spcastat.kernels.thresholds import unit
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
-from spcastat.operators import GRAM_ORDER, Gram, Operator
+from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.optima import Optima
-from spcastat.search.screening_tests import enlarged, entering, peaks_of
-from spcastat.search.swaps import polish
+from spcastat.search.widened import gram_of, widened
 from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD
 
 #: Sweeps end at this tolerance, or the larger one of the call: swaps go on from there.
 ROUGH = 1e-5
-#: At most this share of the candidates (but always FEWEST) is brought in by a round.
-SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -108,9 +105,7 @@ def screened(
 
     Notes
     -----
-    The first round runs the solver, later ones go on from the loadings that they have. The explained variance
-    never falls, and every round but the last enlarges the set of candidates, which is bounded by GRAM_ORDER:
-    the search ends.
+    The solver runs on the first candidates; what follows goes on from the loadings that it finds.
     """
     assert solver.card is not None
     inside = top(op.diagonal(), size)
@@ -118,30 +113,15 @@ def screened(
         inside |= top(np.abs(v), card)
     if starts is not None:
         inside |= starts.any(axis=(0, 1))
-    rounds, optima = 0, Optima()
-    sub: Gram | None = None
-    candidates = np.zeros(0, dtype=int)
-    V = np.zeros((0, vectors.shape[1]))
+    candidates = np.flatnonzero(inside)
+    sub = gram_of(op, candidates)
+    given = None if starts is None else starts[:, :, candidates]
+    optima = Optima()
     with stage("screening", unit="rounds") as advance:
-        while True:
-            rounds += 1
-            before, candidates = candidates, np.flatnonzero(inside)
-            sub = Gram(enlarged(op, None if sub is None else sub.S, before, candidates), op.rank_limit)
-            if rounds == 1:
-                given = None if starts is None else starts[:, :, candidates]
-                solution = _from_starts(sub, solver, vectors[candidates], n_init, rng, given)
-                V = solution.V
-                objectives = solution.objectives + (op.total - sub.total)
-            else:
-                V, known = np.zeros((candidates.size, V.shape[1])), V
-                V[np.searchsorted(candidates, before)] = known
-            V, supports = polish(sub.S, V, solver.card, op.total)
-            advance(1)
-            more = entering(op, candidates, V, peaks_of(sub.S, V, supports, op.total))
-            room = GRAM_ORDER - len(candidates)
-            if more.size == 0 or room <= 0:
-                break
-            inside[more[: min(room, max(FEWEST, int(SHARE * len(candidates))))]] = True
+        solution = _from_starts(sub, solver, vectors[candidates], n_init, rng, given)
+        objectives = solution.objectives + (op.total - sub.total)
+        found = widened(op, sub, candidates, solution.V, solver.card, advance)
+    V, sub = found.V, found.sub
     explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
     value = op.total - explained
     best = objectives <= objectives.min() + solver.tol * op.total
@@ -151,8 +131,8 @@ def screened(
     solution = replace(
         solution, V=V, status="converged", objective=value, objectives=objectives, candidates=None
     )
-    screening = Screening(len(candidates), op.p, rounds, len(more))
-    return Screened(solution, optima.table(), screening, sub, candidates)
+    screening = Screening(len(found.candidates), op.p, found.rounds, found.unexcluded)
+    return Screened(solution, optima.table(), screening, sub, found.candidates)
 
 
 def _from_starts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -117,7 +117,9 @@ def plot_contributions(
     label = KINDS[kind] if k > 1 else KINDS[kind].replace("the component", short_name(data.columns[0]))
     ax.set_xlabel(label if k > 1 or kind == "contributions" else f"{label}, {short_name(data.columns[0])}")
     if k > 1 or equal:
-        ax.legend(frameon=False, fontsize="small", loc="lower right")
+        # above the bars, which leave it no room beside them
+        above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": min(k, 3)}
+        ax.legend(frameon=False, fontsize="small", **above)
     settle(ax)
     unseen = int((np.nan_to_num(every) > 0).any(axis=1).sum()) - rows
     write_note(ax, [f"The largest {rows}; {unseen} more {of} have a nonzero value." * (unseen > 0)])

@@ -175,9 +175,27 @@ def screeplot(
         )
     _ticks(ax, list(data.index), k)
     _limits(ax, data, kind)
+    if kind == "share":
+        _write_shares(ax, data, k)
     ax.set_ylabel(KINDS[kind])
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
+    """Write percentages: those of the bars at their feet, those of the line above its first points."""
+    if len(data) > 2 * LABELLED:
+        return
+    how: dict[str, Any] = {"va": "bottom", "fontsize": "x-small", "color": ink(ax), "zorder": 4}
+    how |= {"textcoords": "offset points"}
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, 1.06 * high)
+    labelled = max(k, LABELLED)
+    for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
+        if i < k and np.isfinite(sparse):
+            ax.annotate(f"{sparse:.1f}", (i + 1, 0.0), (0, 2), ha="center", **how)
+        if i < labelled and np.isfinite(dense):
+            ax.annotate(f"{dense:.1f}", (i + 1, dense), (3, 3), ha="left", **how)
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
@@ -225,6 +243,8 @@ def _filled(values: np.ndarray, count: int) -> np.ndarray:
     filled[: min(len(values), count)] = values[:count]
     return filled
 
+#: Points of the line that have their percentage beside them, at most, unless more were fitted.
+LABELLED = 10
 #: Components whose variances are drawn, at most.
 MOST = 10_000
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
 from spcastat.search.chains import search
@@ -24,6 +25,7 @@ from spcastat.search.predictor import best_predictor
 from spcastat.search.projected import Projected
 from spcastat.search.swaps import polish
 from spcastat.search.wide import ROUNDS, begun, improving, searchable, working_set
+from spcastat.search.widened import FEWEST, gram_of, widened
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
@@ -31,6 +33,8 @@ from spcastat.solvers.support_search import best_support
 HELD = 1000
 #: Up to so many, fits of many nonzeros are polished by swaps for PEV.
 POLISHED = 3000
+#: With more, the first candidates are as many for each nonzero loading, those of largest variance.
+PER_NONZERO = 2
 #: A cardinality times the number of variables up to which one component exchanges two variables at once.
 PAIRS = 6000
 #: Up to so many variables a bound may prove one component: with more it would take too much of the time.
@@ -253,10 +257,13 @@ def _wide(
     """Search with more variables than a covariance matrix is held for."""
     whole = products(op, card, objective)
     values, vectors = op.leading(min(2 * k, op.p, max(op.rank_limit, k)))
+    if settings.polished and objective == "pev" and not searchable(whole) and op.p > POLISHED:
+        return _widened(op, whole, vectors, settings, rng)
     fits = begun(whole, vectors, settings, rng)
     evidence = Evidence(fits.value.tolist(), fits.value.tolist())
-    if settings.deep and objective == "pev" and not searchable(whole) and op.p <= POLISHED:
-        return _found(op, whole, _polished(op, whole, fits), evidence, objective, True)
+    if settings.polished and objective == "pev" and not searchable(whole):
+        best = fits.some(slice(0, settings.polished))
+        return _found(op, whole, _polished(op, whole, best), evidence, objective, True)
     fit = reordered(whole, refined(whole, fits.some(slice(0, 1)), SHORT))
     if not searchable(whole) or not settings.deep:
         return _found(op, whole, fit, evidence, objective, None)
@@ -285,6 +292,29 @@ def _polished(op: Operator, whole: Criterion, fits: Fits) -> Fits:
         x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
         found.append(whole.fits(np.concatenate(supports)[None], x[None]))
     return max(found, key=lambda fit: float(fit.value[0]))
+
+
+def _widened(
+    op: Operator, whole: Criterion, vectors: np.ndarray, settings: Effort, rng: np.random.Generator
+) -> Found:
+    """Return the best fit for PEV among variables of large variance, and others that may improve it."""
+    inside = top(op.diagonal(), min(max(FEWEST, PER_NONZERO * len(whole.owner)), op.p))
+    for v, card in zip(vectors.T, whole.cards, strict=False):
+        inside |= top(np.abs(v), card)
+    candidates = np.flatnonzero(inside)
+    sub = gram_of(op, candidates)
+    criterion = held(sub.S / op.total, whole.cards, "pev")
+    fits = begun(criterion, vectors[candidates], settings, rng)
+    evidence = Evidence(fits.value.tolist(), fits.value.tolist())
+    found = []
+    for V in criterion.dense(fits.some(slice(0, settings.polished))):
+        end = widened(op, sub, candidates, V, whole.cards)
+        places = np.concatenate([end.candidates[support] for support in end.supports])
+        x = np.concatenate([end.V[support, i] for i, support in enumerate(end.supports)])
+        found.append((whole.fits(places[None], x[None]), end))
+    fit, end = max(found, key=lambda one: float(one[0].value[0]))
+    sufficient = end.unexcluded == 0
+    return _found(op, whole, fit, evidence, "pev", True if sufficient else None, end.candidates, sufficient)
 
 
 def _on(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:

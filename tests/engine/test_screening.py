@@ -9,12 +9,13 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.engine import Request, aim, make_plan, run, screening
+from spcastat.engine import Request, aim, make_plan, run
 from spcastat.engine.aim import settle
+from spcastat.engine.screening import Screening
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.operators import DenseRows, Gram, SparseRows
-from spcastat.search import screening_tests
+from spcastat.search import screening_tests, widened
 
 from ..search.swapping import best_swap, covariance, gain
 
@@ -187,7 +188,7 @@ def test_the_summary_says_what_was_searched_and_verified(tmp_path):
 
 
 def test_no_claim_without_proof(monkeypatch):
-    monkeypatch.setattr(screening, "GRAM_ORDER", 20)  # no variable can be brought in
+    monkeypatch.setattr(widened, "GRAM_ORDER", 20)  # no variable can be brought in
     fit = sp.spca_cov(hidden_group(), 1, 4, screen=20, method="bcd-l0")
     assert fit._state.record.screening["unexcluded"] > 0
     assert CLAIM not in flat(fit)
@@ -221,7 +222,7 @@ def test_without_screening_nothing_changes():
 
 
 def test_many_variables_are_screened_unasked(monkeypatch):
-    monkeypatch.setattr(screening, "GRAM_ORDER", 50)
+    monkeypatch.setattr(widened, "GRAM_ORDER", 50)
     monkeypatch.setattr(aim, "GRAM_ORDER", 50)
     monkeypatch.setattr(aim, "NONZEROS", 12)
     operators = forms(counts(150, 60, 2))
@@ -276,5 +277,5 @@ def test_refusals():
 
 def test_the_record_names_every_field():
     fit = sp.spca(counts(150, 60, 0), 1, 5, screen=20, method="bcd-l0")
-    fields = {field.name for field in dataclasses.fields(screening.Screening)}
+    fields = {field.name for field in dataclasses.fields(Screening)}
     assert set(fit._state.record.screening) == fields

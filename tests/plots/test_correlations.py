@@ -99,3 +99,12 @@ def test_refused_contributions(loadings):
         plot_contributions(loadings**2, kind="share")
     with pytest.raises(DataError, match="nothing to draw"):
         plot_contributions(0 * loadings)
+
+
+def test_the_legend_of_contributions_lies_over_no_bar():
+    """Bars fill the axes: the legend stands above them, for one component and for several."""
+    parts = pd.DataFrame({"PC1": [0.5, 0.3, 0.2], "PC2": [0.1, 0.4, 0.5]}, index=[*"abc"])
+    for components in ("PC1", [1, 2]):
+        ax = plot_contributions(parts, components=components)
+        ax.figure.canvas.draw()
+        assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1

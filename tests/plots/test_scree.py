@@ -118,3 +118,14 @@ def test_the_biplot_of_vignette_1_has_a_note():
     assert "Correlated scores" in note_of(
         sp.spca(df, 3, [7, 4, 4], method="bcd-l0").biplot(components=(1, 3))
     )
+
+
+def test_shares_are_written_beside_what_is_drawn(fit):
+    """As percentages: those of sparse components at the feet of the bars, those of PCA at the points."""
+    ax = fit.screeplot(kind="share")
+    data = 100 * fit.screeplot_data(kind="share")
+    written = [text.get_text() for text in ax.texts]
+    sparse = [f"{share:.1f}" for share in data["sparse"].dropna()]
+    dense = [f"{share:.1f}" for share in data["dense"].iloc[:10]]
+    assert sorted(written) == sorted(sparse + dense)
+    assert not list(fit.screeplot(kind="variance").texts)

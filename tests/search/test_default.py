@@ -13,11 +13,13 @@ from scipy.optimize import minimize
 from spcastat.errors import OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, prepare
+from spcastat.search import default, wide
 from spcastat.search.chains import search
 from spcastat.search.default import CRITERIA, Found, held, joint
 from spcastat.search.effort import EFFORTS
 from spcastat.search.evidence import Evidence
 from tests.search.conftest import draw
+from tests.search.swapping import KINDS, best_swap, covariance, explained
 
 
 def value(S: np.ndarray, V: np.ndarray, name: str) -> float:
@@ -207,6 +209,21 @@ def test_wide_data_find_planted_supports(name):
     assert found.sufficient
     if name != "least_squares":  # which predicts other variables by chance with 60 rows
         assert {tuple(np.flatnonzero(v)) for v in found.V.T} == {tuple(np.flatnonzero(v)) for v in V.T}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pev_of_many_nonzeros_among_many_variables_has_no_better_swap(kind, monkeypatch):
+    # Every swap of one variable for any of the 60 is valued by projection, independently of the package.
+    for name, least in {"HELD": 30, "POLISHED": 40, "FEWEST": 14, "PER_NONZERO": 1}.items():
+        monkeypatch.setattr(default, name, least)
+    monkeypatch.setattr(wide, "NONZEROS", 5)
+    S = covariance(kind, 60, np.random.default_rng(4))
+    found = joint(Gram(S), 2, (6, 5), "pev")
+    assert found.sufficient
+    assert found.settled
+    assert len(found.variables) < 60
+    assert best_swap(S, found.V, [np.flatnonzero(v) for v in found.V.T]) < 1e-7
+    assert found.value == pytest.approx(explained(S, found.V) / np.trace(S), rel=1e-10)
 
 
 def test_rows_and_their_covariance_matrix_give_the_same_fit():
