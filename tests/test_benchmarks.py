@@ -107,3 +107,91 @@ def test_the_trace_counts_files_and_moves():
     assert "datasets/pitprops.py" in trace.files
     assert trace.moves <= 10
     assert traced(lambda: None).moves == 0
+
+
+def drawn(draw, scale=1.0):
+    """A trial: what the seed says."""
+    return [scale * draw.seed, 1.0]
+
+
+def refused(draw):
+    return "refused: there is nothing to fit"
+
+
+def test_draws_are_fixed_numbers_that_a_file_keeps(tmp_path, monkeypatch):
+    import benchmarks.draws as draws
+
+    cells = [draws.Cell("a", drawn, {"scale": 2.0}, 4), draws.Cell("b", refused)]
+    file = tmp_path / "done.jsonl"
+    found = draws.Draws(done=file).measured("table", cells)
+    assert found["b"] == "refused: there is nothing to fit"
+    # Of 0, 2, 4, 6: mean 3, variance 20 / 3, so that the error of the mean is sqrt(20 / 3 / 4).
+    assert found["a"].mean.tolist() == [3.0, 1.0]
+    assert found["a"].error == pytest.approx([(5 / 3) ** 0.5, 0.0])
+    assert found["a"].draws == 4
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 5
+    assert {line[0] for line in lines} == {draws.computing_version()}
+
+    again = draws.Draws(done=file, ends=-1.0)  # no time is left, and none is needed
+    assert again.measured("table", cells)["a"].mean.tolist() == [3.0, 1.0]
+    more = [draws.Cell("a", drawn, {"scale": 2.0}, 6)]
+    with pytest.raises(draws.Unfinished, match="2 draws are still to be made"):
+        again.measured("table", more)
+    with pytest.raises(draws.Unfinished):  # other options are another cell
+        again.measured("table", [draws.Cell("a", drawn, {"scale": 3.0}, 4)])
+
+    monkeypatch.setattr(draws, "computing_version", lambda: "later")
+    with pytest.raises(draws.Unfinished, match="5 draws"):
+        draws.Draws(done=file, ends=-1.0).measured("table", cells)
+    older = draws.Draws(done=file, ends=-1.0, any_version=True)
+    older.measured("table", cells)
+    assert older.versions == {lines[0][0]}
+
+
+def test_draws_are_the_same_in_several_processes():
+    from benchmarks.draws import Cell, Draws
+
+    cells = [Cell("a", drawn, {"scale": 2.0}, 7)]
+    alone = Draws().measured("table", cells)["a"]
+    shared = Draws(jobs=2).measured("table", cells)["a"]
+    assert shared.mean.tolist() == alone.mean.tolist()
+
+
+def test_a_share_of_none_has_an_error():
+    import numpy as np
+
+    from benchmarks.draws import Means
+
+    # (0 + 1) / (98 + 2) successes: sqrt(.01 * .99 / 98) = .01005
+    none = Means(np.array([0.0]), np.array([0.0]), 98).shares(1000.0)
+    assert none.mean.tolist() == [0.0]
+    assert none.error[0] == pytest.approx(10.05, abs=0.005)
+
+
+def test_a_row_is_as_printed_or_has_a_cause():
+    from benchmarks.papers.sheet import Cause, Estimate, Sheet
+
+    sheet = Sheet("t", "title", "method", {"PEV": 2, "RRE": 4})
+    sheet.causes = [Cause("its start is not printed.", ("far",), True)]
+    sheet.add("near", [80.0, 0.44], [80.49, 0.4449])
+    sheet.add("drawn", [Estimate(80.0, 0.6), None], [Estimate(81.9, 0.8), None])  # 1.9 of 2 errors of 1
+    sheet.add("far", [80.0, 0.44], [80.0, 0.4451])
+    sheet.add("other", [80.0, None], [80.51, None])
+    sheet.add("not printed", [None, None], [3.0, 0.1])
+    assert sheet.verdicts() == ["as printed", "as printed", "(1) tested", "unexplained"]
+    assert "(1) tested: its start is not printed." in sheet.as_markdown()
+
+
+def test_every_row_of_the_papers_is_remade_or_says_why_not():
+    from benchmarks.papers.__main__ import TABLES
+    from benchmarks.papers.rows import ROWS
+
+    where = [place for items in ROWS.values() for place in items.values()]
+    named = {place.split(" ")[0] for place in where}
+    assert set(TABLES) <= named
+    for name in named:
+        if name.startswith("tests/"):
+            assert (ROOT / name.rstrip(":;,")).exists()
+        elif name[:3].isdigit():
+            assert name in TABLES

@@ -210,7 +210,7 @@ def main(arguments: list[str] | None = None) -> int:
             said = results[mutant.key]
             print(f"{number}/{len(chosen)} {mutant.key}: {said['outcome']} {said['by']}", flush=True)
 
-    run.with_runner(tree, given.tests, work_off)
+    run.with_runner(tree, given.tests, seen.seconds, work_off)
     judged = json.loads(given.judged.read_text("utf-8")) if given.judged.exists() else {}
     wanted = {mutant.key: results[mutant.key] for mutant in chosen if mutant.key in results}
     print(f"\n{report(wanted, judged)}")

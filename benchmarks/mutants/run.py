@@ -1,12 +1,13 @@
 """Tests of a broken source: pytest collects them once, and copies of that process run them for each mutant.
 
-A mutant inside a function replaces the code of that function where it stands, so that nothing is imported or
-collected anew. Where that cannot be (a constant of a module, a default), the source is broken on disk and the
-tests run in a process that imports it.
+A mutant inside a function replaces the code of that function where it stands, and a constant of a module
+its value, so that nothing is imported or collected anew. Where that cannot be (a default, the body of a
+class), the source is broken on disk and the tests run in a process that imports it.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gc
 import importlib
@@ -28,6 +29,9 @@ from coverage import CoverageData
 from benchmarks.mutants.mutate import Mutant
 
 T = TypeVar("T")
+
+#: CPU seconds that a test may take: so many, and so many times those that it took before.
+SLOW = (4.0, 5.0)
 
 
 class Seen:
@@ -83,8 +87,9 @@ def look(folder: Path, tree: Path, tests: list[str], minutes: float = float("inf
 class Runner:
     """Tests of the copy, collected in this process, which never runs one itself."""
 
-    def __init__(self, tree: Path, session: pytest.Session) -> None:
+    def __init__(self, tree: Path, session: pytest.Session, seconds: dict[str, float]) -> None:
         self.tree = tree
+        self._seconds = seconds
         self._session = session
         self._items = {item.nodeid: item for item in session.items}
         for module in pkgutil.walk_packages([str(tree / "spcastat")], "spcastat."):
@@ -128,7 +133,7 @@ class Runner:
         session = self._session
         session.items = items
         session.config.option.maxfail = 1
-        session.config.pluginmanager.register(_First(said))
+        session.config.pluginmanager.register(_First(said, self._seconds))
         with contextlib.suppress(pytest.Session.Interrupted, pytest.Session.Failed):
             session.config.hook.pytest_runtestloop(session=session)
         return int(session.testsfailed > 0)
@@ -160,7 +165,9 @@ class Runner:
         return lines[0] if lines else said.strip().splitlines()[-1]
 
 
-def with_runner(tree: Path, tests: list[str], work: Callable[[Runner], T]) -> T:
+def with_runner(
+    tree: Path, tests: list[str], seconds: dict[str, float], work: Callable[[Runner], T]
+) -> T:
     """Collect tests of the copy in this process, and return what `work` makes of them.
 
     The process has to be a new one: the package is imported from the copy here.
@@ -170,7 +177,7 @@ def with_runner(tree: Path, tests: list[str], work: Callable[[Runner], T]) -> T:
     os.chdir(tree)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(tree))
-    loop = _Loop(tree, work)
+    loop = _Loop(tree, seconds, work)
     place = f"--basetemp={tree.parent / 'tmp'}"
     pytest.main(["-p", "no:terminal", "-p", "no:cacheprovider", place, *tests], plugins=[loop])
     if not loop.done:
@@ -181,8 +188,8 @@ def with_runner(tree: Path, tests: list[str], work: Callable[[Runner], T]) -> T:
 class _Loop:
     """Stands where pytest would run what it has collected."""
 
-    def __init__(self, tree: Path, work: Callable[[Runner], Any]) -> None:
-        self.tree, self.work = tree, work
+    def __init__(self, tree: Path, seconds: dict[str, float], work: Callable[[Runner], Any]) -> None:
+        self.tree, self.seconds, self.work = tree, seconds, work
         self.done: list[Any] = []
         self._copy = False
 
@@ -193,15 +200,22 @@ class _Loop:
         self._copy = True  # a copy of this process runs tests
         capture = session.config.pluginmanager.getplugin("capturemanager")
         with capture.global_and_fixture_disabled():
-            self.done.append(self.work(Runner(self.tree, session)))
+            self.done.append(self.work(Runner(self.tree, session, self.seconds)))
         return True
 
 
 class _First:
-    """The first test that fails."""
+    """The first test that fails; one that computes much longer than it did before ends the process."""
 
-    def __init__(self, said: Path) -> None:
+    def __init__(self, said: Path, seconds: dict[str, float]) -> None:
         self.said = said
+        self.seconds = seconds
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        limit = SLOW[0] + SLOW[1] * self.seconds[item.nodeid]
+        self.said.write_text(f"{item.nodeid}: {limit:.0f} s were not enough", encoding="utf-8")
+        signal.setitimer(signal.ITIMER_PROF, limit)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -226,8 +240,37 @@ def _waited(child: int, limit: float, said: Path) -> str:
 
 
 def _change(path: Path, source: str, mutant: Mutant) -> Callable[[], None] | None:
+    """Return what breaks the source where it stands in memory; None where that cannot be."""
+    return _constant(path, source, mutant) if not mutant.bodies else _function(path, source, mutant)
+
+
+def _constant(path: Path, source: str, mutant: Mutant) -> Callable[[], None] | None:
+    """Return what puts another value in place of a constant of a module, wherever that was imported."""
+    module = next((one for one in sys.modules.values() if getattr(one, "__file__", None) == str(path)), None)
+    broken = mutant.applied(source)
+    statement = next(
+        (one for one in ast.parse(broken).body if one.lineno <= mutant.line <= (one.end_lineno or 0)), None
+    )
+    if module is None or not isinstance(statement, ast.Assign | ast.AnnAssign):
+        return None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    if not isinstance(target, ast.Name) or not hasattr(module, target.id):
+        return None
+    name, old = target.id, getattr(module, target.id)
+
+    def change() -> None:
+        scope = dict(vars(module))
+        exec(compile(ast.Module([statement], []), str(path), "exec"), scope)
+        for one in list(sys.modules.values()):
+            if getattr(one, "__dict__", {}).get(name) is old:
+                setattr(one, name, scope[name])
+
+    return change
+
+
+def _function(path: Path, source: str, mutant: Mutant) -> Callable[[], None] | None:
     """Return what puts the broken function in place of the whole one; None where there is none."""
-    if not mutant.bodies or not mutant.bodies[0][0] <= mutant.line <= mutant.bodies[0][1]:
+    if not mutant.bodies[0][0] <= mutant.line <= mutant.bodies[0][1]:
         return None
     if len(mutant.bodies) > 1 and not mutant.bodies[-1][0] <= mutant.line <= mutant.bodies[-1][1]:
         return None

@@ -8,12 +8,14 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from benchmarks.papers.bcd import NONNEG, NSPCA
+from benchmarks.papers.compared import NONNEG
 from benchmarks.papers.fits import Call, fit, loadings
 from benchmarks.papers.sheet import Sheet
 
 FILE = "cbcl_faces.npz"
 TABLE_8 = {"NSPCA": (0.6993, 51.10), "N-EMPCA": (0.6912, 52.22), "BCD-NSPCA l0": (0.6606, 56.36)}
+#: No penalty; a hundred sweeps, since each costs p steps.
+NSPCA: dict[str, Any] = {"penalty": 0.0, "max_iter": 100}
 #: Accuracy (%) on faces, on other images, and on all.
 TABLE_9 = {
     "LR": (96.71, 93.57, 94.47),

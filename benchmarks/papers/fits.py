@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +12,44 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import spcastat as sp
+from benchmarks.draws import Cell, Draw, Draws, Means
+from benchmarks.papers.sheet import Estimate
 from spcastat.errors import ConvergenceWarning, SpcaError
 
 
 @dataclass(frozen=True)
 class Call:
-    """What the command line asks for."""
+    """What the command line asks for.
+
+    Attributes
+    ----------
+    data : Path or None
+        Folder with real data.
+    full : bool
+        The papers' numbers of draws and their slow rows.
+    most : int or None
+        No cell has more draws than this.
+    draws : Draws
+        What was measured, and how the rest is.
+    """
 
     data: Path | None
     full: bool
+    most: int | None = None
+    draws: Draws = field(default_factory=Draws)
 
     def times(self, quick: int, full: int) -> int:
-        return full if self.full else quick
-
-    @property
-    def seconds(self) -> float:
-        """How long one cell of a simulation may take before it stops short of its repetitions."""
-        return float("inf") if self.full else 0.4
+        """Return a number of draws."""
+        wanted = full if self.full else quick
+        return wanted if self.most is None else min(wanted, self.most)
 
     def file(self, name: str) -> Path | str:
         """Return the path of a data file, or the reason why there is none."""
-        if self.data is None:
-            return f"skipped: needs {name} (--data DIR)"
-        path = self.data / name
-        return path if path.exists() else f"skipped: {name} is not in the folder that --data gives"
+        return Draw(0, self.data).file(name)
+
+    def measured(self, table: str, cells: Iterable[Cell]) -> dict[str, Means | str]:
+        """Return the means of every cell, or the reason why it has none."""
+        return self.draws.measured(table, cells)
 
 
 def fit(data: Any, k: int, method: str, *, covariance: bool = False, **options: Any) -> Any:
@@ -56,6 +69,20 @@ def loadings(result: Any) -> np.ndarray:
     return np.asarray(result.loadings, dtype=float)
 
 
+def counted(values: Iterable[float | None], total: int) -> list[Estimate | None]:
+    """Return printed counts of so many draws with their binomial standard errors."""
+    found: list[Estimate | None] = []
+    for value in values:
+        q = None if value is None else (value + 1.0) / (total + 2.0)
+        found.append(None if value is None or q is None else Estimate(value, (total * q * (1 - q)) ** 0.5))
+    return found
+
+
+def first_reason(cells: Mapping[str, Means | str], names: Iterable[str]) -> str | None:
+    """Return the reason why one of the cells has no numbers, if one has none."""
+    return next((found for name in names if isinstance(found := cells[name], str)), None)
+
+
 def matched(V: np.ndarray, truth: np.ndarray, least: float) -> tuple[bool, bool]:
     """Return whether two loadings match two true ones: in order, and in any order."""
     C = np.abs(truth.T @ V) >= least
@@ -68,18 +95,13 @@ def both_supports(V: np.ndarray, truth: np.ndarray) -> bool:
     return {tuple(np.flatnonzero(v)) for v in V.T} == {tuple(np.flatnonzero(u)) for u in truth.T}
 
 
-def rate(trial: Callable[[int], Any], times: int, seconds: float) -> tuple[np.ndarray, int] | str:
-    """Return the mean of what `trial` gives for the seeds 0, 1, ... and how many there were; or a reason."""
-    values: list[Any] = []
-    start = time.perf_counter()
-    for seed in range(times):
-        value = trial(seed)
-        if isinstance(value, str):
-            return value
-        values.append(value)
-        if time.perf_counter() - start > seconds:
-            break
-    return np.mean(np.asarray(values, dtype=float), axis=0), len(values)
+def wrong_variables(V: np.ndarray, truth: np.ndarray) -> float:
+    """Return the share of entries that are zero where the truth is not, or the other way round.
+
+    Components are matched in the order that makes it smaller.
+    """
+    A, B = V != 0, truth != 0
+    return float(min(np.mean(A != B), np.mean(A[:, ::-1] != B)))
 
 
 def nearest_neighbour(

@@ -1,13 +1,50 @@
-"""A table with what is printed, what comes out here, and the difference."""
+"""A table with what is printed, what comes out here, and the cause of what differs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite, sqrt
 
+from benchmarks.draws import Means
 from benchmarks.report import markdown_table, text_table
 
-Value = float | str | None
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error; the error of one that is not drawn is 0."""
+
+    value: float
+    error: float = 0.0
+
+
+Value = float | str | Estimate | None
+MET, DEVIATES = "as printed", "unexplained"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why rows differ from print.
+
+    Attributes
+    ----------
+    text : str
+    rows : tuple of str
+        Names of rows, or what they begin or end with.
+    tested : bool
+        Whether a run showed it; otherwise it is supposed.
+    """
+
+    text: str
+    rows: tuple[str, ...]
+    tested: bool
+
+    @property
+    def kind(self) -> str:
+        return "tested" if self.tested else "supposed"
+
+    def covers(self, row: str) -> bool:
+        return any(row.startswith(name) or row.endswith(name) for name in self.rows)
 
 
 @dataclass
@@ -21,62 +58,114 @@ class Sheet:
         Heading of the rows' names.
     quantities : dict
         Heading of each number -> its decimals.
+    causes : list of Cause
+        The first that covers a row explains it.
     notes : list of str
-        What the reader must know: deviations and their causes, what could not be remade and why.
+        What else the reader must know.
     """
 
     name: str
     title: str
     label: str
     quantities: dict[str, int]
+    causes: list[Cause] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    rows: list[tuple[str, list[Value], list[Value]]] = field(default_factory=list)
+    rows: list[tuple[str, list[Value], list[Value], int]] = field(default_factory=list)
 
-    def add(self, label: str, printed: Sequence[Value], ours: Sequence[Value] | str) -> None:
+    def add(self, label: str, printed: Sequence[Value], ours: Sequence[Value] | Means | str) -> None:
         """Add a row; `ours` is a reason where there are no numbers."""
+        draws = 1
+        if isinstance(ours, Means):
+            draws = ours.draws
+            pairs = zip(ours.mean, ours.error, strict=True)
+            ours = [Estimate(float(m), float(e)) if isfinite(e) else float(m) for m, e in pairs]
         if isinstance(ours, str):
+            if ours.startswith("skipped"):
+                if f"{ours}." not in self.notes:
+                    self.notes.append(f"{ours}.")
+                return
             self.notes.append(f"{label}: {ours.rstrip('.')}.")
             ours = ["n/a"] + [None] * (len(self.quantities) - 1)
-        self.rows.append((label, list(printed), list(ours)))
+        self.rows.append((label, list(printed), list(ours), draws))
+
+    def verdict(self, row: tuple[str, list[Value], list[Value], int]) -> str:
+        """Return whether a row is as printed, which cause it has, or that it has none."""
+        label, printed, ours, _ = row
+        pairs = zip(printed, ours, self.quantities.values(), strict=True)
+        met = [_met(p, o, digits) for p, o, digits in pairs if p is not None and o is not None]
+        if not met:
+            return ""
+        if all(met):
+            return MET
+        for number, cause in enumerate(self.causes, 1):
+            if cause.covers(label):
+                return f"({number}) {cause.kind}"
+        return DEVIATES
+
+    def verdicts(self) -> list[str]:
+        """Return the verdicts of all rows that print has."""
+        return [found for row in self.rows if (found := self.verdict(row))]
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells as text; a quantity that is nowhere printed has one column."""
         head, compared = [self.label], []
         for j, name in enumerate(self.quantities):
-            compared.append(any(printed[j] is not None for _, printed, _ in self.rows))
-            head += [f"{name} print", "ours", "diff"] if compared[-1] else [name]
+            compared.append(any(row[1][j] is not None for row in self.rows))
+            head += [f"{name} print", "ours"] if compared[-1] else [name]
+        judged, drawn = any(compared), any(row[3] > 1 for row in self.rows)
+        head += [*(["draws"] if drawn else []), *(["verdict"] if judged else [])]
         table = []
-        for label, printed, ours in self.rows:
+        for row in self.rows:
+            label, printed, ours, draws = row
             cells = [label]
             for j, digits in enumerate(self.quantities.values()):
-                ours_cell = _cell(ours[j], digits)
-                if compared[j]:
-                    cells += [_cell(printed[j], digits), ours_cell, _difference(printed[j], ours[j], digits)]
-                else:
-                    cells.append(ours_cell)
+                cells += [_cell(printed[j], digits)] if compared[j] else []
+                cells.append(_cell(ours[j], digits))
+            cells += [str(draws)] if drawn else []
+            cells += [self.verdict(row)] if judged else []
             table.append(cells)
         return head, table
+
+    def lines(self) -> list[str]:
+        """Return the causes that are needed, numbered, and the notes."""
+        used = {number for row in self.rows for number in [self.verdict(row).split(")")[0]]}
+        causes = [
+            f"({number}) {cause.kind}: {cause.text}"
+            for number, cause in enumerate(self.causes, 1)
+            if f"({number}" in used
+        ]
+        drawn = any(row[3] > 1 for row in self.rows)
+        return [*causes, *self.notes, *(["Standard errors in parentheses."] if drawn else [])]
 
     def as_text(self) -> str:
         body = [f"{self.name}: {self.title}"]
         if self.rows:
             body += ["", text_table(*self.grid())]
-        return "\n".join([*body, *(f"* {note}" for note in self.notes)])
+        return "\n".join([*body, *(f"* {line}" for line in self.lines())])
 
     def as_markdown(self) -> str:
         body = [f"### {self.name}: {self.title}"]
         if self.rows:
             body += ["", markdown_table(*self.grid())]
-        return "\n".join([*body, "", *(f"- {note}" for note in self.notes)])
+        return "\n".join([*body, "", *(f"- {line}" for line in self.lines())])
+
+
+def _met(printed: Value, ours: Value, digits: int) -> bool:
+    """Return whether a number is within two standard errors of the printed one, or within 0.5 points.
+
+    Printed means have standard errors of their own, at least ours: print seldom has more draws. A number
+    with three decimals or more is no percentage: 0.005 there.
+    """
+    if isinstance(printed, str) or isinstance(ours, str):
+        return printed == ours
+    p, o = (one if isinstance(one, Estimate) else Estimate(float(one or 0.0)) for one in (printed, ours))
+    points = 0.5 if digits <= 2 else 0.005
+    return abs(p.value - o.value) <= max(2.0 * sqrt(p.error**2 + o.error**2), points + 1e-9)
 
 
 def _cell(value: Value, digits: int) -> str:
     if value is None:
         return ""
+    if isinstance(value, Estimate):
+        return f"{value.value:.{digits}f}" + (f" ({value.error:.{digits}f})" if value.error else "")
     return value if isinstance(value, str) else f"{value:.{digits}f}"
-
-
-def _difference(printed: Value, ours: Value, digits: int) -> str:
-    if not isinstance(printed, (int, float)) or not isinstance(ours, (int, float)):
-        return ""
-    return f"{ours - printed:+.{digits}f}"

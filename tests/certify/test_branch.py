@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,19 @@ def test_an_indefinite_matrix_is_bounded_all_the_same(rng):
         assert proof.value == pytest.approx(best, rel=1e-12)
         assert proof.closed
         assert proof.bound >= best
+
+
+@pytest.mark.parametrize("c", [3, 4])
+def test_no_exchange_of_two_variables_improves_what_was_improved(c):
+    """By enumeration of all pairs that leave and all that enter."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((10, 8))
+        S = A.T @ A
+        T = improve_support(S, rng.choice(8, c, replace=False), c)
+        value = np.linalg.eigvalsh(S[np.ix_(T, T)])[-1]
+        free = np.setdiff1d(np.arange(8), T)
+        for stay in itertools.combinations(T.tolist(), c - 2):
+            for enter in itertools.combinations(free.tolist(), 2):
+                U = [*stay, *enter]
+                assert np.linalg.eigvalsh(S[np.ix_(U, U)])[-1] <= value * (1 + 1e-9)

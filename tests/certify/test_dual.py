@@ -114,3 +114,13 @@ def test_a_problem_below_its_threshold_rests_and_work_stops_when_told():
     dense = ky_fan(S, 2)[0]
     assert support_bounds(S, bases, 2, 2.0 * dense, 500).bound[0] == pytest.approx(dense)
     assert support_bounds(S, bases, 2, 0.0, 500, running=lambda: False).bound[0] == pytest.approx(dense)
+
+
+def test_a_bad_beginning_is_never_worse_than_none():
+    """The bound of dense components stands, wherever the search for a better one begins."""
+    S = covariance(3, 6)
+    bases = axes([[0, 1, 2], [2, 3]], 6)
+    Y = np.broadcast_to(50.0 * np.trace(S) * np.eye(6), (1, 2, 6, 6))
+    plain = support_bounds(S[None], bases, 2, 0.0, 0).bound[0]
+    assert certified(S[None], bases, 2, Y)[0] > plain
+    assert support_bounds(S[None], bases, 2, 0.0, 0, Y=Y).bound[0] == pytest.approx(plain, rel=1e-12)

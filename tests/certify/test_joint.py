@@ -7,7 +7,7 @@ import pytest
 
 import spcastat as sp
 from benchmarks import proofs
-from spcastat.certify.joint import certify_joint
+from spcastat.certify.joint import certify_joint, verdict
 from spcastat.operators import Gram
 
 #: Largest measures of two components on pitprops, in percent, from exhaustive pairs of supports.
@@ -113,3 +113,10 @@ def test_the_proof_says_why_nothing_was_searched(R):
     wide = np.diag([1.0, 1.0, *np.full(1999, 2.0)]) + 1.0
     found = certify_joint(Gram(wide), np.eye(2001)[:, :2], "pev", pca=np.array([2003.0, 2.0]))
     assert found.proof == "sum of the largest variances (too many variables for a search)"
+
+
+def test_a_joint_proof_is_one_to_a_ten_thousandth():
+    """The relative tolerance that `certify` is documented with."""
+    assert verdict(1.0, 1.0 + 0.9e-4)[1]
+    assert not verdict(1.0, 1.0 + 1.1e-4)[1]
+    assert verdict(2.0, 2.1)[0] == pytest.approx(5.0)

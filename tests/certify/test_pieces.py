@@ -121,6 +121,8 @@ def test_the_bound_of_adjusted_variance_holds_in_any_order(seed):
         best = max(best, adjusted(S, V[:, rng.permutation(3)]))
     for steps in (0, 10, 300):
         assert ordered_bounds(groups, [1, 1, 1], 0.0, steps)[0] >= best
+    steps = [ordered_bounds(groups, [1, 1, 1], 0.0, steps)[0] for steps in (0, 300)]
+    assert steps[1] < steps[0]  # it works until it is told to end
     Z = rng.standard_normal((1, 5, 5)) * 0.1
     assert certified(groups, [1, 1, 1], Z @ Z.swapaxes(1, 2), [None] * 3)[0] >= best
 

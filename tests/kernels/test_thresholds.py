@@ -212,3 +212,17 @@ def test_positive_part_where_nothing_is_positive():
     W = np.array([[-3.0, 0.0, -1.0], [-1.0, 0.0, -1.0], [-2.0, 0.0, 2.0]])
     np.testing.assert_array_equal(positive_part(W), [[0, 1, 0], [1, 0, 0], [0, 0, 2]])
     assert W[0, 0] == -3.0  # not in place
+
+
+def test_l1_bounds_at_which_a_value_just_vanishes_are_met():
+    """Where the threshold is one of the values, rounding may put it on neither side."""
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        size = int(rng.integers(3, 7))
+        w = np.sort(rng.choice(np.arange(1.0, 11.0), size, replace=False))[::-1]
+        w /= rng.choice([3.0, 7.0, 11.0])
+        v = np.maximum(w - w[rng.integers(2, size)], 0.0)
+        v /= np.linalg.norm(v)
+        found = one(l1_bounded, w, float(v.sum()))
+        # A last bit of the bound moves the threshold by its square root, where the norm is stationary.
+        np.testing.assert_allclose(found, v, rtol=0, atol=1e-6)

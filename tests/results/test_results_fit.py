@@ -368,3 +368,12 @@ def test_summary_names_the_rows_of_a_covariance_matrix():
     R = sp.datasets.load_pitprops()
     text = " ".join(sp.spca_cov(R, 2, 3, n_obs=180, method="bcd-l0").summary().as_text().split())
     assert "covariance matrix of 13 variables, from 180 rows" in text
+
+
+def test_every_start_of_a_descent_is_among_the_optima(pitprops):
+    """Twelve starts: their PEVs, the best of which is the fit's own."""
+    fit = sp.spca(pitprops, 3, 4, method="bcd-l0", n_init=12)
+    assert fit.optima["hits"].sum() == 12
+    assert fit.optima["objective"].is_monotonic_decreasing
+    # the criterion of a start is summed over components, the measure is a projection
+    assert fit.optima["objective"].iloc[0] == pytest.approx(fit.measure("pev"), rel=1e-9)

@@ -203,3 +203,14 @@ def test_methods_of_many_products_are_refused():
     for options in [{"method": "zou", "card": 3}, {"method": "controlled", "variance": 0.5}]:
         with pytest.raises(OptionError, match="bcd-l0"):
             sp.spca([X], k=2, **options)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sps.csr_array], ids=["dense", "csr"])
+def test_a_column_that_does_not_vary_is_exactly_zero(kind):
+    """Tenths are no sums of powers of two: the mean of many is another number."""
+    X = rows()
+    X[:, 7] = 0.1
+    op = opened(cut(X, kind))
+    assert op.diagonal()[7] == 0.0
+    assert not op.dot(np.eye(40))[7].any()
+    assert not op.columns(np.array([7])).any()

@@ -1,0 +1,249 @@
+"""Fixed numbers of draws: each measured once, kept in a file with the version that made it, and shared out.
+
+A benchmark names its cells; `Draws.measured` makes the draws that the file does not hold, in several
+processes where that is asked for, and says so when `--seconds` ended it before all were made. No cell is
+ever shown with fewer draws than it names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import inspect
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import spcastat as sp
+
+#: What a draw gives: numbers in a fixed order, or the reason why there are none.
+Measured = list[float] | str
+#: Folders whose code decides what a fit is; what is plotted or printed does not.
+COMPUTING = (
+    "kernels",
+    "operators",
+    "solvers",
+    "engine",
+    "search",
+    "measures",
+    "datasets",
+    "registry",
+    "state",
+)
+
+
+class Unfinished(Exception):
+    """The time that was given ended before all draws of a table were made."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a trial may use: the seed of the draw, and the folder of real data."""
+
+    seed: int
+    data: Path | None = None
+
+    def file(self, name: str) -> Path | str:
+        """Return the path of a data file, or the reason why there is none."""
+        if self.data is None:
+            return f"skipped: needs {name} (--data DIR)"
+        path = self.data / name
+        return path if path.exists() else f"skipped: {name} is not in the folder that --data gives"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table: a function of a module, what it is given, and how often it is drawn.
+
+    Attributes
+    ----------
+    name : str
+        Its own within the table.
+    trial : callable
+        ``trial(draw, **given)`` -> `Measured`; a function of a module, for it goes to other processes.
+    given : mapping
+        What JSON can hold.
+    draws : int
+        Seeds 0, 1, ..., draws - 1.
+    """
+
+    name: str
+    trial: Callable[..., Sequence[float] | str]
+    given: Mapping[str, Any] = field(default_factory=dict)
+    draws: int = 1
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means over the draws of a cell, their standard errors (NaN for one draw), and their number."""
+
+    mean: np.ndarray
+    error: np.ndarray
+    draws: int
+
+    def shares(self, of: float) -> Means:
+        """Return shares as counts of so many, with binomial standard errors that are not 0 at 0 or all.
+
+        The error is that of a share with one success and one failure more (Agresti and Coull's n + 2).
+        """
+        q = (self.mean * self.draws + 1.0) / (self.draws + 2.0)
+        return Means(of * self.mean, of * np.sqrt(q * (1.0 - q) / self.draws), self.draws)
+
+    def times(self, factor: float) -> Means:
+        return Means(factor * self.mean, factor * self.error, self.draws)
+
+    def __getitem__(self, place: Any) -> Means:
+        return Means(self.mean[place], self.error[place], self.draws)
+
+
+@cache
+def computing_version() -> str:
+    """Return the version of the package and eight digits that change with the code that computes."""
+    digest = hashlib.sha256()
+    home = Path(sp.__file__).parent
+    for folder in COMPUTING:
+        for path in sorted((home / folder).rglob("*.py")):
+            digest.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
+    return f"{sp.__version__}+{digest.hexdigest()[:8]}"
+
+
+def add_draws(parser: argparse.ArgumentParser) -> None:
+    """Add ``--done``, ``--jobs``, ``--seconds`` and ``--any-version``."""
+    parser.add_argument(
+        "--done", type=Path, metavar="FILE", help="keep every draw in FILE, and go on from what it holds"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the draws")
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="begin no draw after so many; run again to go on (--done)"
+    )
+    parser.add_argument(
+        "--any-version", action="store_true", help="use draws in FILE that other versions of the code made"
+    )
+
+
+@dataclass
+class Draws:
+    """The draws that were made, and how others are.
+
+    Attributes
+    ----------
+    data : Path or None
+        Folder with real data.
+    done : Path or None
+        A file with a line for every draw.
+    jobs : int
+    ends : float
+        When ``time.perf_counter()`` has come there, no further draw is begun.
+    any_version : bool
+        Whether draws of other versions of the code count.
+    """
+
+    data: Path | None = None
+    done: Path | None = None
+    jobs: int = 1
+    ends: float = math.inf
+    any_version: bool = False
+    versions: set[str] = field(default_factory=set)
+    _known: dict[tuple[str, int], tuple[str, Measured]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.done is None or not self.done.exists():
+            return
+        for line in self.done.read_text(encoding="utf-8").splitlines():
+            version, key, seed, found = json.loads(line)
+            if self.any_version or version == computing_version():
+                self._known[key, seed] = version, found
+
+    @classmethod
+    def asked(cls, given: argparse.Namespace) -> Draws:
+        """Return them as the command line asks (`add_draws`)."""
+        ends = time.perf_counter() + given.seconds if given.seconds else math.inf
+        return cls(given.data, given.done, given.jobs, ends, given.any_version)
+
+    def measured(self, table: str, cells: Iterable[Cell]) -> dict[str, Means | str]:
+        """Return the means of every cell, or the reason why it has none.
+
+        Raises
+        ------
+        Unfinished
+            If `ends` came before all draws were made. Those that were are kept.
+        """
+        cells = list(cells)
+        missing = [
+            (self._key(table, cell), cell, seed)
+            for cell in cells
+            for seed in range(cell.draws)
+            if (self._key(table, cell), seed) not in self._known
+        ]
+        made = sum(1 for _ in self._make(missing))
+        if made < len(missing):
+            raise Unfinished(f"{table}: {len(missing) - made} draws are still to be made")
+        return {cell.name: self._means(table, cell) for cell in cells}
+
+    def raw(self, table: str, cell: Cell) -> list[Measured]:
+        """Return what the draws of a cell gave, in the order of their seeds."""
+        key = self._key(table, cell)
+        return [self._known[key, seed][1] for seed in range(cell.draws)]
+
+    def _means(self, table: str, cell: Cell) -> Means | str:
+        found = self.raw(table, cell)
+        self.versions |= {self._known[self._key(table, cell), seed][0] for seed in range(cell.draws)}
+        for one in found:
+            if isinstance(one, str):
+                return one
+        values = np.asarray(found, dtype=float)
+        count = len(values)
+        error = values.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.full(values.shape[1], np.nan)
+        return Means(values.mean(axis=0), error, count)
+
+    @staticmethod
+    def _key(table: str, cell: Cell) -> str:
+        """Return what a draw stands for: other options, or another trial, make it another draw."""
+        return f"{table} | {cell.name} | {json.dumps(cell.given, sort_keys=True)} | {_source(cell.trial)}"
+
+    def _make(self, missing: Sequence[tuple[str, Cell, int]]) -> Iterator[Measured]:
+        tasks = [(cell.trial, Draw(seed, self.data), dict(cell.given)) for _, cell, seed in missing]
+        for (key, _, seed), found in zip(missing, self._shared(tasks), strict=False):
+            self._known[key, seed] = computing_version(), found
+            if self.done is not None:
+                with self.done.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps([computing_version(), key, seed, found]) + "\n")
+            yield found
+
+    def _shared(self, tasks: Sequence[tuple[Any, Draw, dict[str, Any]]]) -> Iterator[Measured]:
+        """Yield what the tasks give, in their order, until the time is over."""
+        if self.jobs == 1:
+            for task in tasks:
+                if time.perf_counter() > self.ends:
+                    return
+                yield _one(task)
+            return
+        waiting = iter(tasks)
+        with ProcessPoolExecutor(self.jobs) as pool:
+            # A few tasks ahead of those that run: what has begun when the time is over is waited for.
+            ahead = [pool.submit(_one, task) for task in islice(waiting, 2 * self.jobs)]
+            while ahead:
+                yield ahead.pop(0).result()
+                if time.perf_counter() <= self.ends:
+                    ahead += [pool.submit(_one, task) for task in islice(waiting, 1)]
+
+
+@cache
+def _source(trial: Callable[..., Any]) -> str:
+    """Return eight digits that change with the text of a trial."""
+    return hashlib.sha256(inspect.getsource(trial).encode()).hexdigest()[:8]
+
+
+def _one(task: tuple[Callable[..., Sequence[float] | str], Draw, dict[str, Any]]) -> Measured:
+    trial, draw, given = task
+    found = trial(draw, **given)
+    return found if isinstance(found, str) else [float(value) for value in found]

@@ -1,0 +1,141 @@
+"""He, Monteiro and Park (2010), sections 5.2 and 5.3: variance and time, sparse matrices and digits."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from benchmarks.draws import Cell, Draw
+from benchmarks.papers.fits import Call, fit
+from benchmarks.papers.greedy import prepared
+from benchmarks.papers.sheet import Sheet
+
+LABELS = ("S1-SPCA", "Sc-SPCA", "GPower0")
+
+
+def _sparse(n: int, p: int, seed: int) -> scipy.sparse.csr_array:
+    """Return a random matrix of which a fifth is not zero, uniform there."""
+    rng = np.random.default_rng(seed)
+    return scipy.sparse.random_array((n, p), density=0.2, format="csr", rng=rng)
+
+
+def _largest(X: Any) -> float:
+    """Return the largest variance of a component, sigma_1^2 / (n - 1)."""
+    return float(fit(X, 1, "pca").variance["score variance"].iloc[0])
+
+
+def _greedy(X: Any, card: int, c: int) -> tuple[float, float]:
+    """Return the variance of the component and CPU seconds."""
+    begun = time.process_time()
+    found = fit(X, 1, "greedy", card=card, c=c)
+    return float(found.variance["score variance"].iloc[0]), time.process_time() - begun
+
+
+def _power(X: Any, **options: Any) -> tuple[float, float, int]:
+    """Return the variance of GPower's component, CPU seconds, and its nonzeros."""
+    begun = time.process_time()
+    found = fit(X, 1, "gpower-l0", **options)
+    seconds = time.process_time() - begun
+    return float(found.variance["score variance"].iloc[0]), seconds, int(found.card.iloc[0])
+
+
+def three(draw: Draw, n: int, p: int, card: int, penalty: float | None = None) -> list[float]:
+    """Return the relative variances of the three methods at equal cardinality, then their CPU seconds.
+
+    GPower is timed at a given penalty, where there is one, as in print; its variance is that of the card.
+    """
+    X = _sparse(n, p, draw.seed)
+    largest = _largest(X)
+    one, several = _greedy(X, card, 1), _greedy(X, card, math.ceil(card / 10))
+    power = _power(X, card=card)
+    timed = power[1] if penalty is None else _power(X, penalty=penalty)[1]
+    return [*(found[0] / largest for found in (one, several, power)), one[1], several[1], timed]
+
+
+def trade(draw: Draw, p: int, penalty: float) -> list[float]:
+    """Return GPower's nonzeros at a penalty, and variances and seconds of the three at as many."""
+    X = _sparse(p, p, draw.seed)
+    largest = _largest(X)
+    power = _power(X, penalty=penalty)
+    card = power[2]
+    one, several = _greedy(X, card, 1), _greedy(X, card, math.ceil(card / 10))
+    return [card, *(found[0] / largest for found in (one, several, power)), one[1], several[1], power[1]]
+
+
+def digits(draw: Draw, card: int) -> list[float] | str:
+    """Return variances and seconds of S5 and GPower at a cardinality, on 5000 digits."""
+    held = prepared(draw, "first 5000")
+    if isinstance(held, str):
+        return held
+    X = held[0]
+    largest = _largest(X)
+    several, power = _greedy(X, card, 5), _power(X, card=card)
+    return [several[0] / largest, power[0] / largest, several[1], power[1]]
+
+
+def _both() -> dict[str, int]:
+    return {f"variance {label}": 4 for label in LABELS} | {f"CPU s {label}": 3 for label in LABELS}
+
+
+def figures_2_3(call: Call) -> Sheet:
+    sheet = Sheet("003-fig2-3", "random sparse p x p, first component, p / 5 nonzeros", "p", _both())
+    sizes = (100, 200, 500, 1000, 2000) if call.full else (100, 300)
+    cells = [
+        Cell(f"{p}", three, {"n": p, "p": p, "card": p // 5, "penalty": 0.002}, call.times(2, 10))
+        for p in sizes
+    ]
+    for name, found in call.measured(sheet.name, cells).items():
+        sheet.add(name, [None] * 6, found)
+    sheet.notes.append(
+        "The figures have no numbers. Print says that S1 is above GPower0 in variance, and Sc faster at a "
+        "little loss. Shares of the variance of the first dense component; CPU seconds of one thread."
+    )
+    return sheet
+
+
+def figure_4(call: Call) -> Sheet:
+    p = 5000 if call.full else 500
+    sheet = Sheet("003-fig4", f"random sparse {p} x {p}: variance and time against nonzeros", "penalty", {})
+    sheet.quantities = {"nonzeros": 0, **_both()}
+    # Print's gamma is 0.01 max |a_i|^2 / n / sqrt(j), j = 1, ..., 20; ours is in units of max |a_i|^2.
+    cells = [
+        Cell(f"j = {j}", trade, {"p": p, "penalty": 0.01 / math.sqrt(j)}, call.times(1, 1))
+        for j in ((1, 2, 5, 10, 20) if call.full else (1, 20))
+    ]
+    for name, found in call.measured(sheet.name, cells).items():
+        sheet.add(name, [None] * 7, found)
+    sheet.notes.append("The figure has no numbers. All three methods have GPower0's number of nonzeros.")
+    return sheet
+
+
+def figure_5(call: Call) -> Sheet:
+    sheet = Sheet("003-fig5", "random sparse n x p, CPU seconds, p / 10 nonzeros", "n x p", _both())
+    longer = (200, 500, 1000, 2000, 4000) if call.full else (200, 500)
+    shapes = [(one // 10, one, 0.01) for one in longer] + [(one, one // 10, 0.00005) for one in longer]
+    cells = [
+        Cell(
+            f"{n} x {p}",
+            three,
+            {"n": n, "p": p, "card": max(p // 10, 1), "penalty": penalty},
+            call.times(2, 10),
+        )
+        for n, p, penalty in shapes
+    ]
+    for name, found in call.measured(sheet.name, cells).items():
+        sheet.add(name, [None] * 6, found)
+    sheet.notes.append("The figure has no numbers; GPower0 is timed at print's penalties.")
+    return sheet
+
+
+def figure_6(call: Call) -> Sheet:
+    head = {"variance S5-SPCA": 4, "variance GPower0": 4, "CPU s S5-SPCA": 3, "CPU s GPower0": 3}
+    sheet = Sheet("003-fig6", "5000 digits: variance and time against nonzeros", "nonzeros", head)
+    cells = [Cell(f"{c}", digits, {"card": c}) for c in ((25, 50, 100, 200, 400) if call.full else (50, 200))]
+    for name, found in call.measured(sheet.name, cells).items():
+        sheet.add(name, [None] * 4, found)
+    sheet.notes.append("The figure has no numbers; print says that S5 is faster and GPower0 as good.")
+    return sheet
