@@ -110,7 +110,8 @@ def together(state: FitState) -> Document:
         Row(name, tuple(fixed(r, 2) for r in line), "Correlation of scores")
         for name, line in zip(names, correlation.to_numpy().tolist(), strict=True)
     ]
-    return Document("", tables=(Table("Component", names, tuple(lines)),))
+    caption = "What each component explains, and how their scores correlate"
+    return Document("", tables=(Table("Component", names, tuple(lines)),), caption=caption)
 
 
 def correlations(state: FitState) -> Document:
@@ -127,4 +128,5 @@ def correlations(state: FitState) -> Document:
     if len(kept) < len(state.V):
         note += f" {len(kept)} of {len(state.V)} variables are shown, those that lead on a component."
     headings = (*full_names(state.components), "communality")
-    return Document("", tables=(Table("Correlation", headings, lines, notes=(note,)),))
+    table = Table("Correlation", headings, lines, notes=(note,))
+    return Document("", tables=(table,), caption="Correlations of variables with scores")

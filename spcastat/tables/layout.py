@@ -90,7 +90,8 @@ class Layout:
         if not self.notes:
             tables = tuple(dataclasses.replace(table, notes=()) for table in document.tables)
             document = dataclasses.replace(document, facts=(), tables=tables, notes=())
-        document = dataclasses.replace(document, caption=self.caption or "", label=self.label or "")
+        caption = self.caption or document.caption
+        document = dataclasses.replace(document, caption=caption, label=self.label or document.label)
         return shortened(document, NAME_WIDTH, HEADING_WIDTH) if self.full_names is False else document
 
 
