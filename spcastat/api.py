@@ -62,7 +62,7 @@ def spca(
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p), or chunks of rows
         Never changed. The numbers are copied unless they exceed 64 MB: do not change a larger array while
-        its fit is in use. Rows that are larger than memory come in chunks, and are walked over whenever they
+        its fit is in use. Rows that are larger than memory come in chunks, and are read again whenever they
         are needed: the path of a Parquet file or of a folder with such files, a list or a pattern of paths
         (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow, a relation of DuckDB, anything
         else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a list of

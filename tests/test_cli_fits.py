@@ -11,6 +11,7 @@ import pytest
 
 import spcastat
 from spcastat import cli, datasets
+from spcastat.cli import pieces, reading
 
 
 def refused(capsys, *argv, code=1):
@@ -69,6 +70,47 @@ def test_a_column_of_weights_gives_what_it_gives_in_python(hastie, tmp_path, cap
     assert "no column 'time'" in refused(capsys, "fit", path, *how[:-1], "time")
     assert "as --index-col and as --weights" in refused(capsys, "fit", path, *how, "--index-col", "times")
     assert "--weights needs the rows" in refused(capsys, "fit", "pitprops", "--k", 1, "--weights", "x")
+
+
+@pytest.mark.parametrize("packing", ["rows.csv", "rows.csv.gz", "rows.parquet"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        (),
+        ("--columns", "X1,X2,X5"),
+        ("--drop", "kind", "--weights", "times"),
+        ("--formula", "~ X1 + log(X2 + 1) + X6"),
+    ],
+    ids=["all", "some", "weights", "formula"],
+)
+def test_large_files_are_read_in_pieces(hastie, tmp_path, capsys, monkeypatch, packing, how):
+    data = pd.read_csv(hastie, index_col=0).assign(times=np.arange(60) % 3)
+    data = data if "--drop" in how else data.drop(columns=["kind", "times"])
+    path = tmp_path / packing
+    data.to_parquet(path) if packing.endswith("parquet") else data.to_csv(path)
+    command = ("fit", path, "--k", 2, "--card", 2, "--method", "bcd-l0", *how)
+    one = ran(capsys, *command, "--save", tmp_path / "one.spca")
+    monkeypatch.setattr(pieces, "LARGE", 0)
+    monkeypatch.setattr(reading, "ROWS", 7)
+    assert ran(capsys, *command, "--in-memory") == one
+    in_pieces = ran(capsys, *command, "--save", tmp_path / "two.spca")
+    assert f"(the function that reads {packing})" in in_pieces  # never a table of all rows
+    fits = [spcastat.load(tmp_path / name) for name in ("one.spca", "two.spca")]
+    # sums over 60 rows, joined in other pieces
+    np.testing.assert_allclose(fits[0].loadings, fits[1].loadings, rtol=0, atol=1e-12)
+    assert list(fits[0].loadings.index) == list(fits[1].loadings.index)
+
+
+def test_pieces_name_what_is_wrong_with_a_line(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "rows.csv"
+    path.write_text("id,a,b\n" + "".join(f"00{i},{i},{i % 3}\n" for i in range(30)) + "7,8\n")
+    monkeypatch.setattr(pieces, "LARGE", 0)
+    assert "line 32 has 2 fields" in refused(capsys, "fit", path, "--k", 1, "--card", 1)
+    path.write_text("id,a,b\n" + "".join(f"00{i},{i},{'x' if i == 20 else i % 3}\n" for i in range(30)))
+    monkeypatch.setattr(reading, "ROWS", 7)
+    error = refused(capsys, "fit", path, "--k", 1, "--card", 1, "--index-col", "id")
+    assert "chunk 3 of the function that reads rows.csv" in error
+    assert "'b' holds text" in error
 
 
 @pytest.mark.parametrize(
@@ -164,6 +206,7 @@ def test_saved_fits_are_compared(saved, hastie, tmp_path, capsys):
     assert "two or more" in refused(capsys, "compare", saved)
     assert "1 of them saved fits" in refused(capsys, "compare", saved, hastie)
     assert "given twice" in refused(capsys, "compare", saved, saved)
+    assert "do not have their rows" in refused(capsys, "compare", saved, other, "--held-out")
 
 
 # --- several fits of one file -------------------------------------------------------------------
@@ -176,6 +219,7 @@ def test_methods_and_cardinalities_are_compared(hastie, capsys):
     assert "greedy 4-2" in out
     assert "Did you mean 'greedy'" in refused(capsys, *arguments, "--methods", "gredy,bcd-l0", "--cards", "3")
     assert "one fit only" in refused(capsys, *arguments, "--cards", "3")
+    assert "Above the smallest" in ran(capsys, *arguments, "--cards", "3;4", "--held-out")
     assert "--k is needed" in refused(capsys, "compare", "pitprops", "--cards", "3;4")
 
 

@@ -23,6 +23,7 @@ TABLES: dict[str, str] = {
     "choose-speed": "choosing:table_speed",
     "missing": "missing:missing",
     "missing-elsewhere": "missing:missing_elsewhere",
+    "missing-wide": "missing:missing_wide",
     "intervals": "intervals:intervals",
     "given": "intervals:without_selection",
     "stability": "stable:stability",
@@ -56,8 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
         table = _maker(TABLES[name])(call)
         table.notes.append(
             f"`python -m benchmarks.trust {name}`, {call.sets} data sets for each model of "
-            f"`benchmarks/trust/models.py` unless the table says otherwise. Standard errors in parentheses. "
-            f"{stamp()}"
+            "`benchmarks/trust/models.py`; fewer, as the table says, where --seconds ended the run. Standard "
+            f"errors in parentheses. {stamp()}"
         )
         print(f"\n{table.show(False)}", flush=True)
         if given.write:  # a section for each table: they are remade one by one

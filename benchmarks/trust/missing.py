@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -39,6 +39,9 @@ def _of_rows(rows: np.ndarray) -> Found:
     return Found(np.cov(rows.T), rows)
 
 
+#: Of the wide model.
+WIDE = ["mean fill", "missMDA, regularised", "na='em'", "na='em' of other rows", "na='em', scores shrunk"]
+ALL = ["mean fill", "statsmodels fill-em", "missMDA, regularised", "na='em'"]
 FEW = ["mean fill", "missMDA, regularised", "na='em'"]
 NOTE = (
     "error: root mean square of what was filled in, less what was there, over that of mean fill on the same "
@@ -95,12 +98,39 @@ def unstructured(X: np.ndarray, k: int) -> Found:
     return em(X, X.shape[1] - 1)
 
 
+def shrunk(X: np.ndarray, k: int) -> Found:
+    """The EM, its scores shrunk for the directions being fitted to the same rows.
+
+    Gavish and Donoho (2017), "Optimal shrinkage of singular values", IEEE Trans. Inf. Theory 63: for the
+    squared error a squared singular value of y times the noise keeps sqrt((y - 1 - g)^2 - 4 g) / y of itself,
+    g the columns over the rows. The model keeps 1 - 1 / y, which is that for g near 0.
+    """
+    found = em_moments(X, None, k)
+    model, (n, p) = found.model, X.shape
+    w = (model.loadings**2).sum(axis=0)
+    y, g = 1.0 + w / model.sigma2, p / (n - 1)
+    keep = np.sqrt(np.maximum((y - 1.0 - g) ** 2 - 4.0 * g, 0.0)) / y
+    size = np.sqrt(model.sigma2 * keep / (1.0 - keep) / np.where(w > 0, w, 1.0))
+    return Found(found.covariance, replace(model, loadings=model.loadings * size).filled(X))
+
+
+def left_out(X: np.ndarray, k: int) -> Found:
+    """The EM of the other four fifths of the rows, for each fifth."""
+    whole, rows = em_moments(X, None, k), X.copy()
+    for fold in range(5):
+        out = np.arange(len(X)) % 5 == fold
+        rows[out] = em_moments(X[~out], None, k, start=whole.model).model.filled(X[out])
+    return Found(whole.covariance, rows)
+
+
 METHODS: dict[str, Callable[[np.ndarray, int], Found]] = {
     "mean fill": mean_fill,
     "statsmodels fill-em": statsmodels_em,
     "missMDA, regularised": regularised,
     "na='em'": em,
     "EM, unstructured": unstructured,
+    "na='em', scores shrunk": shrunk,
+    "na='em' of other rows": left_out,
 }
 
 
@@ -197,8 +227,8 @@ def missing(call: Call) -> Table:
     def one(which: str, number: int) -> Measured:
         data, condition = which.split(" ", 1)
         if data == "wine":
-            return _one(_wine(number), [name for name in METHODS if name != "EM, unstructured"])
-        names = [name for name in METHODS if condition == "5 %" or name != "EM, unstructured"]
+            return _one(_wine(number), ALL)
+        names = [*ALL, "EM, unstructured"] if condition == "5 %" else ALL
         return _one(_planted(data, condition, number, True), names)
 
     which = [*(f"A {condition}" for condition, _ in CONDITIONS), "wine 30 %"]
@@ -220,11 +250,34 @@ def missing_elsewhere(call: Call) -> Table:
     return table
 
 
-def _filled(data: str, call: Call, which: list[str], one: Callable[[str, int], Measured]) -> Table:
+def missing_wide(call: Call) -> Table:
+    """Why the regularised PCA fills the gaps of wide data with less error: model C."""
+
+    def one(which: str, number: int) -> Measured:
+        data, condition = which.split(" ", 1)
+        return _one(_planted(data, condition, number, False), WIDE)
+
+    which = [f"C {condition}" for condition, _ in CONDITIONS[1::2]]
+    table = _filled("model C, why", call, which, one, "wide")
+    table.notes.append(
+        "With four times as many columns as rows the directions of the EM are fitted to the noise of the "
+        "very rows whose gaps they fill, and scores on them are too large. Filled by the model of other "
+        "rows, or with the scores shrunk as Gavish and Donoho have it, the error is about that of "
+        "missMDA, which shrinks by the mean of the eigenvalues that there are, p / (n - 1) times the "
+        "noise of the model here. Convergence is not the cause (after ten iterations 1.006 at 20 %, in "
+        "12 data sets), nor the rank alone (one component: .997). `na='em'` stays with the conditional "
+        "means of its model, from which the covariance matrix keeps the variance."
+    )
+    return table
+
+
+def _filled(
+    data: str, call: Call, which: list[str], one: Callable[[str, int], Measured], key: str = "missing"
+) -> Table:
     what = "error over mean fill, variance of the components kept, F1 of the supports"
     head = ["data", "missing", "method", "error", "variance kept", "F1", "data sets"]
     table = Table(f"Missing values: {what}; {data}", head)
-    for name, found in call.measured("missing", which, one).items():
+    for name, found in call.measured(key, which, one).items():
         for method in found[0] if found else ():
             cells = [share(list(column)) for column in zip(*(row[method] for row in found), strict=True)]
             table.rows.append([*name.split(" ", 1), method, *cells, str(len(found))])

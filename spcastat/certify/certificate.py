@@ -101,33 +101,59 @@ def certify(
     form a covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
     eigenvalue, which is worked out once.
     """
-    clock = Clock(time.perf_counter() + time_limit)
-    k = V.shape[1]
-    view, dense, stopped = op, False, ""
-    try:
-        S = formed(op, clock) if op.p <= DENSE_VARIABLES else None
-    except KeyboardInterrupt:
-        S, stopped = None, "interrupted"
-    if S is not None:
-        view, dense = Gram(S, op.rank_limit), True
-    floor = NOTHING_LEFT * float(op.diagonal().max())
-    certificates: list[Certificate] = []
-    known = np.inf  # what remains after a component has no larger eigenvalues than before
-    with stage("certificates", k, "components") as advance:
-        for i in range(k):
-            v = V[:, i]
-            # a matrix of p^2 numbers is formed, made symmetric and scaled for each component
-            if dense and not stopped and clock.affords(6.0 * PASS * op.p**2, 6):
-                own = clock.until(time.perf_counter() + clock.left / (k - i))
-                certificate, stopped = _search(view, v, floor, own, max_nodes, callback, known)
-                known = min(known, certificate.upper_bound if "leading" in certificate.proof else np.inf)
-            else:
-                certificate, known, stopped = _cheap(view, v, floor, stopped, clock, known)
-            certificates.append(certificate)
-            if i < k - 1:
-                view = deflate(view, Removed(v, v, V[:, :i]), "schur")
+    run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, callback)
+    with stage("certificates", V.shape[1], "components") as advance:
+        while len(run.certificates) < V.shape[1]:
+            try:
+                run.one_more()
+            except KeyboardInterrupt:  # wherever it came: the component is taken up again, with cheap bounds
+                run.stopped = "interrupted"
+                continue
             advance(1)
-    return tuple(certificates)
+    return tuple(run.certificates)
+
+
+class _Run:
+    """The certificates so far, and what remains of the covariance matrix after so many components."""
+
+    def __init__(
+        self, op: Operator, V: np.ndarray, clock: Clock, max_nodes: int | None, callback: Callback | None
+    ):
+        self.V = V
+        self.clock = clock
+        self.max_nodes = max_nodes
+        self.callback = callback
+        self.floor = NOTHING_LEFT * float(op.diagonal().max())
+        self.certificates: list[Certificate] = []
+        self.left: tuple[Operator, int] = (op, 0)
+        self.dense: bool | None = None
+        self.stopped = ""
+        self.known = np.inf  # what remains after a component has no larger eigenvalues than before
+
+    def one_more(self) -> None:
+        """Certify the next component."""
+        i, k = len(self.certificates), self.V.shape[1]
+        view, done = self.left
+        if self.dense is None and not self.stopped:
+            S = formed(view, self.clock) if view.p <= DENSE_VARIABLES else None
+            if S is not None:
+                view = Gram(S, view.rank_limit)
+                self.left = (view, done)
+            self.dense = S is not None
+        if done < i:
+            v = self.V[:, i - 1]
+            view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
+            self.left = (view, i)
+        v, clock, known = self.V[:, i], self.clock, self.known
+        # a matrix of p^2 numbers is formed, made symmetric and scaled for each component
+        if self.dense and not self.stopped and clock.affords(6.0 * PASS * view.p**2, 6):
+            own = clock.until(time.perf_counter() + clock.left / (k - i))
+            certificate, stopped = _search(view, v, self.floor, own, self.max_nodes, self.callback, known)
+            known = min(known, certificate.upper_bound if "leading" in certificate.proof else np.inf)
+        else:
+            certificate, known, stopped = _cheap(view, v, self.floor, self.stopped, clock, known)
+        self.known, self.stopped = known, stopped or self.stopped
+        self.certificates.append(certificate)
 
 
 def _search(

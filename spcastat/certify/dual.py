@@ -11,6 +11,10 @@ is an upper bound, where the columns of D_j are an orthonormal basis of what T_j
 
 for matrices Y_j >= 0, where KF_k is the sum of the k largest eigenvalues (Ky Fan). Weak duality makes every
 choice of Y_j a proven bound, so that a first-order method may be stopped wherever it is.
+
+X_j may be a mixture of several loadings, and that of two components on one support the same. But together
+they span a plane within what their supports span, and P holds the projection on it: a constraint of the same
+form with 0 <= X <= I and tr X = 2, to which the sum of the two smallest eigenvalues belongs in the dual.
 """
 
 from __future__ import annotations
@@ -28,6 +32,10 @@ EVERY = 10
 RATIO = 2.0
 #: Directions that this much of a basis or less lies in are left out of a union.
 NOTHING = 1e-12
+#: Two supports span a plane where the second of the directions is at least so long.
+CLEAR = 1e-5
+#: What is subtracted where iterates shall be zero, in units of the scale of M: proofs do not depend on it.
+FAR = 10.0
 #: A problem is given up where it would take so many times the steps that are left to reach its threshold.
 HOPELESS = 3.0
 #: Rounds of EVERY steps from which that is foreseen.
@@ -64,7 +72,9 @@ def ky_fan(M: np.ndarray, k: int) -> np.ndarray:
     return np.asarray(np.linalg.eigvalsh(M)[..., d - k :].sum(axis=-1))
 
 
-def certified(M: np.ndarray, bases: list[np.ndarray], k: int, Y: np.ndarray) -> np.ndarray:
+def certified(
+    M: np.ndarray, bases: list[np.ndarray], k: int, Y: np.ndarray, ranks: list[int] | None = None
+) -> np.ndarray:
     """Return the bound that `Y` proves, enlarged by its rounding, shape (B,).
 
     Parameters
@@ -77,14 +87,44 @@ def certified(M: np.ndarray, bases: list[np.ndarray], k: int, Y: np.ndarray) -> 
         Components in all, at least m.
     Y : ndarray of shape (B, m, d, d)
         Positive semidefinite up to rounding.
+    ranks : list of m ints, optional
+        The dimension of what a fit has within each span; one by default.
     """
     bound = ky_fan(M + Y.sum(axis=1), k)
     size = np.trace(M, axis1=1, axis2=2)
-    for j, D in enumerate(bases):
-        W = D.swapaxes(1, 2) @ Y[:, j] @ D
-        bound = bound - np.linalg.eigvalsh(W)[:, 0]
-        size = size + np.trace(Y[:, j], axis1=1, axis2=2)
+    for j, (D, rank) in enumerate(zip(bases, ranks or [1] * len(bases), strict=True)):
+        trace = np.trace(Y[:, j], axis1=1, axis2=2)
+        W = D.swapaxes(1, 2) @ Y[:, j] @ D + _diagonal(missing(D, rank) * trace[:, None])
+        bound = bound - np.linalg.eigvalsh(W)[:, :rank].sum(axis=1)
+        size = size + rank * trace
     return np.asarray(bound + ROUNDING * size)
+
+
+def missing(D: np.ndarray, rank: int) -> np.ndarray:
+    """Return which columns are zero and hold nothing of a fit, shape (B, c).
+
+    None where fewer than `rank` are left: there the constraint says nothing.
+    """
+    zero = ~D.any(axis=1)
+    return np.asarray(zero & ((~zero).sum(axis=1) >= rank)[:, None])
+
+
+def _diagonal(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values[:, :, None] * np.eye(values.shape[1]))
+
+
+def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
+    """Return orthonormal bases of what each two supports span together, for constraints of rank two.
+
+    Columns are zero where they depend on one another, and all of them where two are not clear.
+    """
+    found = []
+    for i, first in enumerate(bases):
+        for second in bases[i + 1 :]:
+            U, sizes, _ = np.linalg.svd(np.concatenate([first, second], axis=2), full_matrices=False)
+            clear = sizes[:, 1] > CLEAR if sizes.shape[1] > 1 else np.zeros(len(U), dtype=bool)
+            found.append(U * ((sizes > NOTHING) & clear[:, None])[:, None, :])
+    return found
 
 
 def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -106,6 +146,7 @@ def support_bounds(
     threshold: np.ndarray | float,
     steps: int,
     *,
+    ranks: list[int] | None = None,
     Y: np.ndarray | None = None,
     running: Running = lambda: True,
 ) -> Bounds:
@@ -113,7 +154,7 @@ def support_bounds(
 
     Parameters
     ----------
-    M, bases, k
+    M, bases, k, ranks
         As for `certified`.
     threshold : float or ndarray of shape (B,)
         Bounds below it are not improved any further, nor those that are not going to get there.
@@ -138,30 +179,33 @@ def support_bounds(
     level = np.broadcast_to(np.asarray(threshold, dtype=float), (B,)).copy()
     scale = np.maximum(np.trace(M, axis1=1, axis2=2) / max(k, 1), 1e-300)
     best = np.zeros((B, m, d, d)) if Y is None else Y.copy()
-    bound = certified(M, bases, k, best)
+    ranks = ranks or [1] * m
+    bound = certified(M, bases, k, best, ranks)
     if Y is not None:
-        plain = certified(M, bases, k, np.zeros_like(best))
+        plain = certified(M, bases, k, np.zeros_like(best), ranks)
         best[plain < bound] = 0.0
         bound = np.minimum(bound, plain)
     at = np.flatnonzero(bound > level)
-    state = _State.begin(M[at], [D[at] for D in bases], k, best[at], scale[at])
-    history = [bound[at]]
+    state = _State.begin(M[at], [D[at] for D in bases], ranks, k, best[at], scale[at])
+    history: list[np.ndarray] = []
     done = 0
     while at.size and done < steps and running():
         for _ in range(EVERY):
             if running():
                 state.step()
         done += EVERY
+        lowest = np.full(at.size, np.inf)
         for candidate in (state.Y, state.mean):
-            found = certified(state.M, state.bases, k, candidate)
+            found = certified(state.M, state.bases, k, candidate, ranks)
             better = found < bound[at]
             where = at[better]
             bound[where], best[where] = found[better], candidate[better]
-        history = [*history[-WINDOW:], bound[at]]
+            lowest = np.minimum(lowest, found)
+        history = [*history[-WINDOW:], lowest]  # the first iterates are above the bound of dense components
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
-            fall = (history[0] - history[-1]) / WINDOW  # in each round of EVERY steps
-            open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
+            fall = (history[0] - lowest) / WINDOW  # in each round of EVERY steps
+            open_ &= lowest - HOPELESS * fall * (steps - done) / EVERY <= level[at]
         if not open_.all():
             at, state = at[open_], state.some(open_)
             history = [values[open_] for values in history]
@@ -174,6 +218,7 @@ class _State:
 
     M: np.ndarray
     bases: list[np.ndarray]
+    ranks: list[int]
     k: int
     Y: np.ndarray
     P: np.ndarray
@@ -185,12 +230,23 @@ class _State:
 
     @classmethod
     def begin(
-        cls, M: np.ndarray, bases: list[np.ndarray], k: int, Y: np.ndarray, scale: np.ndarray
+        cls,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        ranks: list[int],
+        k: int,
+        Y: np.ndarray,
+        scale: np.ndarray,
     ) -> _State:
         B = len(M)
         P = fantope(M / scale[:, None, None] * 1e6, k) if B else M.copy()
-        X = [spectraplex(D.swapaxes(1, 2) @ M @ D / scale[:, None, None]) for D in bases] if B else []
-        state = cls(M, bases, k, Y.copy(), P, X, Y.copy(), scale, np.zeros_like(Y), 0)
+        X = [np.zeros((B, D.shape[2], D.shape[2])) for D in bases]
+        if B:
+            X = [
+                _within(D.swapaxes(1, 2) @ M @ D / scale[:, None, None], D, rank)
+                for D, rank in zip(bases, ranks, strict=True)
+            ]
+        state = cls(M, bases, ranks, k, Y.copy(), P, X, Y.copy(), scale, np.zeros_like(Y), 0)
         if B:
             state.ahead = state._excess()
         return state
@@ -214,8 +270,8 @@ class _State:
         before = self._excess()
         self.P = fantope(self.P + tau * (self.M + self.Y.sum(axis=1)) / unit, self.k)
         self.X = [
-            spectraplex(X - tau * (D.swapaxes(1, 2) @ self.Y[:, j] @ D) / unit)
-            for j, (D, X) in enumerate(zip(self.bases, self.X, strict=True))
+            _within(X - tau * (D.swapaxes(1, 2) @ self.Y[:, j] @ D) / unit, D, rank)
+            for j, (D, X, rank) in enumerate(zip(self.bases, self.X, self.ranks, strict=True))
         ]
         self.ahead = 2.0 * self._excess() - before
         self.total += self.Y
@@ -226,6 +282,7 @@ class _State:
         return _State(
             self.M[which],
             [D[which] for D in self.bases],
+            self.ranks,
             self.k,
             self.Y[which],
             self.P[which],
@@ -235,6 +292,13 @@ class _State:
             self.total[which],
             self.count,
         )
+
+
+def _within(A: np.ndarray, D: np.ndarray, rank: int) -> np.ndarray:
+    """Return the nearest X, 0 <= X <= I, of trace `rank`, off the columns that hold nothing of a fit."""
+    away = missing(D, rank)
+    A = A - _diagonal(FAR * away) if away.any() else A
+    return spectraplex(A) if rank == 1 else fantope(A, rank)
 
 
 def positive(A: np.ndarray) -> np.ndarray:

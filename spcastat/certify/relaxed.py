@@ -11,7 +11,7 @@ from math import comb, prod
 import numpy as np
 
 from spcastat.certify import ordered
-from spcastat.certify.dual import ROUNDING, Running, support_bounds, within_union
+from spcastat.certify.dual import ROUNDING, Running, planes, support_bounds, within_union
 from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
 from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
 
@@ -270,7 +270,7 @@ class Projection(Relaxed):
         a component alone explains its largest eigenvalue.
         """
         if not (self.all_searched and chosen.shape[1] == len(self.cards)):
-            return support_bounds(M, bases, k, level, steps, running=running).bound
+            return spanned_bounds(M, bases, k, level, steps, running)
         groups = np.zeros(chosen.shape, dtype=int)
         if self.measure == "pev":
             groups = meeting([self.supports[t][rows] for t, rows in enumerate(chosen.T)], self.variables)
@@ -293,11 +293,11 @@ class Projection(Relaxed):
         """Return the sum of the bounds of groups of components; `pattern` says which group each is in."""
         groups = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
         problems = [(within_union(M, [bases[t] for t in group]), len(group)) for group in groups]
-        first = [support_bounds(*inner, size, np.inf, 0).bound for inner, size in problems]
+        first = [spanned_bounds(*inner, size, np.inf, 0, running) for inner, size in problems]
         found = np.sum(first, axis=0)
         for (inner, size), before in zip(problems, first, strict=True):
             if size > 1:
-                own = support_bounds(*inner, size, level - (found - before), steps, running=running).bound
+                own = spanned_bounds(*inner, size, level - (found - before), steps, running)
                 found = found - before + own
         return np.asarray(found)
 
@@ -305,6 +305,22 @@ class Projection(Relaxed):
         held = root.frame.variables
         parts = [held[self.supports[t][row]] for t, row in enumerate(chosen)]
         return [*(np.array([i]) for i in root.singles), *parts]
+
+
+def spanned_bounds(
+    M: np.ndarray, bases: list[np.ndarray], k: int, level: np.ndarray | float, steps: int, running: Running
+) -> np.ndarray:
+    """Return the bounds for chosen supports, each two of which hold a plane, shape (B,)."""
+    found = support_bounds(M, bases, k, level, steps, running=running).bound
+    at = np.flatnonzero(found > level)
+    if steps and at.size and len(bases) > 1 and k > 2:  # of two components the plane is all there is
+        parts = [D[at] for D in bases]
+        pairs = planes(parts)
+        ranks = [1] * len(parts) + [2] * len(pairs)
+        left = np.broadcast_to(level, found.shape)[at]
+        new = support_bounds(M[at], parts + pairs, k, left, steps, ranks=ranks, running=running).bound
+        found[at] = np.minimum(found[at], new)
+    return found
 
 
 def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:

@@ -13,8 +13,9 @@ from spcastat.certify.relaxed import STEP_WORK, Relaxed, Root, single_work
 BATCH = 500
 #: Steps of the dual method where supports are still to be chosen, where all are, and once more.
 INNER, LEAF, LAST = 60, 120, 800
-#: Nodes with fewer children than this, by the table of unions, are not bounded otherwise.
-FEW = 100
+#: Nodes with fewer children than this, by the table of unions, and fewer children of these, are not bounded
+#: otherwise.
+FEW, MANY = 100, 10_000
 #: Open nodes that are kept, at most.
 MOST_OPEN = 3_000_000
 
@@ -249,5 +250,6 @@ class Tuples:
         chosen[:, level] = row
         # nodes that have few children left are not worth a bound of their own
         few = level + 1 < len(cards) and roots[0].reach is not None and len(which) <= FEW * len(batch)
+        few = few and len(which) * len(problem.supports[level + 1]) <= MANY * len(batch)
         stage = np.full(len(which), 1 if few else 0)
         return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[kept])

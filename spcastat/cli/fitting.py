@@ -7,6 +7,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.output import format_of, output_arguments, written
+from spcastat.cli.pieces import Pieces
 from spcastat.cli.reading import DATA, load_table, reading_arguments
 from spcastat.cli.writing import STDIN, refuse_overlap
 from spcastat.config import MISSING
@@ -96,7 +97,17 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
     add("--effort", metavar="NAME", help="how long method joint searches: quick, auto or thorough")
     add("--option", type=named_value, action="append", metavar="NAME=VALUE", help="an option of the method")
-    add("--progress", action="store_true", help="show on standard error how far the work is, from the start")
+    add(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="show on standard error how far the work is, from the start, or never; by default on a "
+        "terminal, after some seconds",
+    )
+    add(
+        "--in-memory",
+        action="store_true",
+        help="read a file above 100 MB whole; by default its rows are read in pieces",
+    )
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
     reading_arguments(parser)
@@ -156,28 +167,28 @@ def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
     return found
 
 
-def prepare(
-    args: argparse.Namespace, table: pd.DataFrame | None = None
-) -> tuple[pd.DataFrame, bool, dict[str, Any]]:
+def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dict[str, Any]]:
     """Return the data, whether they are a covariance matrix, and the options that were given.
 
     `table` are the data where they were read before.
     """
-    data = load_table(args) if table is None else table
+    data: Any = load_table(args) if table is None else table
+    pieces = isinstance(data, Pieces)
     # argparse leaves None, or for a switch its default, where nothing was given
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
     optional += ["objective", "effort", "promise", "weights"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
-    given |= {name: True for name in ("nonneg", "scale", "progress") if getattr(args, name)}
+    given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
+    given["progress"] = args.progress  # None shows what takes long, on a terminal
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
     given |= _options(args.option or [], given)
-    covariance = bool(args.covariance or data.attrs.get("kind") == "correlation")
+    covariance = bool(args.covariance or (not pieces and data.attrs.get("kind") == "correlation"))
     if not covariance:
         if "n_obs" in given:
             raise OptionError("--n-obs is for a covariance matrix; give --covariance if DATA is one.")
         if "formula" in given:
-            given["context"] = _checked(given["formula"], data)
+            given["context"] = _checked(given["formula"], data.columns)
         return data, False, given
     refused = [flag for name, flag in _ROWS_ONLY.items() if name in given]
     if refused:
@@ -230,12 +241,12 @@ def _called(data: str) -> str:
     return "standard input" if data == STDIN else data
 
 
-def _checked(formula: str, data: pd.DataFrame) -> dict[str, object]:
+def _checked(formula: str, columns: pd.Index) -> dict[str, object]:
     """Return what a formula may call, after it was found to call nothing else."""
     from spcastat.intake.names import formula_name
     from spcastat.intake.safe import require_safe, safe_context
 
     if len(formula) > 100_000:
         raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")
-    require_safe(formula, {formula_name(column) for column in data.columns})
+    require_safe(formula, {formula_name(column) for column in columns})
     return safe_context()

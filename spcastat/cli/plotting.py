@@ -125,10 +125,21 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     if args.k is None:
         raise OptionError("--k is missing: the number of components to fit.")
     wanted = {name: getattr(args, name) for name in ("groups", "color") if getattr(args, name) is not None}
+    table, columns = (None, {}) if not wanted else _coloured(args, wanted)
+    data, covariance, given = prepare(args, table)
+    given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
+    fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    resample(fit, args)
+    return fit, columns
+
+
+def _coloured(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any, dict[str, Any]]:
+    """Return the data without the columns that colour rows, unless --columns names these, and the columns."""
     kept = list(args.columns or [])
     if kept:
         args.columns = list(dict.fromkeys([*kept, *wanted.values()]))
-    table = load_table(args)
+    args.in_memory = True  # where the rows have to be that are drawn
+    table: Any = load_table(args)
     for option, name in wanted.items():
         if name not in table.columns:
             raise OptionError(
@@ -136,12 +147,7 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
                 f"{nearest(name, table.columns)}"
             )
     columns = {option: table[name] for option, name in wanted.items()}
-    table = table.drop(columns=[name for name in set(wanted.values()) if name not in kept])
-    data, covariance, given = prepare(args, table)
-    given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
-    fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
-    resample(fit, args)
-    return fit, columns
+    return table.drop(columns=[name for name in set(wanted.values()) if name not in kept]), columns
 
 
 def _method(fit: SpcaResult, kind: str) -> Callable[..., Axes]:

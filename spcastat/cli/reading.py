@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.layout import separator_of
+from spcastat.cli.pieces import ROWS, Pieces, is_large, parquet_pieces
 from spcastat.cli.sources import PACKED
 from spcastat.cli.writing import STDIN
 from spcastat.config import listed, nearest
@@ -78,12 +79,21 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
 # --- files --------------------------------------------------------------------------------------
 
 
-def load_table(args: argparse.Namespace) -> pd.DataFrame:
-    """Return the file, or the bundled data set where no such file is, with the columns asked for."""
+def load_table(args: argparse.Namespace) -> pd.DataFrame | Pieces:
+    """Return the file, or the bundled data set where no such file is, with the columns asked for.
+
+    A large file of rows comes in pieces.
+    """
     from spcastat import datasets
 
+    if args.data != STDIN and os.path.isfile(args.data) and is_large(args):
+        walk = _read(args, ROWS)
+        if callable(walk):
+            return Pieces(args.data, walk, lambda frame: _selected(frame, args))
+        return _selected(walk, args)
     if args.data == STDIN or os.path.isfile(args.data):
-        return _selected(_read(args), args)
+        data: pd.DataFrame = _read(args)
+        return _selected(data, args)
     if args.data not in datasets.BUNDLED:
         raise FileError(
             f"{_no_file(args.data)}, nor a bundled data set of that name "
@@ -154,8 +164,11 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     return data.drop(columns=leave) if leave else data
 
 
-def _read(args: argparse.Namespace) -> pd.DataFrame:
-    """Read a table by the ending of its name; whatever goes wrong becomes an error that says what."""
+def _read(args: argparse.Namespace, pieces: int | None = None) -> Any:
+    """Read a table by the ending of its name; whatever goes wrong becomes an error that says what.
+
+    With `pieces`, text and Parquet give a function that walks over them, of text so many rows at a time.
+    """
     path = args.data
     suffix = ".csv" if path == STDIN else _suffix(path)
     if suffix not in _TABLES:
@@ -168,22 +181,18 @@ def _read(args: argparse.Namespace) -> pd.DataFrame:
     _refuse_unused(args, path, suffix)
     try:
         if suffix in _SEPARATORS:
-            from spcastat.cli.texts import read_text
+            from spcastat.cli.texts import read_text, text_pieces
 
-            return read_text(
-                path,
-                _SEPARATORS[suffix],
-                separator=args.sep,
-                decimal=args.decimal,
-                header=args.header,
-                encoding=args.encoding,
-                labels=args.index_col,
-            )
+            how = {"separator": args.sep, "decimal": args.decimal, "header": args.header}
+            how |= {"encoding": args.encoding, "labels": args.index_col}
+            if pieces is not None:
+                return text_pieces(path, _SEPARATORS[suffix], pieces, **how)
+            return read_text(path, _SEPARATORS[suffix], **how)
         if suffix in _WORKBOOKS:
             from spcastat.cli.workbooks import read_workbook
 
             return read_workbook(path, sheet=args.sheet, header=args.header, labels=args.index_col)
-        return _read_parquet(path)
+        return _read_parquet(path) if pieces is None else parquet_pieces(path)
     except SpcaError:
         raise
     except Exception as error:  # the readers and the unpackers below them raise anything

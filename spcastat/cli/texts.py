@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TextIO
 
 from spcastat.cli.layout import Layout, column_names, find_layout, is_blank, strict_records
 from spcastat.cli.sources import TextSource
@@ -45,26 +46,12 @@ def read_text(
     """
     import pandas as pd
 
-    source = TextSource(path, encoding)
+    source, layout, names, rows, own = _understood(
+        path, usual, separator, decimal, header, encoding, labels, True
+    )
     with source.text() as text:
-        layout = find_layout(source.name, text, usual, separator, decimal, header)
-    with source.text() as text:
-        names, rows, own = _count(source.name, text, layout, labels)
-    with source.text() as text:
-        data = pd.read_csv(
-            text,
-            sep=layout.separator,
-            decimal=layout.decimal,
-            header=0 if layout.header else None,
-            names=names,
-            index_col=False,
-            low_memory=False,
-        )
-    if len(data) != rows:
-        raise FileError(
-            f"{source.name} cannot be read for certain: {rows} lines were counted and {len(data)} read; are "
-            "there fields of nothing but spaces, or quotation marks within fields?"
-        )
+        data = pd.read_csv(text, **_reading(layout, names), low_memory=False)
+    _require_as_many(source.name, rows, len(data))
     if names[0] == "":
         data = data.drop(columns="").set_axis(pd.Index(own, dtype=str))
     elif labels in names:
@@ -72,8 +59,77 @@ def read_text(
     return data
 
 
+def text_pieces(
+    path: str,
+    usual: str,
+    size: int,
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    labels: str | None = None,
+) -> Callable[[], Iterator[pd.DataFrame]]:
+    """Return a function that walks over a table of text, `size` rows at a time; see :func:`read_text`.
+
+    Every line is looked at first, as there; of the labels of rows none is kept.
+    """
+    import pandas as pd
+
+    source, layout, names, rows, _ = _understood(
+        path, usual, separator, decimal, header, encoding, labels, False
+    )
+    place = 0 if names[0] == "" else names.index(labels) if labels in names else None
+
+    def walk() -> Iterator[pd.DataFrame]:
+        how = {**_reading(layout, names), "chunksize": size}
+        if place is not None:  # labels of rows are text, so that 007 stays 007
+            how["converters"] = {names[place]: str.strip}
+        read = 0
+        with source.text() as text:
+            for data in pd.read_csv(text, **how):
+                read += len(data)
+                yield data.set_index("").rename_axis(None) if names[0] == "" else data.reset_index(drop=True)
+        _require_as_many(source.name, rows, read)
+
+    return walk
+
+
+def _understood(
+    path: str,
+    usual: str,
+    separator: str | None,
+    decimal: str | None,
+    header: bool | None,
+    encoding: str | None,
+    labels: str | None,
+    keep: bool,
+) -> tuple[TextSource, Layout, list[str], int, list[str]]:
+    """Return a table's source, layout, names and number of rows, and the labels of these if they are kept."""
+    source = TextSource(path, encoding)
+    with source.text() as text:
+        layout = find_layout(source.name, text, usual, separator, decimal, header)
+    with source.text() as text:
+        return source, layout, *_count(source.name, text, layout, labels, keep)
+
+
+def _reading(layout: Layout, names: list[str]) -> dict[str, Any]:
+    """Return how pandas reads a table that was understood."""
+    header = 0 if layout.header else None
+    how = {"sep": layout.separator, "decimal": layout.decimal, "header": header, "names": names}
+    return {**how, "index_col": False}
+
+
+def _require_as_many(name: str, counted: int, read: int) -> None:
+    if read != counted:
+        raise FileError(
+            f"{name} cannot be read for certain: {counted} lines were counted and {read} read; are "
+            "there fields of nothing but spaces, or quotation marks within fields?"
+        )
+
+
 def _count(
-    name: str, text: TextIO, layout: Layout, labels: str | None
+    name: str, text: TextIO, layout: Layout, labels: str | None, keep: bool
 ) -> tuple[list[str], int, list[str]]:
     """Return the names of the columns, the number of rows and their labels; every line must be complete."""
     names: list[str] = []
@@ -97,7 +153,7 @@ def _count(
                 "value; write NA there, or take the line out."
             )
         rows += 1
-        if place is not None:
+        if place is not None and keep:
             own.append(record[place].strip())
     if not names:
         raise FileError(f"{name} cannot be read: it is empty.")

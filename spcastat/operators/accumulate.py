@@ -114,6 +114,7 @@ class CrossProducts:
         self.weight = 0.0
         self.mean = np.zeros(p)
         self.products = np.zeros((p, p))
+        self.triangle: np.ndarray | None = None
         self._plain = True
 
     @quiet
@@ -125,17 +126,36 @@ class CrossProducts:
             return
         if self.columns is not None:
             X = X[:, self.columns]
-        plain = weights is None and X.dtype == np.float64
-        if plain and self._plain:
+        if weights is None and self._plain:
             head = X[:SAMPLE]
-            self._plain = _is_near(head.mean(axis=0), head.var(axis=0))
+            self._plain = _is_near(head.mean(axis=0, dtype=float), head.var(axis=0, dtype=float))
         n, p = X.shape
-        for rows in row_blocks(n, p, LARGE_BLOCK if plain and self._plain else None):
+        # other numbers than float64 are converted, a block at a time
+        whole = weights is None and self._plain and X.dtype == np.float64
+        for rows in row_blocks(n, p, LARGE_BLOCK if whole else None):
             self._add(X[rows], None if weights is None else weights[rows])
 
     @quiet
     def merge(self, other: CrossProducts) -> None:
-        self._join(other.weight, other.mean, other.products if self.weight else other.products.copy())
+        packed = other.triangle is not None
+        products = unpacked(other.triangle, len(other.mean)) if other.triangle is not None else other.products
+        self._join(other.weight, other.mean, products if packed or self.weight else products.copy())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the products."""
+        return 8 * len(self.mean) ** 2
+
+    def pack(self) -> None:
+        """Keep one triangle of the products only, until :meth:`unpack`: half the memory, and half to send."""
+        if self.triangle is None:
+            self.triangle = packed(self.products)
+            self.products = np.empty((0, 0))
+
+    def unpack(self) -> None:
+        """Undo :meth:`pack`."""
+        if self.triangle is not None:
+            self.products, self.triangle = unpacked(self.triangle, len(self.mean)), None
 
     @property
     def squares(self) -> np.ndarray:
@@ -161,7 +181,8 @@ class CrossProducts:
             self._add(slab.toarray(), None if weights is None else weights[rows])
 
     def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
-        if weights is None and self._plain and X.dtype == np.float64:
+        if weights is None and self._plain:
+            X = np.asarray(X, dtype=float)
             n = len(X)
             mean = np.ones(n) @ X / n
             products = X.T @ X
@@ -208,6 +229,25 @@ def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarra
     Y -= left
     Y *= np.sqrt(weights)[:, None]
     return weight, mean + left, Y
+
+
+def packed(S: np.ndarray) -> np.ndarray:
+    """Return the rows of the lower triangle of a symmetric matrix, one after the other."""
+    p = len(S)
+    triangle = np.empty(p * (p + 1) // 2)
+    for i in range(p):
+        start = i * (i + 1) // 2
+        triangle[start : start + i + 1] = S[i, : i + 1]
+    return triangle
+
+
+def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
+    """Return the symmetric matrix, shape (p, p), of which :func:`packed` gave the triangle."""
+    S = np.empty((p, p))
+    for i in range(p):
+        start = i * (i + 1) // 2
+        S[i, : i + 1] = S[: i + 1, i] = triangle[start : start + i + 1]
+    return S
 
 
 #: Numbers that are worked on at once (a quarter of a MB of float64).

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FAR = 1e300
 #: Criterion -> its column and what the axis says.
 DRAWN = {
-    "cv": ("error", "Prediction error / that of the column means"),
+    "cv": ("error", "Error / that of the column means"),
     "ebic": ("ebic", "Extended BIC"),
     "bic": ("bic", "BIC"),
     "is": ("is", "Index of sparseness"),

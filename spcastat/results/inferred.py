@@ -226,8 +226,9 @@ class Inferred:
         n : int
             Permutations of the rows. The least p-value is 1 / (n + 1).
         fdr : {"bh", "by"}
-            How the false discovery rate over the variables of a component is had: Benjamini and Hochberg, for
-            tests that are independent or positively dependent, or Benjamini and Yekutieli, for any.
+            How the false discovery rate over the variables of a component is controlled: by Benjamini and
+            Hochberg, for tests that are independent or positively dependent, or by Benjamini and Yekutieli,
+            for any.
         data, rng, n_jobs, progress
             As for `bootstrap`.
 

@@ -74,7 +74,7 @@ class Sparser:
     nonzeros : int
         What is left of it after all that could be spared was taken out.
     searched : bool
-        Whether all components were then searched together for one nonzero less, in vain.
+        Whether a search of all components together then failed to do with one nonzero less.
     dense : bool
         Whether more than a third of the loadings are nonzero all the same.
     proven : bool

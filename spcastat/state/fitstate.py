@@ -99,7 +99,7 @@ class FitState:
         return self.standard
 
     def need_model(self, what: str) -> PpcaModel:
-        """Return the model of rows with gaps; `what` names what cannot be had without it.
+        """Return the model of rows with gaps; `what` names what needs it.
 
         Raises
         ------

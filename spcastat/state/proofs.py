@@ -32,13 +32,13 @@ def joint_gap(state: FitState, measure: str) -> float:
 
 def told(proven: Proven, nonneg: bool, names: Sequence[str]) -> str:
     """Return what was proven, in a sentence; `names` are those of the components."""
-    text = _joint(proven) if proven.scope == "joint" else _components(proven, names)
+    text = _joint(proven, nonneg) if proven.scope == "joint" else _components(proven, names)
     if nonneg:
         text += " The bound is that without the sign constraint."
     return text
 
 
-def _joint(proven: Proven) -> str:
+def _joint(proven: Proven, nonneg: bool) -> str:
     (row,) = proven.rows
     name = OBJECTIVES[proven.measure]
     value, bound = _percent(row["value"]), _percent(row["upper_bound"], up=True)
@@ -55,7 +55,8 @@ def _joint(proven: Proven) -> str:
     if row["upper_bound"] >= row["pca_bound"]:
         text += " The bound is that of dense PCA: nothing more was proven."
     if row["best_known"] > row["value"] * (1.0 + 1e-9):
-        text += f" A fit with {_percent(row['best_known'])} % was met: adopt() takes it over."
+        how = ", with loadings of either sign" if nonneg else ": adopt() takes it over"
+        text += f" A fit with {_percent(row['best_known'])} % was met{how}."
     return text
 
 

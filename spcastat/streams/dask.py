@@ -162,6 +162,9 @@ class DaskStream(Stream):
         work = Summing(self._reading, begin)
         parts = self._parts(work)
         found = run(parts, tree(parts, work), work, what)
+        unpack = getattr(found.result, "unpack", None)
+        if unpack is not None:
+            unpack()
         rows = found.tally.rows + found.tally.dropped
         if self._rows is not None and rows != self._rows:
             raise DataError(

@@ -11,22 +11,31 @@ from spcastat.progress import stage
 from spcastat.streams.base import A, Pass
 from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
-#: Parts that one task merges.
+#: Parts that one task merges, at most.
 FAN_IN = 8
+#: Most bytes (128 MB) of the parts that meet on a worker to be merged; two meet whatever their size.
+MEETING = 128 * 1024 * 1024
 #: Most bytes (1 MB) that go along with the task of each partition.
 LIGHT = 1024 * 1024
 #: Bytes (4 MB) above which what a pass shares goes to the workers by itself, not in the graph of tasks.
 HEAVY = 4 * LIGHT
 
 
-def tree(parts: list[Any], work: Work) -> Any:
-    """Return the delayed merge of all delayed `parts`, by FAN_IN, in their order whoever is first."""
+def fan_in(work: Summing[Any]) -> int:
+    """Return how many parts one task merges: the fewer, the larger they are."""
+    size = getattr(work.begin(), "nbytes", 0)
+    return FAN_IN if size == 0 else max(2, min(FAN_IN, MEETING // size))
+
+
+def tree(parts: list[Any], work: Summing[Any]) -> Any:
+    """Return the delayed merge of all delayed `parts`, some at a time, in their order whoever is first."""
     from dask.delayed import delayed
 
+    many = fan_in(work)
     merge = delayed(merge_parts, pure=False)
     shared, level = _shared(work), 0
     while level == 0 or len(parts) > 1:
-        groups = [parts[start : start + FAN_IN] for start in range(0, len(parts), FAN_IN)]
+        groups = [parts[start : start + many] for start in range(0, len(parts), many)]
         parts = [
             merge(shared, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
             for place, group in enumerate(groups)

@@ -108,7 +108,7 @@ class Summing(Work, Generic[A]):
             found.result.add(_compact(block.values), block.weights)
         found.tally.count(block)
         found.tally.prints[number] = Print.of(block.values)
-        return found
+        return _packed(found)
 
     def merged(self, parts: Sequence[Pass[A]]) -> Pass[A]:
         """Merge parts, in their order, into a new one."""
@@ -116,7 +116,7 @@ class Summing(Work, Generic[A]):
         for part in parts:
             found.result.merge(part.result)
             found.tally.merge(part.tally)
-        return found
+        return _packed(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +139,14 @@ class Scoring(Work):
         if not block.values.shape[0]:
             return np.empty((0, self.V.shape[1])), block.index
         return np.asarray(self.standard.project(block.values, self.V), dtype=float), block.index
+
+
+def _packed(found: Pass[A]) -> Pass[A]:
+    """Return a part as it waits on a worker, and travels: symmetric products as a triangle."""
+    pack = getattr(found.result, "pack", None)
+    if pack is not None:
+        pack()
+    return found
 
 
 def _compact(values: Any) -> Any:

@@ -141,3 +141,46 @@ def test_limits_reach_every_component(rng):
     for certificate in certify(Gram(S), V, max_nodes=1):
         assert certificate.nodes <= 1
         assert certificate.upper_bound >= certificate.best_known
+
+
+class Interrupting(Gram):
+    """A covariance matrix at whose n-th product, block or slab of columns the user presses Ctrl-C."""
+
+    def __init__(self, S: np.ndarray, at: int):
+        super().__init__(S)
+        self.left = at
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        self._count()
+        return super().columns(J)
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        self._count()
+        return super().dot(V)
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        self._count()
+        return super().block(J)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 6, 9])
+@pytest.mark.parametrize("most", [5, 1000])
+def test_ctrl_c_anywhere_gives_the_certificates_proven_by_then(rng, monkeypatch, at, most):
+    """Bounds stay bounds of all components: of the largest eigenvalue on three variables of what is left."""
+    monkeypatch.setattr(module, "DENSE_VARIABLES", most)
+    X = rng.standard_normal((40, 9))
+    S = X.T @ X / 39
+    V = np.zeros((9, 3))
+    for j in range(3):
+        V[3 * j : 3 * j + 3, j] = 3**-0.5
+    plain = certify(Gram(S), V)
+    found = certify(Interrupting(S, at), V)
+    assert len(found) == 3
+    for one, other in zip(found, plain, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-10)
+        assert one.upper_bound >= other.best_known * (1 - 1e-10)

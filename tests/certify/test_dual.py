@@ -11,6 +11,8 @@ from spcastat.certify.dual import (
     certified,
     fantope,
     ky_fan,
+    missing,
+    planes,
     positive,
     spectraplex,
     support_bounds,
@@ -114,6 +116,46 @@ def test_a_problem_below_its_threshold_rests_and_work_stops_when_told():
     dense = ky_fan(S, 2)[0]
     assert support_bounds(S, bases, 2, 2.0 * dense, 500).bound[0] == pytest.approx(dense)
     assert support_bounds(S, bases, 2, 0.0, 500, running=lambda: False).bound[0] == pytest.approx(dense)
+
+
+def test_planes_are_what_two_supports_span():
+    first, second, third = axes([[0, 1, 2], [2, 3], [0, 1, 2]], 5)
+    found = planes([first, second, third])
+    assert [int(np.linalg.matrix_rank(D[0])) for D in found] == [4, 3, 4]
+    for D, T in zip(found, ([0, 1, 2, 3], [0, 1, 2], [0, 1, 2, 3]), strict=True):
+        np.testing.assert_allclose(D[0] @ D[0].T, np.diag(np.isin(range(5), T).astype(float)), atol=1e-12)
+    assert missing(found[0], 2)[0].sum() == 1
+    (line,) = planes([first[:, :, :1], first[:, :, :1]])
+    assert not line.any()
+    assert not missing(line, 2).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planes_close_most_of_the_gap_and_every_iterate_is_a_bound(seed):
+    """Two components on one support: as single mixtures they may be the same one, as a plane they may not."""
+    rng = np.random.default_rng(seed)
+    p, supports = 6, [[0, 1, 2], [0, 1, 2], [2, 3, 4]]
+    S = covariance(seed, p)
+    centre, best = np.zeros((p, 3)), 0.0
+    for width in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003):  # random loadings, then others near the best of them
+        V = np.zeros((4000, p, 3))
+        for j, T in enumerate(supports):
+            V[:, T, j] = centre[T, j] + width * rng.standard_normal((4000, len(T)))
+        V /= np.linalg.norm(V, axis=1, keepdims=True)
+        Q = np.linalg.qr(V)[0]
+        values = np.einsum("bij,ik,bkj->b", Q, S, Q, optimize=True)
+        if values.max() > best:
+            best, centre = values.max(), V[values.argmax()]
+    M, bases = within_union(S[None], axes(supports, p))
+    both = bases + planes(bases)
+    ranks = [1, 1, 1, 2, 2, 2]
+    single = support_bounds(M, bases, 3, 0.0, 800).bound[0]
+    bounds = [support_bounds(M, both, 3, 0.0, steps, ranks=ranks).bound[0] for steps in (0, 10, 50, 800)]
+    assert (np.diff(bounds) <= 0).all()
+    assert best <= bounds[-1] < single
+    assert bounds[-1] - best < 0.2 * (single - best)
+    Y = rng.standard_normal((1, 6, *M.shape[1:])) * 0.3
+    assert certified(M, both, 3, Y @ Y.swapaxes(2, 3), ranks)[0] >= best
 
 
 def test_a_bad_beginning_is_never_worse_than_none():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -198,3 +199,35 @@ def test_large_sparse_rows_are_not_copied(monkeypatch):
     X.data[7] = np.nan
     with pytest.raises(MissingValuesError, match="1 missing value in 1 of 600 rows"):
         sp.spca(X, 2, 5, method="bcd-l0")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shift", [0.0, 1e3], ids=["near", "far"])
+def test_single_precision_of_any_order_and_mean_is_summed_in_double(order, shift):
+    rows = np.random.default_rng(0).normal(size=(700, 5)) * [1, 2, 3, 4, 5] + shift
+    X = np.asarray(rows, dtype=np.float32, order=order)
+    found = CrossProducts(5)
+    for part in (X[:300], X[300:]):
+        found.add(part, None)
+    exact = np.cov(X.astype(float), rowvar=False) * 699
+    # 700 products of double precision; single precision would be wrong by 1e-7 and, far from zero, by 1e-1
+    np.testing.assert_allclose(found.products, exact, rtol=0, atol=1e-12 * np.abs(exact).max())
+
+
+def test_a_packed_triangle_gives_the_same_bits():
+    X = np.random.default_rng(0).normal(size=(90, 7))
+    plain, parts = CrossProducts(7), []
+    for rows in (X[:40], X[40:41], X[41:]):
+        one = CrossProducts(7)
+        one.add(rows, None)
+        plain.merge(one)
+        one.pack()
+        parts.append(pickle.loads(pickle.dumps(one)))
+    assert parts[0].triangle.nbytes == 7 * 8 // 2 * 8  # 28 of 49 numbers
+    assert parts[0].products.size == 0
+    merged = CrossProducts(7)
+    for one in parts:
+        merged.merge(one)
+    assert merged.products.tobytes() == plain.products.tobytes()
+    parts[2].unpack()
+    np.testing.assert_array_equal(parts[2].products, parts[2].products.T)

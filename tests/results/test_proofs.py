@@ -127,8 +127,10 @@ def test_adopt_refuses_what_is_no_certificate_of_the_fit(fit, proof, R):
     with pytest.raises(OptionError, match="cardinalities"):
         sp.spca_cov(R, 2, 2).adopt(proof)
     nonneg = sp.spca_cov(R, 2, 3, method="bcd-l0", nonneg=True)
-    told = nonneg.certify(joint=True, max_nodes=5)
+    told = nonneg.certify(joint=True)
     assert "without the sign constraint" in told.sentence
+    assert "with loadings of either sign" in told.sentence
+    assert "adopt()" not in told.sentence
     with pytest.raises(OptionError, match="nonnegative"):
         nonneg.adopt(told)
 

@@ -592,3 +592,13 @@ def test_scores_of_dask_are_told_as_such(tmp_path):
         fit.residuals  # noqa: B018
     with pytest.raises(OptionError, match=r"write them with fit.scores.to_parquet\(folder\)"):
         fit.save(tmp_path / "fit", scores=True)
+
+
+def test_large_parts_meet_in_pairs():
+    def parts_met(p):
+        return dask_run.fan_in(Summing(None, partial(CrossProducts, p)))
+
+    assert parts_met(100) == 8
+    assert parts_met(2000) == 4  # 32 MB each, 128 MB together
+    assert parts_met(3000) == 2
+    assert dask_run.fan_in(Summing(None, partial(Sums, 10**6))) == 8
