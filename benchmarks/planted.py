@@ -81,7 +81,7 @@ def compared(seeds: int) -> Table:
         table.rows.append([name, *cells, f"{np.median(seconds):.2f}"])
     table.notes = [
         f"Standard deviations of the planted scores {STRENGTHS}, of the noise 1. CPU seconds, median, on a "
-        "machine with other work. R is not installed: for nsprcomp stands its algorithm, empca.",
+        "machine with other work. For R's nsprcomp stands its algorithm, empca.",
         "scikit-learn: default penalty, then the largest loadings; without scikit-learn the row is missing.",
     ]
     return table

@@ -28,19 +28,23 @@ REACHED = 1e-3
 
 @dataclass(frozen=True)
 class Targets:
-    """What is asked: share of cells reached, worst and mean loss in percent, median and largest seconds."""
+    """What is asked: share of cells reached, worst and mean loss in percent, median and largest seconds.
+
+    `wide` is the largest of 500 variables, where that differs.
+    """
 
     reached: float
     worst: float
     mean: float
     median: float
     largest: float
+    wide: float | None = None
 
 
 ONE = Targets(100.0, 0.1, 0.1, 0.05, 0.5)
 TARGETS = {
     ("adjusted", "quick"): Targets(80.0, 3.0, 0.2, 0.05, 0.2),
-    ("adjusted", "auto"): Targets(95.0, 1.0, 0.02, 0.3, 2.0),
+    ("adjusted", "auto"): Targets(95.0, 1.0, 0.02, 0.3, 1.0, 2.0),
     ("adjusted", "thorough"): Targets(98.0, 0.5, 0.01, 1.0, 8.0),
     ("pev", "auto"): Targets(85.0, 1.5, 0.1, 0.3, 3.0),
     ("least_squares", "auto"): Targets(85.0, 1.5, 0.1, 0.3, 3.0),
@@ -165,7 +169,8 @@ def summary(runs: list[Run]) -> Table:
                 label = f"{objective}, {effort}, k {'= 1' if one else '> 1'}"
                 table.rows.append([label, *_cells(part, asked)])
     table.notes = [
-        "In brackets what is asked. Loss as a share of the best value ever met; CPU seconds, one thread.",
+        "In brackets what is asked. Loss as a share of the best value ever met; CPU seconds of one thread, "
+        "more of them where other work shares the processors.",
     ]
     return table
 
@@ -183,8 +188,9 @@ def _cells(part: list[Run], asked: Targets | None) -> list[str]:
         f"{seconds[wide].max(initial=0.0):.2f}",
     ]
     if asked is not None:
-        wanted = (asked.reached, asked.worst, asked.mean, asked.median, asked.largest)
-        figures[:5] = [f"{f} ({w:g})" for f, w in zip(figures[:5], wanted, strict=True)]
+        wide_largest = asked.largest if asked.wide is None else asked.wide
+        wanted = (asked.reached, asked.worst, asked.mean, asked.median, asked.largest, wide_largest)
+        figures = [f"{f} ({w:g})" for f, w in zip(figures, wanted, strict=True)]
     return [str(len(part)), *figures]
 
 
@@ -218,6 +224,12 @@ def missed(runs: list[Run]) -> Table:
         if r.loss > 100.0 * REACHED:
             row = [r.cell.key(r.objective).replace(" | ", ", "), r.effort, str(r.seed)]
             table.rows.append([*row, f"{r.value:.6f}", f"{r.best:.6f}", f"{r.loss:.3f}"])
+    table.notes = [
+        "Quick does not disturb its fits: supposed cause of all that it misses.",
+        "What auto misses, tested in four cells (diabetes 6-6-6-6-6 adjusted; wine 3-3-3-3-3, segment "
+        "3-3-3-3-3 and dermatology 10-10-10-10-10 PEV): of four seeds one to three reach the best or less "
+        "than .01 % below it, and so does thorough; independent searches agreed on another optimum.",
+    ]
     return table
 
 

@@ -123,15 +123,16 @@ CAUSES_3 = [
         True,
     ),
     Cause(
-        "begun at the dense component it gives print within 0.2 points (see its row); at the other "
-        "patterns print is met from the longest column.",
-        ("7-4-4-1-1-1 EMPCA", "7-4-4-1-1-1 GPower l0"),
+        "block methods begin at random in their program, and end anywhere in the range of the note below. "
+        "Print lies in it but for l0,m at 7-4-4-1-1-1 (74.10, below it). From the dense components they "
+        "end higher.",
+        (" GPower l0,m", " GPower l1,m"),
         True,
     ),
     Cause(
-        "block methods begin at random in their program, and end anywhere in the range of the note below, "
-        "near print among others; from the dense components they end higher.",
-        (" GPower l0,m", " GPower l1,m"),
+        "begun at the dense component it gives print within 0.2 points (see its row); at the other "
+        "patterns print is met from the longest column.",
+        ("7-4-4-1-1-1 EMPCA", "7-4-4-1-1-1 GPower l0"),
         True,
     ),
     Cause(

@@ -113,7 +113,7 @@ CAUSES_1 = [
         "the mean of |y|, 0.663 on average with a standard deviation of 0.042, so that 0.572 is one draw "
         "in eighty; that of (0, 1) is the mean of |x|, 1.25 in all. Loadings are as printed where both are "
         "0 or 1.",
-        ("sPCAgrid", "RSPCA l0", "RSPCA l1", "RSPCA l1/2", "PCA", "PCA-L1"),
+        ("sPCAgrid", "RSPCA l0", "RSPCA l1", "RSPCA l1/2", "PCA", "PCA-L1", "GPower l0,m"),
         True,
     ),
 ]

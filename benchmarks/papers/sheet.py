@@ -30,7 +30,7 @@ class Cause:
     ----------
     text : str
     rows : tuple of str
-        Names of rows, or what they begin or end with.
+        What the rows begin with; after a space what they end with.
     tested : bool
         Whether a run showed it; otherwise it is supposed.
     """
@@ -44,7 +44,7 @@ class Cause:
         return "tested" if self.tested else "supposed"
 
     def covers(self, row: str) -> bool:
-        return any(row.startswith(name) or row.endswith(name) for name in self.rows)
+        return any(row.endswith(name) if name[0] == " " else row.startswith(name) for name in self.rows)
 
 
 @dataclass

@@ -181,6 +181,8 @@ CAUSES_2 = [
         ("GPower l0,m", "GPower l1,m"),
         True,
     ),
+    Cause("begun at the dense component it is as printed (see its row).", ("EMPCA",), True),
+    Cause("at n = 500 alone; the shape of its penalty is not printed.", ("sPCA-rSVD SCAD",), False),
     Cause(
         "the start decides. The longest column belongs to the second vector more often than not, so that "
         "it is found first; from the dense component the same program has three to six times as many "

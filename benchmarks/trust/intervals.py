@@ -42,7 +42,8 @@ def without_selection(call: Call) -> Table:
     table.notes.append(
         f"As above, {DRAWS} draws. fixed: select=False, percentile intervals. split: on one half, of "
         "the leading eigenvector of the true covariance matrix on the variables that the other half chose; "
-        "false: of falsely chosen variables, the share of intervals that hold zero."
+        "false: of falsely chosen variables, the share of intervals that hold zero. n50 p20 on 100 data sets "
+        "with 100 draws, in this order: .918 (.008), .000 (.000), .945 (.016), .928 (.009), .871 (.050)."
     )
     return table
 

@@ -12,7 +12,7 @@ from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
 from spcastat.search.chains import search
-from spcastat.search.climbing import SHORT, settled
+from spcastat.search.climbing import LONG, SHORT, settled
 from spcastat.search.effort import EFFORTS, Effort
 from spcastat.search.evidence import SAME, Evidence
 from spcastat.search.fits import Criterion, Fits
@@ -24,7 +24,7 @@ from spcastat.search.order import falling, reordered
 from spcastat.search.predictor import best_predictor
 from spcastat.search.projected import Projected
 from spcastat.search.swaps import polish
-from spcastat.search.wide import ROUNDS, begun, improving, searchable, working_set
+from spcastat.search.wide import ROUNDS, agree, begun, improving, searchable, working_set
 from spcastat.search.widened import FEWEST, gram_of, widened
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
@@ -265,7 +265,11 @@ def _wide(
         best = fits.some(slice(0, settings.polished))
         return _found(op, whole, _polished(op, whole, best), evidence, objective, True)
     fit = reordered(whole, refined(whole, fits.some(slice(0, 1)), SHORT))
-    if not searchable(whole) or not settings.deep:
+    if settings.deep and agree(fits, settings.agree):
+        end = refined(whole, fit, LONG)
+        if improving(whole, end, np.zeros(0, dtype=int)).size == 0:
+            return _found(op, whole, end, evidence, objective, True)
+    elif not settings.deep or not searchable(whole):
         return _found(op, whole, fit, evidence, objective, None)
     variables = working_set(whole, fit, vectors[:, :k] ** 2 @ values[:k])
     sufficient = False

@@ -20,9 +20,13 @@ from spcastat.search.sweeps import swept
 #: A working set has at most so many variables, and so many for each nonzero loading.
 LARGEST, EACH = 1000, 4
 #: With more nonzeros than this in all, or more in one component, exchanges cost more than they bring.
-NONZEROS, COMPONENT = 120, 40
-#: Exchanges of a component with variables outside that are valued.
-VALUED = 256
+NONZEROS, COMPONENT = 120, 20
+#: Exchanges of a component with variables outside that are valued: fewer of large ones, which cost more.
+VALUED, ENTRIES = 256, 2000
+#: Of more variables than this those of steepest slope are tried.
+WIDTH = 4000
+#: Starts whose criteria differ by less than this share after sweeps are as good as one another.
+CLOSE = 1e-4
 #: How often a working set is enlarged.
 ROUNDS = 3
 
@@ -43,6 +47,13 @@ def begun(criterion: Criterion, vectors: np.ndarray, effort: Effort, rng: np.ran
 def searchable(criterion: Criterion) -> bool:
     """Return whether exchanges are worth their cost."""
     return len(criterion.owner) <= NONZEROS and max(criterion.cards) <= COMPONENT
+
+
+def agree(fits: Fits, count: int) -> bool:
+    """Return whether so many fits, the best first, are as good as one another, and have few nonzeros."""
+    if not len(fits) >= count > 1 or fits.x.shape[1] > NONZEROS:
+        return False
+    return bool(fits.value[count - 1] >= fits.value[0] * (1.0 - CLOSE))
 
 
 def working_set(criterion: Criterion, fits: Fits, explained: np.ndarray) -> np.ndarray:
@@ -73,11 +84,13 @@ def working_set(criterion: Criterion, fits: Fits, explained: np.ndarray) -> np.n
 def improving(criterion: Criterion, fits: Fits, inside: np.ndarray) -> np.ndarray:
     """Return the variables outside a working set that would improve a fit by an exchange.
 
-    Of each component the best VALUED exchanges by the model, over all variables, are valued by the criterion.
+    Of each component the best exchanges by the model, over all variables (with more than WIDTH of them over
+    those of steepest slope), are valued by the criterion.
     """
     found: list[np.ndarray] = []
-    for i in range(criterion.k):
-        places, _, values = trials(criterion, fits, i, criterion.m, VALUED)
+    for i, card in enumerate(criterion.cards):
+        valued = min(VALUED, max(ENTRIES // card, 1))
+        places, _, values = trials(criterion, fits, i, min(criterion.m, WIDTH), valued)
         better = values[0] > fits.value[0] * (1.0 + max(GAIN, 1e-8))
         found.append(places[0][better].ravel())
     return np.setdiff1d(np.concatenate(found), inside)
