@@ -179,7 +179,8 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     optional += ["objective", "effort", "promise", "weights"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
-    given["progress"] = args.progress  # None shows what takes long, on a terminal
+    if args.progress is not None:  # by default what takes long is shown, on a terminal
+        given["progress"] = args.progress
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
     given |= _options(args.option or [], given)
