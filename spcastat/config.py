@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import itertools
 import numbers
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.errors import OptionError
+from spcastat.errors import ExtraError, OptionError
 
 #: Characters of a value that a message shows, at most.
 SHOWN = 160
@@ -227,6 +228,32 @@ def _count(value: Any, begun: list[Any]) -> str:
         return plural(len(value), "value")
     except Exception:  # an iterator, or a sparse array
         return f"{'at least ' * bool(begun)}{plural(len(begun), 'value')}"
+
+
+def require_extra(module: str, extra: str, what: str, package: str = "") -> Any:
+    """Return a module of a package that only some calls need.
+
+    Parameters
+    ----------
+    module : str
+    extra : str
+        The extra of this package that installs it.
+    what : str
+        What needs it, for the message.
+    package : str
+        What the package is called, where the module is called otherwise.
+
+    Raises
+    ------
+    ExtraError
+        Where it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ExtraError(
+            f"{what} needs {package or module}, which is not installed: pip install 'spcastat[{extra}]'."
+        ) from error
 
 
 def user_frame() -> FrameType | None:

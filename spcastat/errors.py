@@ -106,6 +106,13 @@ class FileError(SpcaError, OSError):
     """A file that cannot be read or written."""
 
 
+# --- what is installed ----------------------------------------------------------------------------
+
+
+class ExtraError(SpcaError, ImportError):
+    """A package that only some calls need, and that is not installed."""
+
+
 # --- warnings -----------------------------------------------------------------------------------
 
 

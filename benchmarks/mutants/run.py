@@ -131,7 +131,7 @@ class Runner:
     def _run(self, items: list[pytest.Item], said: Path) -> int:
         """Run tests here; returns whether one failed."""
         session = self._session
-        session.items = items
+        session.items, session.testsfailed = items, 0  # files that cannot be collected were counted
         session.config.option.maxfail = 1
         session.config.pluginmanager.register(_First(said, self._seconds))
         with contextlib.suppress(pytest.Session.Interrupted, pytest.Session.Failed):
@@ -177,6 +177,8 @@ def with_runner(
     os.chdir(tree)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(tree))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        del sys.modules[name]  # tests of the copy import its own
     loop = _Loop(tree, seconds, work)
     place = f"--basetemp={tree.parent / 'tmp'}"
     pytest.main(["-p", "no:terminal", "-p", "no:cacheprovider", place, *tests], plugins=[loop])
@@ -236,7 +238,7 @@ def _waited(child: int, limit: float, said: Path) -> str:
         time.sleep(0.01)
     if os.waitstatus_to_exitcode(status) == 0:
         return ""
-    return said.read_text(encoding="utf-8") or "the process ended"
+    return said.read_text(encoding="utf-8") or f"the process ended with {os.waitstatus_to_exitcode(status)}"
 
 
 def _change(path: Path, source: str, mutant: Mutant) -> Callable[[], None] | None:

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """The command ``spcastat``: fits, paths and comparisons printed, saved fits put to new data.
 
 One `Command` a subcommand: what it is for, the function that adds its arguments, the function that runs
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spcastat import __version__
-from spcastat.cli import choosing, comparing, fitting, transforming
+from spcastat.cli import choosing, comparing, completion, fitting, plotting, transforming
 from spcastat.cli.printing import discard_output, require_output, show, tell
 from spcastat.config import warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
@@ -103,6 +104,7 @@ COMMANDS = {
         comparing.run_compare,
         comparing.COMPARE_EXAMPLES,
     ),
+    "plot": Command("draw a figure of a fit", plotting.arguments, plotting.run, plotting.EXAMPLES),
     "transform": Command(
         "scores of new rows by a saved fit, as CSV",
         transforming.arguments,
@@ -172,8 +174,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    parser = _parser()
+    completion.complete(parser)
     try:
-        args = _parser().parse_args(argv)
+        args = parser.parse_args(argv)
     except SystemExit as stop:  # argparse has printed the help, the version or the usage
         code = int(stop.code or 0)
         if code == 0:

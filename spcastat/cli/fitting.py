@@ -6,6 +6,7 @@ import argparse
 import ast
 from typing import TYPE_CHECKING, Any
 
+from spcastat.cli.output import format_of, output_arguments, written
 from spcastat.cli.pieces import Pieces
 from spcastat.cli.reading import DATA, load_table, reading_arguments
 from spcastat.cli.writing import STDIN, refuse_overlap
@@ -15,6 +16,7 @@ from spcastat.errors import FormulaError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from spcastat.report.summary import Summary
     from spcastat.results import SpcaResult
 
 EXAMPLES = """\
@@ -26,6 +28,8 @@ examples:
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
   spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
   spcastat fit trees.csv --k 3 --card 5 --effort thorough
+  spcastat fit trees.csv --k 3 --card 5 --out table.tex --caption 'Three components' --label tab:trees
+  spcastat fit trees.csv --k 3 --card 5 --format json | jq .loadings
   spcastat fit trees.csv --k 3 --card 5 --method bcd-l0
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
@@ -59,7 +63,7 @@ def card(text: str) -> int | list[int]:
     return cards if "," in text else cards[0]
 
 
-def _option(text: str) -> tuple[str, Any]:
+def named_value(text: str) -> tuple[str, Any]:
     """Read ``c=2`` as the option c with the value 2; what is no Python literal is text."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip().isidentifier():
@@ -92,7 +96,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-iter", type=int, metavar="N", help="when it is stopped")
     add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
     add("--effort", metavar="NAME", help="how long method joint searches: quick, auto or thorough")
-    add("--option", type=_option, action="append", metavar="NAME=VALUE", help="an option of the method")
+    add("--option", type=named_value, action="append", metavar="NAME=VALUE", help="an option of the method")
     add(
         "--progress",
         action=argparse.BooleanOptionalAction,
@@ -122,8 +126,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--promise", metavar="WHEN", help="when --variance is kept: after every component, or in total")
     add("--method", help="joint by default; see: spcastat methods")
     resampling_arguments(parser)
-    add("--report", metavar="OUT.html", help="write a page with tables and plots")
-    add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform and compare")
+    add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")
+    add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform, compare and plot")
+    output_arguments(parser)
     fitting_arguments(parser)
 
 
@@ -149,29 +154,33 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=int, metavar="N", help="processes that share these fits; -1 for all processors")
 
 
-def resample(fit: SpcaResult, args: argparse.Namespace) -> list[str]:
-    """Return what was found out about a fit by --bootstrap and --stability, as text."""
+def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
+    """Return what was found out about a fit by --bootstrap and --stability."""
     if args.jobs is not None and args.bootstrap is None and args.stability is None:
         raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
     how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
-    found = []
+    found: list[Summary] = []
     if args.bootstrap is not None:
-        found.append(str(fit.bootstrap(args.bootstrap, **how)))
+        found.append(fit.bootstrap(args.bootstrap, **how))
     if args.stability is not None:
-        found.append(str(fit.stability(args.stability, **how)))
+        found.append(fit.stability(args.stability, **how))
     return found
 
 
-def prepare(args: argparse.Namespace) -> tuple[Any, bool, dict[str, Any]]:
-    """Return the data, whether they are a covariance matrix, and the options that were given."""
-    data: Any = load_table(args)
+def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dict[str, Any]]:
+    """Return the data, whether they are a covariance matrix, and the options that were given.
+
+    `table` are the data where they were read before.
+    """
+    data: Any = load_table(args) if table is None else table
     pieces = isinstance(data, Pieces)
     # argparse leaves None, or for a switch its default, where nothing was given
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
     optional += ["objective", "effort", "promise", "weights"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
-    given["progress"] = args.progress  # None shows what takes long, on a terminal
+    if args.progress is not None:  # by default what takes long is shown, on a terminal
+        given["progress"] = args.progress
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
     given |= _options(args.option or [], given)
@@ -214,7 +223,8 @@ def _options(options: list[tuple[str, Any]], given: dict[str, Any]) -> dict[str,
 
 def run(args: argparse.Namespace) -> str:
     """Fit, print, and write what was asked for."""
-    refuse_overlap([args.data], {"--save": args.save, "--report": args.report})
+    refuse_overlap([args.data], {"--save": args.save, "--report": args.report, "--out": args.out})
+    kind = format_of(args)
     from spcastat import api
 
     data, covariance, given = prepare(args)
@@ -225,7 +235,7 @@ def run(args: argparse.Namespace) -> str:
         fit.save(args.save)
     if args.report:
         fit.report(args.report, title=f"Sparse PCA of {_called(args.data)}", call=args.line)
-    return "\n\n".join([str(fit), *further])
+    return written(fit, further, kind, args)
 
 
 def _called(data: str) -> str:

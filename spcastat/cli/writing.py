@@ -199,19 +199,54 @@ def require_picture(path: str | None) -> None:
 
 def draw(path: str, plot: Callable[[Axes], Any]) -> None:
     """Draw a plot into a file whose name says its format."""
-    from matplotlib.figure import Figure
+    save_figure(path, lambda ax: plot(ax) if ax is not None else None, (6.4, 4.4), 150)
 
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-    plot(figure.subplots())
+
+def save_figure(
+    path: str, plot: Callable[[Axes | None], Any], size: tuple[float, float] | None, dpi: float
+) -> None:
+    """Draw a plot into a file whose name says its format.
+
+    Parameters
+    ----------
+    path : str
+    plot : callable
+        Draws on axes; on a figure of its own size, which it returns the axes of, where it gets None.
+    size : (float, float), optional
+        Width and height in inches; by default the plot's own.
+    dpi : float
+    """
+    figure, close = _figure_of(plot, size)
     picture = io.BytesIO()
     try:
-        figure.savefig(picture, format=_format_of(path), dpi=150)
+        figure.savefig(picture, format=_format_of(path), dpi=dpi)
     except SpcaError:
         raise
     except Exception as error:  # what writes the formats raises anything
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FileError(f"{path} cannot be drawn: {reason}. Is .png possible instead?") from error
+    finally:
+        close()
     write_bytes(path, picture.getvalue())
+
+
+def _figure_of(
+    plot: Callable[[Axes | None], Any], size: tuple[float, float] | None
+) -> tuple[Any, Callable[[], Any]]:
+    """Return a figure with a plot on it, and what does away with it."""
+    from matplotlib.figure import Figure
+
+    if size is not None:
+        figure = Figure(figsize=size, layout="constrained")
+        plot(figure.subplots())
+        return figure, lambda: None
+    started = "matplotlib.pyplot" in sys.modules
+    import matplotlib.pyplot as plt
+
+    if not started:
+        plt.switch_backend("agg")  # no window is wanted
+    drawn: Any = plot(None).get_figure(root=True)
+    return drawn, lambda: plt.close(drawn)
 
 
 def _format_of(path: str) -> str:

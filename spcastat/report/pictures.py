@@ -1,10 +1,11 @@
-"""The figures of the HTML page: SVG within it, with what they show in words, and a link that saves each."""
+"""The figures of a report, with what they show in words; in a page as SVG with a link that saves it."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -30,6 +31,8 @@ from spcastat.tables.cells import fixed, percent, percents
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from spcastat.tables import Document
+
 #: More points than this are an image within a picture: the page stays small.
 MOST_POINTS = 500
 #: Wider pictures (inches) are scrolled on a phone, as their text would be too small.
@@ -40,39 +43,61 @@ MOST_NAMED = 5
 PLAIN = " =/:;,()-_.!*+@$?[]{}|^"
 
 
-def picture(
-    draw: Callable[[Axes], Any], width: float, height: float, name: str, alt: str, caption: str = ""
-) -> str:
-    """Draw on a figure that pyplot knows nothing of, and return it as a picture within the page.
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure of a report, not yet drawn.
 
-    Parameters
+    Attributes
     ----------
     draw : callable
         Draws on axes.
     width, height : float
         In inches.
     name : str
-        Of the file that the link below the picture saves.
+        Of a file of its own.
     alt : str
         What the picture shows, in words.
     caption : str
     """
-    from matplotlib.collections import PathCollection
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    draw(figure.subplots())
-    for points in figure.findobj(PathCollection):
-        if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > MOST_POINTS:
-            points.set_rasterized(True)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", dpi=192, metadata={"Date": None, "Creator": None})
-    address = svg_address(buffer.getvalue().decode())
-    below = f"{escape(caption)}<br>" if caption else ""
-    css = ' class="wide"' if width > PHONE else ""
+    draw: Callable[[Axes], Any]
+    width: float
+    height: float
+    name: str
+    alt: str
+    caption: str = ""
+
+    def saved(self, kind: str, dpi: float) -> bytes:
+        """Return the picture as a file, drawn on a figure that pyplot knows nothing of.
+
+        Parameters
+        ----------
+        kind : {"svg", "png"}
+        dpi : float
+            Of all that is no line.
+        """
+        from matplotlib.collections import PathCollection
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(self.width, self.height), layout="constrained")
+        self.draw(figure.subplots())
+        for points in figure.findobj(PathCollection):
+            if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > MOST_POINTS:
+                points.set_rasterized(True)
+        buffer = io.BytesIO()
+        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+        return buffer.getvalue()
+
+
+def picture_html(picture: Picture) -> str:
+    """Return a picture within a page, with a link that saves it."""
+    address = svg_address(picture.saved("svg", 192).decode())
+    name, below = picture.name, f"{escape(picture.caption)}<br>" if picture.caption else ""
+    css = ' class="wide"' if picture.width > PHONE else ""
     return (
-        f'<figure{css}><div class="plot"><img src="{address}" alt="{escape(alt)}" '
-        f'width="{width * 96:.0f}" height="{height * 96:.0f}"></div>'
+        f'<figure{css}><div class="plot"><img src="{address}" alt="{escape(picture.alt)}" '
+        f'width="{picture.width * 96:.0f}" height="{picture.height * 96:.0f}"></div>'
         f'<figcaption>{below}<a class="save" href="{address}" download="{escape(name)}.svg">Save as SVG'
         f'<span class="unseen">: {escape(name.replace("-", " "))}</span></a></figcaption></figure>'
     )
@@ -96,11 +121,11 @@ def _rounded(text: str) -> str:
 # --- the figures ----------------------------------------------------------------------------------
 
 
-def loadings_picture(state: FitState) -> str:
+def loadings_picture(state: FitState) -> Picture:
     """Return the nonzero loadings of every component."""
     loadings = frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
-    return picture(
+    return Picture(
         lambda ax: plots.plot_loadings(loadings, kind="dots" if k <= 10 else "heatmap", ax=ax),
         float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
         1.2 + 0.24 * max(shown, 4),
@@ -123,14 +148,14 @@ def _leaders(loadings: pd.DataFrame) -> str:
     return "; ".join(told) + (f"; {rest} more are in the table" if rest else "") + "."
 
 
-def sure_parts(state: FitState, document: Callable[[Any], str]) -> Iterator[str]:
-    """Yield what was resampled: pictures of intervals and frequencies, and tables by `document`."""
+def sure_parts(state: FitState) -> Iterator[Picture | Document]:
+    """Yield what was resampled: pictures of intervals and frequencies, and tables."""
     known, loadings = state.trust, frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
     if known.bootstrap is not None:
         intervals = trust.conf_int(state, known.bootstrap)
-        yield picture(
+        yield Picture(
             lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
             width,
             1.2 + 0.24 * max(shown, 4),
@@ -138,12 +163,12 @@ def sure_parts(state: FitState, document: Callable[[Any], str]) -> Iterator[str]
             "Loadings with bootstrap intervals; the table below holds them as numbers.",
             f"Nonzero loadings with 95 % bootstrap intervals. {UNSAID['interval']}",
         )
-        yield document(bootstrap_document(state, known.bootstrap, 0.95))
+        yield bootstrap_document(state, known.bootstrap, 0.95)
     if known.stability is not None:
         found = known.stability
         frequency = trust.frequency(state, found)
         count = len(plots.plot_frequency_data(frequency, loadings))
-        yield picture(
+        yield Picture(
             lambda ax: plots.plot_frequency(frequency, loadings, found.threshold, ax=ax),
             width,
             1.4 + 0.24 * max(count, 4),
@@ -152,20 +177,20 @@ def sure_parts(state: FitState, document: Callable[[Any], str]) -> Iterator[str]
             f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted is the "
             f"threshold. {UNSAID['frequency']}",
         )
-        yield document(stability_document(state, found))
+        yield stability_document(state, found)
     if known.split is not None:
-        yield document(split_document(state, known.split, 0.95))
+        yield split_document(state, known.split, 0.95)
     if known.tests is not None:
-        yield document(test_document(state, known.tests))
+        yield test_document(state, known.tests)
 
 
-def scree_picture(state: FitState) -> str:
+def scree_picture(state: FitState) -> Picture:
     """Return the variance of the sparse components beside that of the dense ones."""
     table = variance(state)
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
     if not state.record.sparse:
         what = "Variance of the principal components"
-        return picture(
+        return Picture(
             lambda ax: plots.screeplot(table, sparse=False, ax=ax),
             4.9,
             3.0,
@@ -174,7 +199,7 @@ def scree_picture(state: FitState) -> str:
             f"{what}.",
         )
     sparse = ", ".join(percents(table["share of total"].tolist()[:MOST_NAMED]))
-    return picture(
+    return Picture(
         lambda ax: plots.screeplot(table, ax=ax),
         4.9,
         3.0,
@@ -186,7 +211,7 @@ def scree_picture(state: FitState) -> str:
     )
 
 
-def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
+def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[Picture]:
     """Yield the biplot of the first two components, and the pairs where there are more."""
     spread = scores.std().to_numpy()
     count = plural(len(scores), "row")
@@ -194,7 +219,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
         shares = variance(state)["share of total"]
         first, second = (short_name(name) for name in scores.columns[:2])
         r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
-        yield picture(
+        yield Picture(
             lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, ax=ax),
             5.0,
             4.8,
@@ -206,7 +231,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
-        yield picture(
+        yield Picture(
             lambda ax: plots.plot_scores(scores, ax=ax),
             size,
             size,
@@ -217,7 +242,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def diagnostics_picture(state: FitState, source: Source | None) -> str:
+def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
     """Return the squared residual of every row against its T2."""
     limits = frames.limits(state)
     found = rows.diagnostics(state, source)
@@ -225,7 +250,7 @@ def diagnostics_picture(state: FitState, source: Source | None) -> str:
     beyond = [f"{int((found[name] > limits[name]).sum())} exceed that of {name}" for name in known]
     told = f"of {len(found)} rows, {' and '.join(beyond) or 'none can be judged'}."
     farthest = short_name(found["Q"].idxmax())
-    return picture(
+    return Picture(
         lambda ax: plots.plot_diagnostics(found, limits, ax=ax),
         5.0,
         3.9,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from spcastat.config import require_extra
+
 if TYPE_CHECKING:
+    from great_tables import GT
+
     from spcastat.tables import Document
 
 #: LaTeX without the package booktabs has its plain rules instead: notebooks load what they load.
@@ -165,6 +170,91 @@ class Renderings:
             label=label,
             notes=notes,
         )
+
+    def as_docx(
+        self,
+        path: str | PathLike[str],
+        *,
+        digits: int | None = None,
+        decimal: str = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+        notes: bool = True,
+        width: int = 80,
+    ) -> None:
+        """Write a file for Word with real tables, whose headings stand on every page, and a caption.
+
+        It needs the extra: ``pip install 'spcastat[docx]'``.
+
+        Parameters
+        ----------
+        path : str or path
+        digits, decimal, full_names, caption, notes
+            See :class:`Renderings`.
+        label : str, optional
+            Of a bookmark at the number of the table, to which Word can refer.
+        width : int
+            Characters of a page. Wider tables are split.
+
+        Raises
+        ------
+        ExtraError
+            Where python-docx is not installed.
+        FileError
+            Where the file cannot be written.
+        """
+        from spcastat.report.word_file import write_tables
+        from spcastat.tables import Layout
+
+        layout = Layout(
+            width=width,
+            digits=digits,
+            decimal=decimal,
+            full_names=full_names,
+            caption=caption,
+            label=label,
+            notes=notes,
+        )
+        write_tables(path, [self.document], layout)
+
+    def as_gt(
+        self,
+        table: str | None = None,
+        *,
+        digits: int | None = None,
+        decimal: str = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        notes: bool = True,
+    ) -> GT:
+        """Return a table of great_tables, to be styled with its methods.
+
+        Its columns are numbers, where they hold nothing else, so that they can be coloured by their size;
+        blanks are missing. It needs the extra: ``pip install 'spcastat[gt]'``.
+
+        Parameters
+        ----------
+        table : str, optional
+            The title of a table, such as "How sure". By default the first and those that share its columns:
+            of a fit loadings and variances, as groups of rows.
+        digits, decimal, full_names, caption, notes
+            See :class:`Renderings`.
+
+        Raises
+        ------
+        ExtraError
+            Where great_tables is not installed.
+        OptionError
+            For a table that is not there.
+        """
+        from spcastat.tables import Layout
+
+        layout = Layout(digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes)
+        require_extra("great_tables", "gt", "as_gt()")
+        from spcastat.tables.gt import table_of
+
+        return table_of(self.document, table, layout)
 
     def _rendered(self, kind: str, **options: Any) -> str:
         from spcastat.tables import Layout, render

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat.config import plural, whole_number
+from spcastat.engine.inputs import Source
+from spcastat.report.beside import beside_loadings
 from spcastat.report.proofs import facts_of
 from spcastat.report.renderings import Renderings
 from spcastat.report.trust import summary_tables
+from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState, frames
 from spcastat.state.handed import own
 from spcastat.state.record import CENTRING, SCALING, Record
@@ -42,39 +46,94 @@ class Summary(Renderings):
         """What is printed, as tables of text."""
         return self._document
 
+    def to_excel(self, path: str | PathLike[str]) -> None:
+        """Write a workbook with a sheet for each of `frames`, numbers in full, and one that says what it is.
+
+        It needs the extra: ``pip install 'spcastat[excel]'``.
+
+        Parameters
+        ----------
+        path : str or path
+            Ending in .xlsx.
+
+        Raises
+        ------
+        ExtraError
+            Where openpyxl is not installed.
+        FileError
+            Where the file cannot be written, or has another ending.
+        """
+        notes = [("Note", note) for note in self._document.all_notes]
+        about = [("Tables", self._document.title), *self._document.facts, *notes]
+        write_workbook(path, {name[:31]: frame for name, frame in self._frames.items()}, about)
+
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables as numbers, under their names: "loadings", p x k, and "variance", k x 8, for a fit."""
         return own(self._frames)
 
 
-def summarise(state: FitState, digits: int = 3, max_rows: int = ROWS) -> Summary:
-    """Return header, loadings and variances as text, HTML, LaTeX or Markdown.
+def summarise(
+    state: FitState,
+    source: Source | None = None,
+    digits: int = 3,
+    max_rows: int = ROWS,
+    *,
+    dense: bool = False,
+    conf_int: bool = False,
+    level: float = 0.95,
+    stars: bool = False,
+) -> Summary:
+    """Return header, loadings and variances as text, HTML, LaTeX, Markdown, or for Word.
 
     Parameters
     ----------
     digits : int
-        Decimals of the loadings.
+        Decimals of the loadings, 0 to 10; other numbers have as many more or fewer.
     max_rows : int
         The most variables to show.
+    dense : bool
+        Set the loadings of as many dense principal components beside those of the sparse ones.
+    conf_int : bool
+        Put intervals of the last `bootstrap()` below the loadings.
+    level : float in [0.5, 0.9999]
+        Of these intervals.
+    stars : bool
+        Mark loadings by the q values of the last `test_loadings()`: * up to .05, ** to .01, *** to .001.
+
+    Raises
+    ------
+    OptionError
+        Intervals or stars of a fit that was not resampled.
+    NoRowsError
+        Dense loadings of a fit from a file, which has no data.
     """
     from spcastat.tables import Document, loadings_table, variance_table  # only for what is printed
+    from spcastat.tables.layout import restyled
 
+    digits = whole_number("digits", digits, 0, 10)
     record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
+    beside, said = beside_loadings(state, source, dense=dense, conf_int=conf_int, level=level, stars=stars)
     largest = largest_with_another(frames.score_correlation(state))
-    sure, unsaid = summary_tables(state)
+    sure, unsaid = summary_tables(state, intervals=conf_int)
     document = Document(
         title=_title(record, variance["cardinality"]),
         facts=(*_facts(record), *facts_of(state)),
         tables=(
-            loadings_table(loadings, digits=digits, max_rows=max_rows),
+            loadings_table(loadings, max_rows=max_rows, **beside),
             variance_table(variance, largest if record.k > 1 else None),
             *sure,
         ),
-        notes=(*_notes(record, largest, state.moments.variances, variance["cardinality"]), *unsaid),
+        notes=(
+            *said,
+            *_notes(record, largest, state.moments.variances, variance["cardinality"]),
+            *(note for note in unsaid if note not in said),
+        ),
     )
     tables = {"loadings": loadings, "variance": variance}
-    return Summary(document, {**tables, **({"tidy": frames.tidy(state, conf_int=True)} if sure else {})})
+    tables |= {"dense": beside["dense"]} if dense else {}
+    tables |= {"tidy": frames.tidy(state, conf_int=True)} if sure else {}
+    return Summary(restyled(document, digits), tables)
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:

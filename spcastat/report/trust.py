@@ -193,8 +193,14 @@ def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
 # --- in the summary -------------------------------------------------------------------------------
 
 
-def summary_tables(state: FitState) -> tuple[list[Table], list[str]]:
-    """Return what a summary shows of what was resampled, and what the figures do not say."""
+def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table], list[str]]:
+    """Return what a summary shows of what was resampled, and what the figures do not say.
+
+    Parameters
+    ----------
+    intervals : bool
+        Whether intervals are shown already, below the loadings.
+    """
     from spcastat.tables import Table
 
     known = state.trust
@@ -206,9 +212,11 @@ def summary_tables(state: FitState) -> tuple[list[Table], list[str]]:
     if known.bootstrap is not None:
         found = known.bootstrap
         frame = trust.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
-        columns |= {name: frame[name].to_numpy() for name in ("lower", "upper", "selected")}
-        how = "variables selected anew" if found.select else "given these variables"
-        notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
+        shown = ("selected",) if intervals else ("lower", "upper", "selected")
+        columns |= {name: frame[name].to_numpy() for name in shown}
+        if not intervals:
+            how = "variables selected anew" if found.select else "given these variables"
+            notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
         notes.append(UNSAID["interval" if found.select else "given"])
     if known.stability is not None:
         columns["frequency"] = trust.frequency(state, known.stability).to_numpy().T.ravel()[places]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import plural
-from spcastat.report.page import Part
+from spcastat.report.contents import chapter_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.result import SpcaResult
 from spcastat.select.chosen import CRITERIA
@@ -225,17 +225,25 @@ class Choice(Summary):
         """Return what `plot` draws."""
         return plots.plot_choice_data(self.table, by=self.by)
 
-    def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
-        """Write the page of the fit, with the choice and its plot before everything else.
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        full_names: bool = True,
+    ) -> None:
+        """Write the report of the fit, with the choice and its plot before everything else.
 
         The parameters are those of ``fit.report``.
         """
-        parts = [Part("How sparse", self, self.plot, "The criterion of every cardinality")]
+        what = "The criterion of every cardinality"
+        parts = [chapter_of("How sparse", self.document, self.plot, what)]
         if self.components is not None:
             number = self.components
             what = "Eigenvalues of the data and of noise"
-            parts.insert(0, Part("How many components", number, number.plot, what))
-        self._fit._report(path, title, call, tuple(parts))
+            parts.insert(0, chapter_of("How many components", number.document, number.plot, what))
+        self._fit._report(path, title, call, full_names, tuple(parts))
 
     # --- in words ---------------------------------------------------------------------------------
 

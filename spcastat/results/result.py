@@ -14,7 +14,6 @@ from spcastat.engine.inputs import Source
 from spcastat.measures import MEASURES
 from spcastat.report.equations import Text, equations
 from spcastat.report.loadings import print_loadings
-from spcastat.report.page import Part, write_report
 from spcastat.report.summary import ROWS, Summary, summarise
 from spcastat.results import proving
 from spcastat.results.carried import Carried
@@ -24,6 +23,7 @@ from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
+from spcastat.results.written import Written
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
 from spcastat.state.variance import variance
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
@@ -254,9 +254,27 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
 
     # --- words and tidy frames ------------------------------------------------------------------
 
-    @documented(summarise, "state")
-    def summary(self, digits: int = 3, max_rows: int = ROWS) -> Summary:
-        return summarise(self._state, digits, max_rows)
+    @documented(summarise, "state", "source")
+    def summary(
+        self,
+        digits: int = 3,
+        max_rows: int = ROWS,
+        *,
+        dense: bool = False,
+        conf_int: bool = False,
+        level: float = 0.95,
+        stars: bool = False,
+    ) -> Summary:
+        return summarise(
+            self._state,
+            self._source,
+            digits,
+            max_rows,
+            dense=dense,
+            conf_int=conf_int,
+            level=level,
+            stars=stars,
+        )
 
     def __repr__(self) -> str:
         return self.summary().as_text()
@@ -364,12 +382,3 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted):
     @documented(save, "state", "source")
     def save(self, path: str | PathLike[str], *, scores: bool | None = None) -> None:
         save(self._state, self._source, path, scores)
-
-    @documented(write_report, "state", "source")
-    def report(self, path: str | PathLike[str], *, title: str | None = None, call: str | None = None) -> None:
-        self._report(path, title, call)
-
-    def _report(
-        self, path: str | PathLike[str], title: str | None, call: str | None, before: tuple[Part, ...] = ()
-    ) -> None:
-        write_report(self._state, self._source, path, title, call, before)

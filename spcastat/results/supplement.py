@@ -115,7 +115,7 @@ def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[st
         )
     ]
     headings = tuple(text for name in full_names(frame.columns) for text in (name, what))
-    return Table(title, headings, tuple(rows[:MOST_ROWS]))
+    return Table(title, headings, tuple(rows[:MOST_ROWS]), together=2)
 
 
 def _level(key: Any) -> str:

@@ -46,17 +46,21 @@ def label_room(label: int, columns: list[int], width: int, gap: int, least: int)
     return min(label, max(left, least), max(beside_one, 1))
 
 
-def panels(label: int, columns: list[int], width: int, gap: int) -> Iterator[tuple[int, int]]:
+def panels(
+    label: int, columns: list[int], width: int, gap: int, together: int = 1
+) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
 
-    Every panel has at least one column. The panels are as few as possible.
+    Columns that belong together, so many each, are not parted. Every panel has at least these. The panels
+    are as few as possible.
     """
     start, used = 0, label
-    for i, column in enumerate(columns):
-        if i > start and used + gap + column > width:
+    for i in range(0, len(columns), together):
+        size = sum(gap + column for column in columns[i : i + together])
+        if i > start and used + size > width:
             yield start, i
             start, used = i, label
-        used += gap + column
+        used += size
     yield start, len(columns)
 
 

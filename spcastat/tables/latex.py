@@ -129,7 +129,7 @@ def _panels(document: Document, width: int, layout: Layout) -> Iterator[Panel]:
         if wrap:
             columns = _widths(block, HEADING, layout.siunitx)
         room = label_room(label, columns, width, GAP, LEAST)
-        for start, stop in panels(room, columns, width, GAP):
+        for start, stop in panels(room, columns, width, GAP, block[0].together):
             parts = tuple(table.columns(start, stop) for table in block)
             sides = parts[0].align
             if layout.siunitx:

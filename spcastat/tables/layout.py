@@ -13,8 +13,6 @@ from spcastat.labels import HEADING_WIDTH, NAME_WIDTH, short_names
 from spcastat.tables.cells import MOST_DIGITS, Figures
 from spcastat.tables.table import Document
 
-#: Decimals of loadings that a document is made with.
-DIGITS = 3
 #: Decimal marks.
 DECIMALS = (".", ",")
 #: What a label may be made of, so that LaTeX, Word, HTML and Quarto all take it.
@@ -92,15 +90,17 @@ class Layout:
         if not self.notes:
             tables = tuple(dataclasses.replace(table, notes=()) for table in document.tables)
             document = dataclasses.replace(document, facts=(), tables=tables, notes=())
-        document = dataclasses.replace(document, caption=self.caption or "", label=self.label or "")
+        caption = self.caption or document.caption
+        document = dataclasses.replace(document, caption=caption, label=self.label or document.label)
         return shortened(document, NAME_WIDTH, HEADING_WIDTH) if self.full_names is False else document
 
 
 def restyled(document: Document, digits: int | None = None, decimal: str = ".") -> Document:
     """Return the document with `digits` decimals of loadings, other numbers in proportion."""
-    more = 0 if digits is None else digits - DIGITS
+    more = 0 if digits is None else digits - document.digits
     if more == 0 and decimal == ".":
         return document
+    document = dataclasses.replace(document, digits=document.digits + more)
     return document.with_cells(lambda cell: cell.again(more, decimal) if isinstance(cell, Figures) else cell)
 
 

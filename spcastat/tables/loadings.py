@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from spcastat.config import flag, real_number, whole_number
 from spcastat.intake.checks import frame_values
 from spcastat.kernels.leading import leading
 from spcastat.labels import full_names
-from spcastat.tables.cells import each
+from spcastat.tables.cells import Figures, each, interval
 from spcastat.tables.table import Row, Table
 
 #: What stands for a nonzero loading below the cutoff.
@@ -27,6 +28,9 @@ def loadings_table(
     sort: bool = False,
     max_rows: int = 40,
     contributions: bool = False,
+    dense: pd.DataFrame | None = None,
+    intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    stars: pd.DataFrame | None = None,
 ) -> Table:
     """Return the loadings as a table of one row a variable and one column a component.
 
@@ -49,6 +53,12 @@ def loadings_table(
         component, and a note counts the others.
     contributions : bool
         Show squared loadings in percent instead.
+    dense : DataFrame, p x k, optional
+        Loadings of dense PCA, to stand beside.
+    intervals : (DataFrame, DataFrame), p x k each, optional
+        Lower and upper bounds, to stand below; those of zero loadings are not shown.
+    stars : DataFrame of str, p x k, optional
+        What follows each loading.
 
     Returns
     -------
@@ -67,23 +77,81 @@ def loadings_table(
     max_rows = whole_number("max_rows", max_rows, 1)
     sort, contributions = flag("sort", sort), flag("contributions", contributions)
     n_loaded = int((values != 0).any(axis=1).sum())
-    kept = leading(values, max_rows)
+    kept = _kept(values, None if dense is None else dense.to_numpy(), max_rows)
     if sort:
         kept = _by_component(values, kept)
     shown = values[kept]
     hidden = (shown != 0) & (np.abs(shown) < cutoff)
     labels = full_names(loadings.index[i] for i in kept)
-    rows = tuple(
-        Row(label, cells)
-        for label, cells in zip(labels, _cells(shown, digits, cutoff, contributions), strict=True)
-    )
+    cells = list(_cells(shown, digits, cutoff, contributions))
+    if stars is not None:
+        cells = _starred(cells, stars.iloc[kept].to_numpy())
+    rows = [Row(label, line) for label, line in zip(labels, cells, strict=True)]
+    if intervals is not None:
+        lower, upper = (bound.iloc[kept].to_numpy(dtype=float) for bound in intervals)
+        below = (Row("", line) for line in _intervals(shown, lower, upper, digits))
+        rows = [row for pair in zip(rows, below, strict=True) for row in pair]
+    headings = full_names(loadings.columns)
+    if dense is not None:
+        rows = _beside(rows, [each(line, digits) for line in dense.iloc[kept].to_numpy().tolist()])
+        headings = [text for pair in zip(headings, full_names(dense.columns), strict=True) for text in pair]
     return Table(
         title="Contributions, %" if contributions else "Loadings",
-        headings=tuple(full_names(loadings.columns)),
-        rows=rows,
+        headings=tuple(headings),
+        rows=tuple(rows),
         notes=_notes(len(values), n_loaded, shown, int(hidden.sum()), cutoff, contributions),
         sparse=True,
+        together=1 if dense is None else 2,
     )
+
+
+def _kept(values: NDArray[np.float64], dense: NDArray[np.float64] | None, count: int) -> NDArray[np.intp]:
+    """Return the rows to show: the leading ones, and where dense loadings stand beside, theirs."""
+    kept = leading(values, count)
+    if dense is None or len(kept) == count:
+        return kept
+    others = dense.copy()
+    others[kept] = 0.0
+    return np.sort(np.concatenate([kept, leading(others, count - len(kept))]))
+
+
+def _starred(cells: list[tuple[str, ...]], stars: NDArray[np.object_]) -> list[tuple[str, ...]]:
+    """Return the cells of numbers with their stars."""
+    return [
+        tuple(
+            Figures.of(cell.numbers, cell.digits, stars=mark) if isinstance(cell, Figures) else cell
+            for cell, mark in zip(line, marks, strict=True)
+        )
+        for line, marks in zip(cells, stars.tolist(), strict=True)
+    ]
+
+
+def _intervals(
+    shown: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], digits: int
+) -> Iterator[tuple[str, ...]]:
+    """Yield the line of intervals below each variable, blank where a loading is zero."""
+    for values, lows, highs in zip(shown.tolist(), lower.tolist(), upper.tolist(), strict=True):
+        yield tuple(
+            interval(low, high, digits) if value else ""
+            for value, low, high in zip(values, lows, highs, strict=True)
+        )
+
+
+def _beside(rows: list[Row], dense: list[tuple[Figures, ...]]) -> list[Row]:
+    """Return the rows with the dense loading beside every sparse one; lines without a label have none."""
+    found = iter(dense)
+    blank = ("",) * len(dense[0])
+    return [
+        replace(
+            row,
+            cells=tuple(
+                cell
+                for pair in zip(row.cells, next(found) if row.label else blank, strict=True)
+                for cell in pair
+            ),
+        )
+        for row in rows
+    ]
 
 
 def _by_component(values: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.intp]:

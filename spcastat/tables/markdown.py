@@ -57,7 +57,7 @@ def _panels(block: tuple[Table, ...], width: int) -> Iterator[Table]:
     """Yield the tables of a block, those too wide for a page in panels one after another."""
     columns, label = column_widths(block, display_width), label_width(block, display_width)
     room = label_room(label, columns, width, PADDING, NAME_WIDTH)
-    for start, stop in panels(room, columns, width, PADDING):
+    for start, stop in panels(room, columns, width, PADDING, block[0].together):
         yield from (table.columns(start, stop) for table in block)
 
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from spcastat.config import shown
 from spcastat.errors import ShapeError
 
+#: Decimals of loadings, unless others are wanted.
+DIGITS = 3
+
 
 @dataclass(frozen=True)
 class Row:
@@ -54,6 +57,8 @@ class Table:
         Sentences below the table.
     sparse : bool
         A panel with some of the columns leaves out the rows that are blank in all of them.
+    together : int
+        So many columns each stay in one panel.
 
     Raises
     ------
@@ -67,6 +72,7 @@ class Table:
     align: str = ""
     notes: tuple[str, ...] = ()
     sparse: bool = False
+    together: int = 1
 
     def __post_init__(self) -> None:
         width = len(self.headings)
@@ -108,6 +114,8 @@ class Document:
         Sentences at the end, after those of the tables.
     key : tuple of (str, str)
         Short names that stand in the tables, and the names in full.
+    digits : int
+        Decimals of the loadings.
     caption : str
         Where it is given, it stands for the title.
     label : str
@@ -119,6 +127,7 @@ class Document:
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     key: tuple[tuple[str, str], ...] = ()
+    digits: int = DIGITS
     caption: str = ""
     label: str = ""
 

@@ -166,7 +166,7 @@ def _header(document: Document, width: int) -> str:
 def _block(block: tuple[Table, ...], width: int) -> Iterator[str]:
     columns = column_widths(block, _width)
     label = label_room(label_width(block, display_width), columns, width, GAP, NAME_WIDTH)
-    for start, stop in panels(label, columns, width, GAP):
+    for start, stop in panels(label, columns, width, GAP, block[0].together):
         widths = columns[start:stop]
         whole = label + sum(GAP + column for column in widths)
         parts = [table.columns(start, stop) for table in block]
@@ -242,7 +242,9 @@ def _encodable(document: Document, encoding: str) -> Document:
             for row in old.rows
         )
         title, notes = _safe(old.title, encoding), safe(old.notes)
-        return Table(title, safe(old.headings), tuple(rows), old.align, notes, old.sparse)
+        return dataclasses.replace(
+            old, title=title, headings=safe(old.headings), rows=tuple(rows), notes=notes
+        )
 
     return dataclasses.replace(
         document,

@@ -1,0 +1,87 @@
+"""Completion in the shell, where argcomplete is installed: eval "$(register-python-argcomplete spcastat)"."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable
+
+from spcastat.cli.plotting import KINDS
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answer what the shell asks and end, if it is the shell that called; else do nothing."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    try:
+        import argcomplete
+    except ImportError:  # a shell that asks has no use for messages
+        return
+    prepare(parser)
+    argcomplete.autocomplete(parser)
+
+
+def prepare(parser: argparse.ArgumentParser) -> None:
+    """Give every argument of a parser, and of its commands, the names that it takes."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                prepare(command)
+        elif action.dest in NAMES:
+            action.completer = _completer(NAMES[action.dest])  # type: ignore[attr-defined]
+        elif action.dest in ("data", "files"):
+            action.completer = _files  # type: ignore[attr-defined]
+
+
+def _methods() -> Iterable[str]:
+    from spcastat.registry import SOLVERS
+
+    return SOLVERS
+
+
+def _objectives() -> Iterable[str]:
+    from spcastat.search.names import OBJECTIVES
+
+    return OBJECTIVES
+
+
+def _promises() -> Iterable[str]:
+    from spcastat.search.names import PROMISES
+
+    return PROMISES
+
+
+def _efforts() -> Iterable[str]:
+    from spcastat.search.effort import EFFORTS
+
+    return EFFORTS
+
+
+#: The arguments that take names, and what gives these.
+NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    "method": _methods,
+    "methods": _methods,
+    "objective": _objectives,
+    "effort": _efforts,
+    "kind": lambda: KINDS,
+    "by": lambda: ("cv", "ebic", "bic", "is", "variance"),
+    "rule": lambda: ("1se", "min"),
+    "each": lambda: ("equal", "free"),
+    "promise": _promises,
+}
+
+
+def _completer(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    def completer(prefix: str, **_: object) -> list[str]:
+        return [name for name in names() if name.startswith(prefix)]
+
+    return completer
+
+
+def _files(prefix: str, **_: object) -> list[str]:
+    """Return the files that begin so, and the bundled data sets."""
+    from argcomplete.completers import FilesCompleter
+
+    from spcastat.datasets import BUNDLED
+
+    return [*FilesCompleter()(prefix), *(name for name in BUNDLED if name.startswith(prefix))]

@@ -1,0 +1,154 @@
+"""A fit in the format that was asked for: text, HTML, LaTeX, Markdown, Word or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spcastat.cli.printing import require_encodable
+from spcastat.cli.writing import write_bytes
+from spcastat.errors import OptionError
+from spcastat.labels import name_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from spcastat.report.summary import Summary
+    from spcastat.results import SpcaResult
+
+FORMATS = ("text", "html", "latex", "markdown", "docx", "json")
+#: Endings of files that say the format.
+ENDINGS = {
+    **{".txt": "text", ".html": "html", ".htm": "html", ".tex": "latex", ".md": "markdown"},
+    **{".qmd": "markdown", ".docx": "docx", ".json": "json"},
+}
+#: Options that say how tables are laid out.
+_LAYOUT = ("digits", "caption", "label", "full_names")
+
+
+def output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say what is printed, and where."""
+    tables = parser.add_argument_group("what is printed")
+    add = tables.add_argument
+    add("--format", choices=FORMATS, help="of what is printed; by default as --out ends, else text")
+    add("--out", metavar="OUT", help="write it into a file, .txt .html .tex .md .docx .json; docx needs one")
+    add("--digits", type=int, metavar="N", help="decimals of the loadings (3); others follow")
+    add("--caption", metavar="TEXT", help="of the tables, instead of the title")
+    add("--label", metavar="NAME", help="of the tables: tab:loadings")
+    add(
+        "--full-names",
+        action=argparse.BooleanOptionalAction,
+        help="long names in full, or shortened with a key; by default text shortens what does not fit",
+    )
+
+
+def format_of(args: argparse.Namespace) -> str:
+    """Return the format that was asked for, after a check that it goes with the other options.
+
+    Raises
+    ------
+    OptionError
+        For Word without a file, an ending that says nothing, and options that the format does not have.
+    """
+    suffix = Path(args.out or "").suffix.lower()
+    kind = args.format or ENDINGS.get(suffix, "" if args.out else "text")
+    if not kind:
+        raise OptionError(
+            f"--out {args.out} was given, whose ending says no format; give --format, or name it "
+            f"{', '.join(dict.fromkeys(ENDINGS))}."
+        )
+    if kind == "docx" and suffix != ".docx":
+        raise OptionError("--format docx is a file for Word; name it: --out OUT.docx.")
+    refused = [f"--{name.replace('_', '-')}" for name in _LAYOUT if getattr(args, name) is not None]
+    if kind == "json" and refused:
+        raise OptionError(f"{', '.join(refused)}: for tables; --format json has the numbers in full.")
+    if kind == "text" and args.label is not None:
+        raise OptionError("--label was given, which text has no use for; leave it out.")
+    return kind
+
+
+def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
+    """Return a fit, and what was resampled of it, in a format; or write it to ``--out`` and say so."""
+    given = {name: getattr(args, name) for name in _LAYOUT if getattr(args, name) is not None}
+    if kind == "docx":
+        from spcastat.report.word_file import write_tables
+        from spcastat.tables import Layout
+
+        documents = [fit.summary().document, *(one.document for one in further)]
+        write_tables(args.out, documents, Layout(**given), "--format docx")
+        return f"fit written to {args.out}"
+    if kind == "json":
+        text = as_json(fit)
+    elif kind == "text" and not given and not args.out:
+        return "\n\n".join(map(str, [fit, *further]))
+    else:
+        text = _rendered([fit.summary(), *further], kind, given, bool(args.out))
+    if args.out:
+        write_bytes(args.out, (text.rstrip("\n") + "\n").encode())
+        return f"fit written to {args.out}"
+    if kind == "json":
+        require_encodable(text)
+    return text.rstrip("\n")
+
+
+def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
+    """Return tables one after another; caption and label are those of the first."""
+    from spcastat.tables import Layout, render
+    from spcastat.tables.text import render as as_text
+
+    texts = []
+    for place, part in enumerate(parts):
+        own = given if place == 0 else {k: v for k, v in given.items() if k not in ("caption", "label")}
+        layout = Layout(**own)
+        if kind == "text" and to_file:
+            texts.append(as_text(part.document, layout, "utf-8"))
+        else:
+            texts.append(render(part.document, kind, layout=layout))
+    return ("\n\n" if kind == "text" else "\n").join(texts)
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def as_json(fit: SpcaResult) -> str:
+    """Return a fit as JSON: loadings that are not named are zero, and null is not a number."""
+    glance = fit.glance().iloc[0].to_dict()
+    content: dict[str, Any] = {
+        "call": fit.call,
+        **{str(name): value for name, value in glance.items()},
+        "options": fit.options,
+        "components": [name_text(name) for name in fit.components],
+        "variables": [name_text(name) for name in fit.loadings.index],
+        "loadings": {
+            name_text(name): {name_text(term): value for term, value in column[column != 0].items()}
+            for name, column in fit.loadings.items()
+        },
+        "variance": {name_text(name): row.to_dict() for name, row in fit.variance.iterrows()},
+    }
+    for name, found in fit.resampled.items():
+        content[name] = {key: _records(frame) for key, frame in found.frames.items()}
+    return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a frame as a list of rows, labels of rows as their first value."""
+    tidy = frame.index.name is None and list(frame.index) == list(range(len(frame)))
+    whole = frame if tidy else frame.rename_axis("variable").reset_index()
+    return [{name_text(key): value for key, value in row.items()} for row in whole.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    """Return values of NumPy and pandas as those of Python, what is not finite as None."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int, bool)) else name_text(value)

@@ -1,0 +1,185 @@
+"""``spcastat plot``: any figure of a fit, drawn into a file."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from spcastat.cli.fitting import (
+    card,
+    fitting_arguments,
+    named_value,
+    prepare,
+    resample,
+    resampling_arguments,
+)
+from spcastat.cli.reading import DATA, is_saved_fit, load_table, names
+from spcastat.cli.writing import refuse_overlap, require_picture, save_figure
+from spcastat.config import listed, nearest, one_of
+from spcastat.errors import OptionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.results import SpcaResult
+
+#: Methods of a fit that draw; `bootstrap` and `stability` draw what these found.
+KINDS = (
+    "biplot",
+    "plot_correlations",
+    "plot_contributions",
+    "plot_cos2",
+    "screeplot",
+    "plot_reconstruction",
+    "plot_loadings",
+    "plot_scores",
+    "plot_diagnostics",
+    "bootstrap",
+    "stability",
+)
+EXAMPLES = """\
+examples:
+  spcastat plot biplot trees.csv --k 2 --card 5 --groups species --out biplot.pdf
+  spcastat plot plot_loadings pitprops --k 6 --card 7,4,4,1,1,1 --set kind=heatmap --out loadings.svg
+  spcastat plot screeplot trees.spca --out scree.png --size 3.5x2.6 --dpi 600
+  spcastat plot stability trees.csv --k 2 --card 5 --stability --out stability.pdf
+The criterion of a choice, a path and a comparison are drawn by choose, path and compare with --plot.
+"""
+#: Options of figures that are no words: axes, and what is no fit's own.
+NOT_WORDS = ("ax", "new", "supplement")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)")
+
+
+def _size(text: str) -> tuple[float, float]:
+    """Read ``6.4x4.4`` as a width and a height in inches."""
+    match = _SIZE.fullmatch(text)
+    if match is None or not all(0.5 <= float(side) <= 100 for side in match.groups()):
+        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes inches from 0.5 to 100: 6.4x4.4")
+    return float(match[1]), float(match[2])
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat plot``."""
+    add = parser.add_argument
+    add("kind", metavar="KIND", help="as the methods are called: " + ", ".join(KINDS))
+    add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set: pitprops; or a saved fit")
+    add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
+    add("--k", type=int, help="number of components")
+    sparsity = parser.add_mutually_exclusive_group()
+    sparsity.add_argument(
+        "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
+    )
+    sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
+    add("--promise", metavar="WHEN", help="when --variance is kept: after every component, or in total")
+    add("--method", help="joint by default; see: spcastat methods")
+    figure = parser.add_argument_group("the figure")
+    figure.add_argument("--components", type=names, metavar="A,B,...", help="by number or name: 1,3")
+    figure.add_argument("--groups", metavar="NAME", help="a column that colours rows, and is not fitted")
+    figure.add_argument("--color", metavar="NAME", help="the same for numbers, with a colour bar")
+    figure.add_argument("--labels", action="store_true", help="name the rows")
+    figure.add_argument(
+        "--set",
+        type=named_value,
+        action="append",
+        metavar="NAME=VALUE",
+        help="any other option of the method: arrows=correlations",
+    )
+    figure.add_argument("--size", type=_size, metavar="WxH", help="inches: 6.4x4.4")
+    figure.add_argument("--dpi", type=int, metavar="N", help="dots of an inch, for .png (300)")
+    resampling_arguments(parser)
+    fitting_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> str:
+    """Fit, or open a fit, and draw."""
+    kind = one_of("KIND", args.kind, KINDS)
+    refuse_overlap([args.data], {"--out": args.out})
+    require_picture(args.out)
+    if args.dpi is not None and not 10 <= args.dpi <= 2400:
+        raise OptionError(f"--dpi {args.dpi} was given; it must be from 10 to 2400.")
+    fit, columns = _saved(args) if is_saved_fit(args.data) else _fitted(args)
+    drawing = _method(fit, kind)
+    options = _options(args, kind, drawing, columns)
+    save_figure(args.out, lambda ax: drawing(ax=ax, **options), args.size, args.dpi or 300)
+    return f"{kind} written to {args.out}"
+
+
+def _saved(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
+    """Return a saved fit; what only data can answer is refused."""
+    from spcastat.results.load import load
+
+    of_data = ("k", "card", "variance", "method", "groups", "color", "bootstrap", "stability")
+    needless = [f"--{name}" for name in of_data if getattr(args, name) is not None]
+    if needless:
+        raise OptionError(f"{', '.join(needless)}: for data; {args.data} is a saved fit, which has none.")
+    return load(args.data), {}
+
+
+def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
+    """Return a fit of the data, and the columns that colour its rows."""
+    from spcastat import api
+
+    if args.k is None:
+        raise OptionError("--k is missing: the number of components to fit.")
+    wanted = {name: getattr(args, name) for name in ("groups", "color") if getattr(args, name) is not None}
+    table, columns = (None, {}) if not wanted else _coloured(args, wanted)
+    data, covariance, given = prepare(args, table)
+    given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
+    fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    resample(fit, args)
+    return fit, columns
+
+
+def _coloured(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any, dict[str, Any]]:
+    """Return the data without the columns that colour rows, unless --columns names these, and the columns."""
+    kept = list(args.columns or [])
+    if kept:
+        args.columns = list(dict.fromkeys([*kept, *wanted.values()]))
+    args.in_memory = True  # where the rows have to be that are drawn
+    table: Any = load_table(args)
+    for option, name in wanted.items():
+        if name not in table.columns:
+            raise OptionError(
+                f"--{option}: there is no column {name!r} in {args.data}; it has {listed(table.columns)}."
+                f"{nearest(name, table.columns)}"
+            )
+    columns = {option: table[name] for option, name in wanted.items()}
+    return table.drop(columns=[name for name in set(wanted.values()) if name not in kept]), columns
+
+
+def _method(fit: SpcaResult, kind: str) -> Callable[..., Axes]:
+    """Return what draws; for what was resampled, the plot of that."""
+    if kind not in ("bootstrap", "stability"):
+        drawing: Callable[..., Axes] = getattr(fit, kind)
+        return drawing
+    known = fit.resampled
+    if kind not in known:
+        raise OptionError(f"KIND {kind} draws what --{kind} finds; give --{kind}, too.")
+    found: Any = known[kind]
+    plot: Callable[..., Axes] = found.plot
+    return plot
+
+
+def _options(
+    args: argparse.Namespace, kind: str, drawing: Callable[..., Axes], columns: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the options of a figure, each of which it has, given once."""
+    given: dict[str, Any] = dict(columns)
+    if args.components is not None:
+        given["components"] = [int(one) if one.isdecimal() else one for one in args.components]
+    if args.labels:
+        given["labels"] = True
+    for name, value in args.set or []:
+        if name in given:
+            raise OptionError(f"--set {name}=... was given besides another value of it; give one.")
+        given[name] = value
+    known = [name for name in inspect.signature(drawing).parameters if name not in NOT_WORDS]
+    for name in given:
+        if name not in known:
+            raise OptionError(
+                f"{kind} has no option {name}; it has {listed(known, 20) or 'none'}.{nearest(name, known)}"
+            )
+    return given

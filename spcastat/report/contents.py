@@ -1,0 +1,132 @@
+"""What a report holds: chapters of tables, figures and words, which a page and Word write each in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from spcastat.engine.inputs import Source
+from spcastat.kernels.leading import leading
+from spcastat.labels import full_names
+from spcastat.report.equations import equations
+from spcastat.report.pictures import (
+    Picture,
+    diagnostics_picture,
+    loadings_picture,
+    score_pictures,
+    scree_picture,
+    sure_parts,
+)
+from spcastat.report.summary import summarise
+from spcastat.state import FitState, frames, rows
+from spcastat.state.record import Record
+from spcastat.tables import Document, Row, Table
+from spcastat.tables.cells import fixed, percent
+
+#: Variables in a table, at most.
+MOST_VARIABLES = 40
+#: Terms of an equation, at most.
+MOST_TERMS = 20
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of code or of formulas, and what they are."""
+
+    lines: tuple[str, ...]
+    before: str = ""
+    after: tuple[str, ...] = ()
+
+
+#: What stands in a chapter.
+Content: TypeAlias = Document | Picture | Lines
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A part of a report under a heading of its own."""
+
+    heading: str
+    parts: tuple[Content, ...]
+
+
+def chapter_of(heading: str, document: Document, draw: Callable[..., Any], about: str) -> Chapter:
+    """Return a chapter of tables and a plot, which draws on axes given as ``ax=``."""
+    name = heading.lower().replace(" ", "-")
+    return Chapter(heading, (document, Picture(lambda ax: draw(ax=ax), 4.9, 3.4, name, about)))
+
+
+def chapters(state: FitState, source: Source | None, call: str) -> Iterator[Chapter]:
+    """Yield what the report of a fit holds."""
+    in_memory = source is not None and source.has_rows
+    yield Chapter("Summary", (summarise(state, max_rows=MOST_VARIABLES).document,))
+    yield Chapter("Equations", (formulas(state),))
+    yield Chapter("Loadings and variance", (loadings_picture(state), scree_picture(state)))
+    if state.trust:
+        yield Chapter("How sure this is", tuple(sure_parts(state)))
+    if len(state.components) > 1 and (in_memory or state.scores is not None):
+        drawn = score_pictures(state, rows.scores(state, source))
+        yield Chapter("Rows on the components", tuple(drawn))
+    yield Chapter("How the components go together", (together(state), correlations(state)))
+    if in_memory:
+        yield Chapter("Rows that the fit does not describe", (diagnostics_picture(state, source),))
+    yield Chapter("How this was made", (made(state.record, call),))
+
+
+def formulas(state: FitState) -> Lines:
+    """Return the components as formulas in the standardised variables."""
+    lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
+    standard = state.standard
+    centred = standard is None or standard.centring != "none"
+    scaled = standard is not None and standard.scaling != "none"
+    about = " and ".join(["centred"] * centred + ["scaled"] * scaled)
+    return Lines(tuple(lines), f"In the {about + ' ' if about else ''}variables; zero terms are left out.")
+
+
+def made(record: Record, call: str) -> Lines:
+    """Return the call, the options and the versions."""
+    code = "" if call.startswith("spcastat ") else "import spcastat as sp\nfit = sp."
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    options = ", ".join(f"{name}={value!r}" for name, value in record.options.items() if value is not None)
+    after = (f"Options of {record.method}: {options or 'none'}.", f"Versions: {versions}.")
+    return Lines(tuple(f"{code}{call}".splitlines()), after=after)
+
+
+def together(state: FitState) -> Document:
+    """Return how much each component explains alone and beside the others, and the correlations of scores."""
+    shares, correlation = frames.component_shares(state), frames.score_correlation(state)
+    names = tuple(full_names(state.components))
+    lines = [
+        Row(label, tuple(percent(share) for share in shares[column]), "Least-squares % of total variance")
+        for column, label in (
+            ("alone", "alone"),
+            ("average", "average over orders"),
+            ("last", "lost if left out"),
+        )
+        if shares[column].notna().any()
+    ]
+    lines += [
+        Row(name, tuple(fixed(r, 2) for r in line), "Correlation of scores")
+        for name, line in zip(names, correlation.to_numpy().tolist(), strict=True)
+    ]
+    caption = "What each component explains, and how their scores correlate"
+    return Document("", tables=(Table("Component", names, tuple(lines)),), caption=caption)
+
+
+def correlations(state: FitState) -> Document:
+    """Return the correlations of the variables that have a loading, the leading ones if they are many."""
+    kept = leading(state.V, MOST_VARIABLES)
+    values = frames.correlations(state).iloc[kept]
+    labels = full_names(values.index)
+    cells = zip(labels, values.to_numpy().tolist(), frames.communalities(state).iloc[kept], strict=True)
+    lines = tuple(Row(label, (*(fixed(r, 2) for r in line), fixed(h, 2))) for label, line, h in cells)
+    note = (
+        "Correlations of variables with scores; the communality is the share of a variable's variance that "
+        "regression on all scores explains."
+    )
+    if len(kept) < len(state.V):
+        note += f" {len(kept)} of {len(state.V)} variables are shown, those that lead on a component."
+    headings = (*full_names(state.components), "communality")
+    table = Table("Correlation", headings, lines, notes=(note,))
+    return Document("", tables=(table,), caption="Correlations of variables with scores")

@@ -1,0 +1,77 @@
+"""Files for Word, where python-docx is installed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import IO, TYPE_CHECKING, Any
+
+from spcastat.config import require_extra
+from spcastat.labels import name_text
+from spcastat.storage.atomic import file_path, write_file
+from spcastat.tables import Document, Layout
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+
+#: Inches of a page between its margins.
+PAGE = 6.5
+
+
+def require_docx(what: str) -> Any:
+    """Return the module of python-docx.
+
+    Raises
+    ------
+    ExtraError
+        Where it is not installed; `what` is what needs it.
+    """
+    return require_extra("docx", "docx", f"{what} for Word", "python-docx")
+
+
+def write_tables(
+    path: str | PathLike[str], documents: Sequence[Document], layout: Layout, what: str = "as_docx()"
+) -> None:
+    """Write tables of one or more documents; caption and label are those of the first.
+
+    Raises
+    ------
+    ExtraError
+        Where python-docx is not installed.
+    FileError
+        Where the file cannot be written.
+    """
+    target = file_path(path)
+    require_docx(what)
+    from spcastat.tables.word import add_tables
+
+    def fill(word: WordDocument) -> None:
+        for place, document in enumerate(documents):
+            add_tables(word, document, layout if place == 0 else replace(layout, caption=None, label=None))
+
+    write_word(target, documents[0].title if layout.caption is None else layout.caption, fill)
+
+
+def write_word(target: PathLike[str], title: str, fill: Callable[[WordDocument], None]) -> None:
+    """Write a file that `fill` fills, whole, or leave what was there."""
+    from datetime import UTC, datetime
+
+    import docx
+    from docx.shared import Inches
+
+    word = docx.Document()
+    for section in word.sections:
+        section.left_margin = section.right_margin = (section.page_width - Inches(PAGE)) // 2  # type: ignore
+    properties = word.core_properties
+    properties.title, properties.author, properties.comments = name_text(title)[:255], "spcastat", ""
+    properties.created = properties.modified = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+    fill(word)
+    buffer = io.BytesIO()
+    word.save(buffer)
+
+    def write(file: IO[bytes]) -> None:
+        file.write(buffer.getvalue())
+
+    write_file(target, write)

@@ -1,0 +1,201 @@
+"""Tables as workbooks of Excel, where openpyxl is installed: a sheet each, numbers as numbers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import require_extra
+from spcastat.engine.inputs import Source
+from spcastat.errors import FileError, OptionError
+from spcastat.labels import name_text
+from spcastat.state import FitState, frames, rows, trust
+from spcastat.state.handed import own
+from spcastat.state.variance import variance
+from spcastat.storage.atomic import file_path, write_file
+
+#: What a sheet of Excel holds: rows, columns, characters of a cell.
+MOST_ROWS, MOST_COLUMNS, MOST_TEXT = 1_048_576, 16_384, 32_767
+#: Characters of the widest column.
+WIDEST = 60
+#: What stands above the labels of each table of a fit.
+HEADS = {
+    **dict.fromkeys(("loadings", "correlations", "standardisation", "stability"), "variable"),
+    **dict.fromkeys(("variance", "score correlation", "shares"), "component"),
+    **dict.fromkeys(("scores", "diagnostics"), "row"),
+}
+
+
+def write_workbook(
+    path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame], about: Sequence[tuple[str, str]]
+) -> None:
+    """Write frames as sheets of a workbook, and what they are on the first, called "about".
+
+    Text is text, also where it starts like a formula; missing numbers are blank.
+
+    Parameters
+    ----------
+    path : str or path
+        Ending in .xlsx.
+    sheets : mapping
+        Names of sheets, of at most 31 characters, to frames.
+    about : sequence of (str, str)
+
+    Raises
+    ------
+    ExtraError
+        Where openpyxl is not installed.
+    FileError
+        Where the file cannot be written, or has another ending.
+    OptionError
+        A frame with more rows or columns than a sheet holds.
+    """
+    target = file_path(path)
+    if Path(target).suffix.lower() != ".xlsx":
+        raise FileError(f"{Path(target).name} was given; the name of a workbook must end in .xlsx.")
+    require_extra("openpyxl", "excel", "to_excel()")
+    for name, frame in sheets.items():
+        height, columns = len(frame) + 1, frame.shape[1] + _levels(frame)
+        if height > MOST_ROWS or columns > MOST_COLUMNS:
+            raise OptionError(
+                f"The table of {name} has {height:,} rows and {columns:,} columns with its labels; a sheet "
+                f"holds {MOST_ROWS:,} and {MOST_COLUMNS:,}. DataFrame.to_csv and transform_to write any size."
+            )
+    content = _packed(sheets, about)
+
+    def write(file: IO[bytes]) -> None:
+        file.write(content)
+
+    write_file(target, write)
+
+
+def _packed(sheets: Mapping[str, pd.DataFrame], about: Sequence[tuple[str, str]]) -> bytes:
+    from openpyxl import Workbook
+
+    book = Workbook(write_only=True)
+    first = book.create_sheet("about")
+    first.column_dimensions["A"].width, first.column_dimensions["B"].width = 16, 110
+    for label, text in about:
+        for start in range(0, max(len(text), 1), MOST_TEXT):
+            first.append(_cells(first, [label if start == 0 else "", text[start : start + MOST_TEXT]]))
+    for name, frame in sheets.items():
+        sheet = book.create_sheet(name)
+        levels = _levels(frame)
+        sheet.freeze_panes = f"{_letters(levels)}2"
+        labels = [name_text(one) if one is not None else "" for one in frame.index.names]
+        heads = [*labels[:levels], *(name_text(column) for column in frame.columns)]
+        for place, width in enumerate(_widths(frame, heads)):
+            sheet.column_dimensions[_letters(place)].width = width
+        sheet.append(_cells(sheet, heads, bold=True))
+        values = frame.reset_index(drop=True).itertuples(index=False, name=None)
+        for label, line in zip(frame.index, values, strict=True):
+            parts = label if isinstance(frame.index, pd.MultiIndex) else (label,)
+            sheet.append(_cells(sheet, [*parts[:levels], *line]))
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def _levels(frame: pd.DataFrame) -> int:
+    """Return the number of columns of labels: none for rows that are numbered and no more."""
+    numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    return 0 if numbered else frame.index.nlevels
+
+
+def _letters(place: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return str(get_column_letter(place + 1))
+
+
+def _widths(frame: pd.DataFrame, heads: list[str]) -> list[int]:
+    labels = [
+        max((len(name_text(one)) for one in frame.index.get_level_values(i)[:1000]), default=0)
+        for i in range(_levels(frame))
+    ]
+    texts = [
+        max((len(name_text(one)) for one in frame.iloc[:1000, j]), default=0)
+        if frame.dtypes.iloc[j].kind not in "biuf"
+        else 10
+        for j in range(frame.shape[1])
+    ]
+    widths = zip(heads, labels + texts, strict=True)
+    return [min(max(len(head), width, 8) + 2, WIDEST) for head, width in widths]
+
+
+def _cells(sheet: Any, values: Iterable[Any], bold: bool = False) -> list[Any]:
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+
+    cells = []
+    for value in map(_plain, values):
+        if not isinstance(value, str) and not bold:
+            cells.append(value)
+            continue
+        cell = WriteOnlyCell(sheet, value=value)
+        if isinstance(value, str):
+            cell.data_type = "s"  # which a leading = would make a formula
+        if bold:
+            cell.font = Font(bold=True)
+        cells.append(cell)
+    return cells
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a cell holds it: blank for what is missing, text for what Excel has no type for."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value) if abs(int(value)) < 2**53 else str(value)
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return number if np.isfinite(number) else None if np.isnan(number) else str(number).title()
+    if value is None or value is pd.NaT or value is pd.NA or value == "":
+        return None
+    if isinstance(value, dt.datetime) and value.tzinfo is None and value.year >= 1900:
+        return pd.Timestamp(value).to_pydatetime(warn=False)
+    return name_text(value)[:MOST_TEXT]
+
+
+def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame]:
+    """Return every table of a fit as a frame, under the name of its sheet."""
+    loadings = frames.loadings(state)
+    sheets = {
+        "loadings": loadings,
+        "variance": variance(state),
+        "correlations": frames.correlations(state).assign(communality=frames.communalities(state)),
+        "score correlation": frames.score_correlation(state),
+        "shares": frames.component_shares(state),
+    }
+    if state.standard is not None:
+        columns = {"mean": state.standard.mean, "scale": state.standard.scale}
+        sheets["standardisation"] = pd.DataFrame(columns, index=loadings.index)
+    known = state.trust
+    if known.bootstrap is not None:
+        sheets["bootstrap"] = trust.conf_int(state, known.bootstrap)
+        sheets["bootstrap variance"] = trust.variance_ci(state, known.bootstrap)
+    if known.stability is not None:
+        sheets["stability"] = trust.frequency(state, known.stability)
+    if known.split is not None:
+        sheets["split"] = trust.split_conf_int(state, known.split)
+    if known.tests is not None:
+        sheets["tests"] = trust.tests(state, known.tests)
+    if state.scores is not None or (source is not None and source.has_rows):
+        sheets["scores"] = own(rows.scores(state, source))
+    if source is not None and source.has_rows:
+        sheets["diagnostics"] = rows.diagnostics(state, source)
+    return {name: _headed(frame, name) for name, frame in sheets.items()}
+
+
+def _headed(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return a frame with a heading above its labels."""
+    what = HEADS.get(name)
+    plain = what is None or frame.index.nlevels > 1 or frame.index.name is not None
+    return frame if plain else frame.rename_axis(what, axis=0)

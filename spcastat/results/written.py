@@ -1,0 +1,81 @@
+"""A fit written into files for people: a report as a page or for Word, a workbook."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from spcastat.report.workbook import fit_sheets, write_workbook
+from spcastat.report.write import write_report
+from spcastat.results.documented import documented
+from spcastat.state import FitState
+from spcastat.storage.atomic import file_path
+
+if TYPE_CHECKING:
+    from spcastat.engine.inputs import Source
+    from spcastat.report.contents import Chapter
+    from spcastat.report.summary import Summary
+
+
+class Written:
+    """Files for people."""
+
+    _state: FitState
+    _source: Source | None
+
+    @documented(write_report, "state", "source", "before")
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        full_names: bool = True,
+    ) -> None:
+        self._report(path, title, call, full_names)
+
+    def _report(
+        self,
+        path: str | PathLike[str],
+        title: str | None,
+        call: str | None,
+        full_names: bool,
+        before: tuple[Chapter, ...] = (),
+    ) -> None:
+        write_report(self._state, self._source, path, title, call, full_names, before)
+
+    def to_excel(self, path: str | PathLike[str]) -> None:
+        """Write a workbook with a sheet for each table of the fit, numbers in full.
+
+        Loadings, variances, correlations, shares, means and scales, scores and distances of the rows where
+        they are in memory, and whatever was resampled; the first sheet says what was fitted. It needs the
+        extra: ``pip install 'spcastat[excel]'``.
+
+        Parameters
+        ----------
+        path : str or path
+            Ending in .xlsx.
+
+        Raises
+        ------
+        ExtraError
+            Where openpyxl is not installed.
+        FileError
+            Where the file cannot be written, or has another ending.
+        OptionError
+            More rows or variables than a sheet holds, or the file that the rows of the fit are read from.
+        """
+        if self._source is not None:
+            self._source.spare(file_path(path))
+        write_workbook(path, fit_sheets(self._state, self._source), self._about())
+
+    def _about(self) -> list[tuple[str, str]]:
+        document = self.summary().document
+        record = self._state.record
+        versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+        more = [("Call", record.call), ("Versions", versions)]
+        return [("Fit", document.title), *document.facts, *more, *(("Note", note) for note in document.notes)]
+
+    def summary(self) -> Summary:
+        """Return the tables with their header."""
+        raise NotImplementedError

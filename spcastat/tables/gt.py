@@ -1,0 +1,117 @@
+"""Tables of great_tables, for those who style with it: numbers stay numbers, written as everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, nearest, shown
+from spcastat.errors import OptionError
+from spcastat.tables.cells import Figures
+from spcastat.tables.fitting import blocks
+from spcastat.tables.layout import Layout
+from spcastat.tables.table import Document, Table
+
+if TYPE_CHECKING:
+    from great_tables import GT
+
+#: Names of the columns of labels and of groups.
+LABEL, GROUP = "label", "group"
+_SIDES = {"l": "left", "c": "center", "r": "right"}
+
+
+def table_of(document: Document, title: str | None, layout: Layout) -> GT:
+    """Return tables that share their columns as one of great_tables, each of them a group of rows.
+
+    Parameters
+    ----------
+    document : Document
+    title : str, optional
+        Of the table wanted; by default the first, and those that share its columns.
+    layout : Layout
+
+    Raises
+    ------
+    OptionError
+        For a table that is not there.
+    """
+    from great_tables import GT
+
+    bare = layout.of(document, ".")
+    tables = _chosen(bare, title)
+    headings, align = tables[0].headings, tables[0].align
+    rows = [(table, row) for table in tables for row in table.rows]
+    names = _distinct(headings)
+    columns: dict[str, list[Any]] = {
+        GROUP: [" - ".join(filter(None, (table.title, row.group))) for table, row in rows],
+        LABEL: [row.label for _, row in rows],
+    }
+    cells = {name: [row.cells[place] for _, row in rows] for place, name in enumerate(names)}
+    columns |= {name: _values(texts) for name, texts in cells.items()}
+    made = GT(pd.DataFrame(columns), rowname_col=LABEL, groupname_col=GROUP)
+    for name, texts in cells.items():
+        made = _written(made, name, texts, layout.decimal)
+    for name, heading, side in zip(names, headings, align, strict=True):
+        made = made.cols_label(cases={name: heading}).cols_align(_SIDES[side], columns=name)
+    made = made.tab_header(title=bare.heading) if bare.heading else made
+    notes = [*bare.all_notes, *(f"{short}: {whole}" for short, whole in bare.key)]
+    for note in notes if layout.notes else []:
+        made = made.tab_source_note(note)
+    return made
+
+
+def _chosen(document: Document, title: str | None) -> tuple[Table, ...]:
+    """Return the tables that share the columns of the first, or the one of that title."""
+    if not document.tables:
+        raise OptionError("as_gt() was called, and there is no table to give.")
+    if title is None:
+        return next(blocks(document.tables))
+    known = {table.title: table for table in document.tables}
+    if not isinstance(title, str) or title not in known:
+        raise OptionError(
+            f"table={shown(title)} is not there; there are {listed(known)}.{nearest(title, known)}"
+        )
+    return (known[title],)
+
+
+def _distinct(headings: tuple[str, ...]) -> list[str]:
+    """Return a name of its own for each column; equal ones are numbered."""
+    names: list[str] = []
+    for heading in headings:
+        name, count = heading or "column", 1
+        while name in (*names, LABEL, GROUP):
+            count += 1
+            name = f"{heading or 'column'} {count}"
+        names.append(name)
+    return names
+
+
+def _values(texts: list[str]) -> list[Any]:
+    """Return numbers where a column has no words, blanks as NaN; else the texts."""
+    numbers = [_number(text) for text in texts]
+    return texts if any(number is None for number in numbers) else numbers
+
+
+def _number(text: str) -> float | None:
+    if not text:
+        return np.nan
+    if isinstance(text, Figures):
+        return text.numbers[0] if len(text.numbers) == 1 and not text.stars else None
+    return float(text) if text.isdecimal() else None
+
+
+def _written(made: GT, name: str, texts: list[str], decimal: str) -> GT:
+    """Return the table with every number of a column written as in the other formats."""
+    if any(_number(text) is None for text in texts):
+        return made
+    written = [text.again(0, decimal) if isinstance(text, Figures) else text for text in texts]
+    for place, text in enumerate(written):
+        made = made.fmt(_always(text), columns=name, rows=[place])
+    return made.sub_missing(columns=name, missing_text="")
+
+
+def _always(text: str) -> Callable[[Any], str]:
+    return lambda _: str(text)

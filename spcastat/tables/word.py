@@ -1,0 +1,246 @@
+"""Tables of Word, by python-docx: real ones, whose headings stand on every page, between three rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+from docx.document import Document as WordDocument
+from docx.enum.style import WD_STYLE_TYPE
+from docx.enum.text import WD_ALIGN_PARAGRAPH
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Pt, RGBColor
+
+from spcastat.labels import name_text
+from spcastat.tables.cells import Figures
+from spcastat.tables.fitting import blocks, label_room, label_width, panels, wrapped
+from spcastat.tables.latex_text import points
+from spcastat.tables.layout import Layout
+from spcastat.tables.table import Document, Table
+
+#: Points: the width of a page between its margins, that of text at both sides of a cell, the size of letters.
+PAGE, GAP, SIZE = 468, 11, 9
+#: Widths of common fonts over those of Computer Modern, at most, and of bold letters over others.
+WIDE, BOLD = 1.3, 1.1
+#: Points that long labels have at least, and long headings at most.
+LEAST, HEADING = 140, 70
+#: Style of the paragraphs in a table.
+STYLE = "Table Text"
+_SIDES = {"l": WD_ALIGN_PARAGRAPH.LEFT, "c": WD_ALIGN_PARAGRAPH.CENTER, "r": WD_ALIGN_PARAGRAPH.RIGHT}
+
+
+def add_tables(word: WordDocument, document: Document, layout: Layout | None = None) -> None:
+    """Add the tables of a document with their caption, and facts and notes below.
+
+    Tables that are wider than ``layout.width`` characters, 80 being the width of the page, are split.
+    """
+    layout = layout or Layout()
+    document = layout.of(document)
+    _require_style(word)
+    if document.heading and document.tables:
+        add_caption(word, "Table", document.heading, document.label)
+    for block in blocks(document.tables):
+        for tables, widths in _panels(block, PAGE * layout.width // 80):
+            for table in tables:
+                _add_table(word, table, widths, document.heading)
+                add_text(word, "", SIZE // 2)
+    for label, text in document.facts:
+        _small(word, f"{label}: ", text)
+    for note in document.all_notes:
+        _small(word, "", note)
+    for short, whole in document.key:
+        _small(word, f"{short}: ", whole)
+
+
+def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> None:
+    """Add "Table 1. Text", whose number Word keeps up to date, and to which it can refer by `label`.
+
+    Parameters
+    ----------
+    kind : {"Table", "Figure"}
+        That of a table stays on the page of what follows.
+    """
+    paragraph = word.add_paragraph(style="Caption")
+    paragraph.paragraph_format.keep_with_next = kind == "Table"
+    paragraph.paragraph_format.space_before = Pt(12 if kind == "Table" else 2)
+    font = word.styles["Caption"].font
+    font.color.rgb, font.bold, font.italic = RGBColor(0, 0, 0), False, True
+    number = sum(f" SEQ {kind} " in (one.text or "") for one in word.element.iter(qn("w:instrText"))) + 1
+    marks = _bookmark(label, len(list(word.element.iter(qn("w:bookmarkStart"))))) if label else ()
+    if marks:
+        paragraph._p.append(marks[0])
+    paragraph.add_run(f"{kind} ")
+    for part in _field(f" SEQ {kind} \\* ARABIC ", str(number)):
+        paragraph.add_run()._r.append(part)
+    if marks:
+        paragraph._p.append(marks[1])
+    paragraph.add_run(f". {name_text(text)}")
+
+
+def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
+    """Add a paragraph of letters of `size` points, and return it."""
+    paragraph = word.add_paragraph()
+    paragraph.paragraph_format.space_after = Pt(2)
+    paragraph.paragraph_format.line_spacing = 1.0
+    run = paragraph.add_run(name_text(text) if text else "")
+    run.font.size = Pt(size)
+    for name, value in font.items():
+        setattr(run.font, name, value)
+    if not text:
+        paragraph.paragraph_format.space_after = Pt(0)
+    return paragraph
+
+
+def _small(word: WordDocument, label: str, text: str) -> None:
+    paragraph = add_text(word, label, SIZE - 0.5, italic=True) if label else add_text(word, "", SIZE - 0.5)
+    paragraph.paragraph_format.space_after = Pt(2)
+    if label:
+        paragraph.runs[0].text = name_text(label) + " "
+    paragraph.add_run(name_text(text)).font.size = Pt(SIZE - 0.5)
+
+
+# --- a table ------------------------------------------------------------------------------------
+
+
+def _panels(block: tuple[Table, ...], page: int) -> Iterator[tuple[tuple[Table, ...], list[int]]]:
+    """Yield tables that share their columns, and the points of these, that of labels first."""
+
+    label, columns = label_width(block, _measure), []
+    for i, text in enumerate(block[0].headings):
+        head = max(map(_measure, wrapped(text, HEADING, _measure))) * BOLD
+        columns.append(ceil(max([head, *(_measure(row.cells[i]) for table in block for row in table.rows)])))
+    room = label_room(label, columns, page - GAP, GAP, LEAST)
+    for start, stop in panels(room, columns, page - GAP, GAP, block[0].together):
+        widths = [room + GAP, *(column + GAP for column in columns[start:stop])]
+        yield tuple(table.columns(start, stop) for table in block), widths
+
+
+def _require_style(word: WordDocument) -> None:
+    """Add the style of what stands in tables, by which all of them can be restyled in Word."""
+    if STYLE in [style.name for style in word.styles]:
+        return
+    style: Any = word.styles.add_style(STYLE, WD_STYLE_TYPE.PARAGRAPH)
+    style.base_style = word.styles["Normal"]
+    style.font.size = Pt(SIZE)
+    style.paragraph_format.space_after = style.paragraph_format.space_before = Pt(1)
+    style.paragraph_format.line_spacing = 1.0
+
+
+def _measure(text: str) -> int:
+    return ceil(points(text) * WIDE * SIZE / 10)
+
+
+def _add_table(word: WordDocument, table: Table, widths: list[int], title: str) -> None:
+    grid = word.add_table(rows=0, cols=len(widths))
+    grid.autofit = False
+    properties = grid._tbl.tblPr
+    for old in properties.findall(qn("w:tblLook")):  # the schema has an order
+        properties.remove(old)
+    properties.append(_element("w:tblCellMar", *(_margin(side) for side in ("left", "right"))))
+    properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
+    properties.append(_element("w:tblCaption", val=name_text(table.title or title or "Table")))
+    for column, width in zip(grid.columns, widths, strict=True):
+        column.width = Pt(width)
+    align = "l" + table.align
+    head = _add_row(grid, widths)
+    head._tr.get_or_add_trPr().append(_element("w:tblHeader"))
+    for cell, text, side in zip(head.cells, (table.title, *table.headings), align, strict=True):
+        _fill(cell, text, side, bold=True)
+        _rules(cell, top=12, bottom=6)
+    group, last = "", None
+    for row in table.rows:
+        if row.group and row.group != group:
+            line = _add_row(grid, widths)
+            _fill(line.cells[0].merge(line.cells[-1]), row.group, "l", italic=True)
+        group = row.group
+        last = _add_row(grid, widths)
+        for cell, text, side in zip(last.cells, (row.label, *row.cells), align, strict=True):
+            _fill(cell, text, side)
+            if row.rule:
+                _rules(cell, top=6)
+        if row.group:
+            last.cells[0].paragraphs[0].paragraph_format.left_indent = Pt(SIZE)
+    for cell in (last or head).cells:
+        _rules(cell, **({"top": 12, "bottom": 12} if last is None else {"bottom": 12}))
+    for line in grid.rows[:-1] if len(grid.rows) < 12 else grid.rows[:2]:
+        for cell in line.cells:
+            cell.paragraphs[0].paragraph_format.keep_with_next = True
+
+
+def _add_row(grid: Any, widths: list[int]) -> Any:
+    row = grid.add_row()
+    row._tr.get_or_add_trPr().append(_element("w:cantSplit"))
+    for cell, width in zip(row.cells, widths, strict=True):
+        cell.width = Pt(width)
+    return row
+
+
+def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
+    """Write text into a cell: numbers with a true minus and in one piece, stars above the line."""
+    paragraph = cell.paragraphs[0]
+    paragraph.style = STYLE
+    paragraph.alignment = _SIDES[side]
+    stars = text.stars if isinstance(text, Figures) else ""
+    shown = text[: len(text) - len(stars)]
+    if isinstance(text, Figures):
+        shown = shown.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")
+    for part, high in ((shown, False), (stars, True)):
+        if part:
+            run = paragraph.add_run(part if isinstance(text, Figures) else name_text(part))
+            run.font.superscript = high or None
+            for name, value in font.items():
+                setattr(run.font, name, value)
+
+
+def _rules(cell: Any, **eighths: int) -> None:
+    """Draw rules at the sides of a cell, so many eighths of a point wide."""
+    properties = cell._tc.get_or_add_tcPr()
+    borders = properties.find(qn("w:tcBorders"))
+    if borders is None:
+        borders = _element("w:tcBorders")
+        properties.append(borders)
+    for side in ("top", "bottom"):
+        if side in eighths:
+            size = str(eighths[side])
+            borders.append(_element(f"w:{side}", val="single", sz=size, space="0", color="auto"))
+
+
+# --- elements -----------------------------------------------------------------------------------
+
+
+def _element(tag: str, /, *children: Any, **attributes: str) -> Any:
+    made = OxmlElement(tag)
+    for key, value in attributes.items():
+        made.set(qn(f"w:{key}"), value)
+    for child in children:
+        made.append(child)
+    return made
+
+
+def _margin(side: str) -> Any:
+    return _element(f"w:{side}", w=str(GAP * 10), type="dxa")
+
+
+def _field(code: str, result: str) -> Iterator[Any]:
+    """Yield the parts of a field that Word computes, with what it gives now."""
+    yield _element("w:fldChar", fldCharType="begin")
+    instruction = _element("w:instrText")
+    instruction.set(qn("xml:space"), "preserve")
+    instruction.text = code
+    yield instruction
+    yield _element("w:fldChar", fldCharType="separate")
+    text = _element("w:t")
+    text.text = result
+    yield text
+    yield _element("w:fldChar", fldCharType="end")
+
+
+def _bookmark(label: str, number: int) -> tuple[Any, Any]:
+    """Return the ends of a bookmark, whose name has the 40 letters, digits and _ that Word takes."""
+    name = "".join(char if char.isalnum() else "_" for char in label)[:40]
+    return (
+        _element("w:bookmarkStart", id=str(number), name=name),
+        _element("w:bookmarkEnd", id=str(number)),
+    )
