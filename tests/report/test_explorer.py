@@ -357,8 +357,9 @@ def assert_no_text_on_another(tab):
     assert len(figures) >= 2
     for frame, *boxes in figures:
         assert boxes
-        own = np.array(boxes) + [0.5, 2.0, -0.5, -2.0]
-        assert (own[:, :2] >= frame[:2]).all() and (own[:, 2:] <= frame[2:]).all()
+        own = np.add(boxes, [0.5, 2.0, -0.5, -2.0])
+        assert (own[:, :2] >= frame[:2]).all()
+        assert (own[:, 2:] <= frame[2:]).all()
         for (left, top, right, bottom), (start, up, end, down) in combinations(own, 2):
             assert left >= end or right <= start or top >= down or bottom <= up
 
@@ -385,11 +386,12 @@ def test_texts_of_figures_do_not_overlap(tab, name, tmp_path):
 
 
 def assert_all_named(tab, fit):
-    """Every variable that is drawn is named, whole: in the figure (its titles count) or in the note below it."""
+    """Every variable that is drawn has its whole name in the figure (titles count) or in the note."""
     words = tab.js("document.querySelector('.plot').textContent")
     for name in fit.biplot_data().arrows.index:
         assert name in words
-    assert [name for name, *_ in grid(tab, ".loadings")[1:]] == list(fit.loadings.index[fit.loadings.any(axis=1)])
+    used = fit.loadings.index[fit.loadings.any(axis=1)]
+    assert [name for name, *_ in grid(tab, ".loadings")[1:]] == list(used)
 
 
 @pytest.mark.parametrize("kind", ["covariance", "one component", "hostile"])
