@@ -76,8 +76,8 @@ def panels(
 ) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
 
-    Columns that belong together, so many each, are not parted. Every panel has at least these. The panels
-    are as few as possible.
+    Columns that belong together, `together` at a time, are not parted. Every panel has at least these. The
+    panels are as few as possible.
     """
     start, used = 0, label
     for i in range(0, len(columns), together):
