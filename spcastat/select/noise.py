@@ -185,7 +185,7 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
 
 
 def _beyond(covariance: np.ndarray, spread: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return where covariances with the score of v are beyond noise of this spread, and the variables of v."""
+    """Return where covariances with the score of v are beyond such noise, and the variables of v."""
     return np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(len(v))) * spread))
 
 
