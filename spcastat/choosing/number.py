@@ -78,8 +78,9 @@ def choose_k(
     that keeps the sizes of rows and of columns and takes away their correlation (Hong, Sheng and Dobriban).
     Parallel analysis keeps the leading components whose eigenvalues are reached in at most a share `alpha` of
     the draws, each compared with the eigenvalue of the same rank. The sequential test fits one sparse
-    component after another to what those before it leave, and compares its variance with that in sign flips
-    of these residuals, rescaled to the same variances; drawing stops once a p-value is settled.
+    component after another to what those before it leave, each with all variables that go with it, and
+    compares its variance with that in sign flips of these residuals, rescaled to the same variances; drawing
+    stops once a p-value is settled.
 
     A covariance matrix is taken for that of normal rows with exactly these covariances. For rows that are
     never all in memory, and for more than 20 million cells, draws are made from the covariance matrix by the
