@@ -118,7 +118,7 @@ def stacked(text: str, width: int, side: str) -> str:
 
 
 def hanging(text: str, width: int) -> list[str]:
-    """Return the lines of a name for a column of paragraphs, of at most `width` points; all but one indented."""
+    """Return a name in lines of `width` points for a column of paragraphs; all but the first are indented."""
     first, *rest = (escape(line) for line in wrapped(text, int(0.93 * width) - INDENT, points))
     return [first, *(rf"\hspace*{{{INDENT}pt}}{line}" for line in rest)]
 

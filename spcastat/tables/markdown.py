@@ -16,7 +16,7 @@ from spcastat.tables.text import display_width
 LINE = 72
 #: Dashes that labels have at least.
 LABELS = 18
-#: Points of a page of Word, 6.5 inches, for each dash of a full line; size of its letters; both margins of a cell.
+#: Points of Word: what a dash of a full line has of 6.5 inches, the size of letters, both margins of a cell.
 DASH, SIZE, MARGINS = 468 / LINE, 12.0, 12.0
 #: Widths of characters in wide faces, such as stand in where a font is missing; in sizes of the letters.
 _WIDTHS = {**dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36), **dict.fromkeys("ijltfr", 0.45)}

@@ -111,7 +111,7 @@ def test_markdown_exactly(loadings):
 
 
 def _points_in_a_wide_face(text: str) -> float:
-    """Return the width of a text in DejaVu Serif of 12 points, which stands in where a system lacks others."""
+    """Return the width in DejaVu Serif of 12 points, which stands in where other faces lack."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
@@ -122,9 +122,9 @@ def _points_in_a_wide_face(text: str) -> float:
 @pytest.mark.parametrize(
     ("heading", "cell"),
     [
-        *(("value", "7.28162"), ("PC2", "-0.364"), ("upper", "0.515"), ("PCA 2", "0.287"), ("gap, %", "2.122")),
-        *(("optimal", "yes"), ("PC1", "[-0.495, 0.508]"), ("selected", "1.000"), ("x", "1.234567e-05")),
-        *(("PC1", "-12345.678"), ("p", "0.1"), ("lower", "100.00")),
+        *(("value", "7.28162"), ("PC2", "-0.364"), ("upper", "0.515"), ("PCA 2", "0.287")),
+        *(("gap, %", "2.122"), ("optimal", "yes"), ("PC1", "[-0.495, 0.508]"), ("selected", "1.000")),
+        *(("x", "1.234567e-05"), ("PC1", "-12345.678"), ("p", "0.1"), ("lower", "100.00")),
     ],
 )
 @pytest.mark.parametrize("columns", [1, 3])
