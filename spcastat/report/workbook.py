@@ -207,8 +207,8 @@ def _proof_name(proven: Proven) -> str:
 def _proof_frame(proven: Proven, state: FitState) -> pd.DataFrame:
     """Return what was proven, a row a component or one for the fit; supports are the certificate's alone."""
     labels = pd.Index(["fit"] if proven.scope == "joint" else state.components, name="component")
-    table = pd.DataFrame(proven.rows, index=labels).drop(columns=["support", "supports"], errors="ignore")
-    return table.assign(**{name: table[name].map(name_text) for name in table if table[name].dtype == object})
+    table = pd.DataFrame(proven.rows, index=labels)
+    return table.drop(columns=["support", "supports"], errors="ignore")
 
 
 def _headed(frame: pd.DataFrame, name: str) -> pd.DataFrame:
