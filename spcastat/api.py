@@ -386,8 +386,8 @@ def _passes(passes: Any, opened: Opened) -> int | None:
         return None
     if opened.stream is None:
         raise OptionError(
-            f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for rows "
-            "in pieces. Leave it out."
+            f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
+            "rows in pieces. Leave it out."
         )
     return whole_number("passes", passes, 1, 1000)
 

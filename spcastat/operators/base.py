@@ -121,6 +121,7 @@ class Operator(ABC):
 
     def limit_passes(self, passes: int) -> None:
         """Make at most so many passes over rows for dense PCA; without a meaning where none is made."""
+        return
 
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the QR factorisation XV = QR of the scores as far as variances need it.

@@ -252,7 +252,8 @@ class DaskStream(Stream):
 
 def _is_task(task: Any) -> bool:
     """Whether a value of a graph of tasks computes something."""
-    return type(task).__name__ not in ("DataNode", "Alias", "Future") and (callable(task) or type(task) is tuple)
+    kept = type(task).__name__ in ("DataNode", "Alias", "Future")
+    return not kept and (callable(task) or type(task) is tuple)
 
 
 _ALLOWED = (
