@@ -11,9 +11,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of the processes 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
 
 import spcastat as sp
 from spcastat.results import SpcaResult
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # The benchmarks are tested as well. At the end of the path: the package that is tested is the installed one,
 # not the folder beside this.

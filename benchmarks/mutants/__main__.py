@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("solvers", "kernels", "measures", "search", "certify", "engine", "streams")
 JUDGED = Path(__file__).with_name("judged.json")
 #: What a mutant may take beyond five times the seconds that its tests took.
-PATIENCE = 60.0
+PATIENCE = 30.0
 #: Tests that have to pass before anything is broken.
 CONTROL = 30
 

@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.ties import flip_signs
 from spcastat.measures import MEASURES
-from spcastat.operators import GRAM_ORDER, Gram, Operator
+from spcastat.operators import GRAM_ORDER, Operator
 from spcastat.search.names import OBJECTIVES
 from spcastat.search.optima import Optima
 from spcastat.solvers import Solution, Solver
@@ -88,7 +88,7 @@ def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | 
     OptionError
         Where the data can only be screened, and the method has no screening or the call refuses it.
     """
-    few = isinstance(op, Gram) or op.p <= GRAM_ORDER
+    few = op.held is not None or op.p <= GRAM_ORDER
     return candidates_among(op.p, solver, aim, must=op.out_of_core, few=few)
 
 

@@ -42,6 +42,11 @@ class Operator(ABC):
     #: Whether every product is a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
 
+    @property
+    def held(self) -> np.ndarray | None:
+        """S itself where it is held as a matrix."""
+        return None
+
     @abstractmethod
     def diagonal(self) -> np.ndarray:
         """Return the variances, shape (p,)."""
@@ -84,6 +89,14 @@ class Operator(ABC):
     def block(self, J: np.ndarray) -> np.ndarray:
         """Return S[J, J]."""
         return self.columns(J)[J]
+
+    def rows_cost_less(self, m: int) -> bool:
+        """Whether products with the rows cost less than with the covariance matrix of m variables."""
+        return False
+
+    def forms(self, V: np.ndarray) -> np.ndarray:
+        """Return v'Sv for each column of V, shape (k,)."""
+        return np.einsum("ij,ij->j", V, self.dot(V))
 
     def products(self, V: np.ndarray) -> np.ndarray:
         """Return the covariance matrix V'SV, shape (k, k), of the scores."""
@@ -183,6 +196,10 @@ class Gram(Operator):
         self.S = S
         self.p = S.shape[0]
         self.rank_limit = self.p if rank_limit is None else min(rank_limit, self.p)
+
+    @property
+    def held(self) -> np.ndarray:
+        return self.S
 
     def diagonal(self) -> np.ndarray:
         return np.diag(self.S)

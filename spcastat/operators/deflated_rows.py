@@ -59,14 +59,10 @@ class DeflatedRows(Rows):
         return self.base.block(J) + L[J] @ M @ L[J].T
 
     def take(self, J: np.ndarray) -> DeflatedRows:
-        base = self.base.take(J)
-        assert isinstance(base, Rows)
-        return DeflatedRows(base, self.A, self.B[J])
+        return DeflatedRows(self.base.take(J), self.A, self.B[J])
 
     def divided(self, unit: float) -> DeflatedRows:
-        base = self.base.divided(unit)
-        assert isinstance(base, Rows)
-        return DeflatedRows(base, self.A / unit, self.B)
+        return DeflatedRows(self.base.divided(unit), self.A / unit, self.B)
 
     def cross_products(self) -> np.ndarray:
         if self.n >= self.p:

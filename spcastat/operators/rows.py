@@ -49,8 +49,20 @@ class Rows(Operator):
         """Return Y' U for U of shape (n,) or (n, m)."""
 
     @abstractmethod
+    def take(self, J: np.ndarray) -> Rows: ...
+
+    @abstractmethod
+    def divided(self, unit: float) -> Rows: ...
+
+    @abstractmethod
     def cross_products(self) -> np.ndarray:
         """Return the smaller of Y'Y and Y Y' as a dense array."""
+
+    def rows_cost_less(self, m: int) -> bool:
+        return 2 * self.n < m
+
+    def forms(self, V: np.ndarray) -> np.ndarray:
+        return (self.forward(V) ** 2).sum(axis=0)
 
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
         if min(self.n, self.p) > RESIDUAL_ORDER:

@@ -23,6 +23,7 @@ def beside_loadings(
     """Return what the table of loadings takes besides, and the sentences that say what it is."""
     given: dict[str, Any] = {}
     said: list[str] = []
+    level = trust.checked_level(level)
     if flag("dense", dense):
         given["dense"] = dense_loadings(state, source)
         said.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")

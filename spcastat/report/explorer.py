@@ -1,7 +1,7 @@
 """A path of fits as one page on which a slider moves over the cardinalities.
 
-Numbers and words go into the page as JSON; ``assets/explorer.js`` shows them and computes nothing but where
-on the screen they stand.
+Numbers and words go into the page as JSON; ``assets/explorer.js`` shows them, and ``assets/placing.js`` finds
+where on the screen names stand.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path
 from spcastat.tables import Document, variance_table
 
+#: Where names stand, and the page itself.
+SCRIPTS = ("placing.js", "explorer.js")
 #: Rows that are drawn unless another number is asked for.
 ROWS = 1000
 #: Components between which the biplot can choose, at most: each pair has a scale of its own.
@@ -101,7 +103,7 @@ def explorer_page(
     record = positions[0].state.record
     title = None if title is None else text("title", title)
     data = explorer_data(positions, table, title or document.title, max_rows)
-    script = asset("explorer.js")
+    script = "\n".join(map(asset, SCRIPTS))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     version = escape(record.versions.get("spcastat", ""))
     parts = {

@@ -62,8 +62,9 @@ def write_word(target: PathLike[str], title: str, fill: Callable[[WordDocument],
     from docx.shared import Inches
 
     word = docx.Document()
+    section: Any
     for section in word.sections:
-        section.left_margin = section.right_margin = (section.page_width - Inches(PAGE)) // 2  # type: ignore
+        section.left_margin = section.right_margin = (section.page_width - Inches(PAGE)) // 2
     properties = word.core_properties
     properties.title, properties.author, properties.comments = name_text(title)[:255], "spcastat", ""
     properties.created = properties.modified = datetime.now(UTC).replace(tzinfo=None, microsecond=0)

@@ -146,13 +146,14 @@ def compare(
     loadings = _aligned(fits)
     names = list(fits)
     measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)
-    if flag("held_out", held_out):
-        how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
-        with listening(progress):
-            errors = held_out_errors(fits, data, *how, seed_of(rng), workers(n_jobs))
-        measures = measures.join(errors)
-    elif data is not None:
-        raise OptionError("data was given to compare() without held_out=True, and nothing else needs it.")
+    how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
+    seed, shared = seed_of(rng), workers(n_jobs)
+    with listening(progress):
+        if flag("held_out", held_out):
+            measures = measures.join(held_out_errors(fits, data, *how, seed, shared))
+    idle = {"data": data is not None, "folds": folds != 5, "repeats": repeats != 1, "rng": rng is not None}
+    for name in [] if held_out else [name for name, given in idle.items() if given]:
+        raise OptionError(f"{name} was given to compare() without held_out=True, and nothing else needs it.")
     matches = pd.DataFrame(
         [row for a, b in combinations(names, 2) for row in _matched(a, b, loadings[a], loadings[b])],
         columns=["fit", "other", "component", "matched", "jaccard", "cosine"],

@@ -17,7 +17,7 @@ from spcastat.report.loadings import print_loadings
 from spcastat.report.summary import ROWS, Summary, summarise
 from spcastat.results import proving
 from spcastat.results.carried import Carried
-from spcastat.results.certificate import Certificate
+from spcastat.results.certificate import Certificate, told_of
 from spcastat.results.documented import documented
 from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
@@ -349,7 +349,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     ) -> Certificate:
         options = (joint, objective, orthogonal, time_limit, max_nodes, progress)
         certificate = proving.certify(self._state, self._source, *options)
-        self._state = certificate.known_to(self._state)
+        self._state = told_of(self._state, certificate)
         return certificate
 
     def adopt(self, certificate: Certificate) -> SpcaResult:

@@ -9,9 +9,10 @@ import numpy as np
 
 from spcastat.progress import Advance, stage
 from spcastat.search.climbing import LONG, climbed, deepened
+from spcastat.search.criterion import Criterion
 from spcastat.search.effort import Effort, Patience
 from spcastat.search.evidence import SAME, Evidence
-from spcastat.search.fits import Criterion, Fits, joined
+from spcastat.search.fits import Fits, joined
 from spcastat.search.fixed import refined
 from spcastat.search.kicks import kicked
 from spcastat.search.order import reordered

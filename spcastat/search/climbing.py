@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.search.criterion import Criterion
 from spcastat.search.exchange import GAIN, exchange, trials
-from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fits import Fits
 from spcastat.search.fixed import refined
 from spcastat.search.order import reordered
 

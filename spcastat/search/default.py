@@ -13,9 +13,10 @@ from spcastat.measures import MEASURES
 from spcastat.operators import Operator
 from spcastat.search.chains import search
 from spcastat.search.climbing import LONG, SHORT, settled
+from spcastat.search.criterion import Criterion
 from spcastat.search.effort import EFFORTS, Effort
 from spcastat.search.evidence import SAME, Evidence
-from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fits import Fits
 from spcastat.search.fixed import refined
 from spcastat.search.moments import Dense, Identity, Moments, Products, Several
 from spcastat.search.nested import Adjusted

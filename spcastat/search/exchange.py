@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.columns import after_bordering, best_vectors, eigen, ranked
-from spcastat.search.fits import NOTHING, Bordered, Criterion, Fits, Model
+from spcastat.search.criterion import Criterion
+from spcastat.search.factors import NOTHING
+from spcastat.search.fits import Fits
+from spcastat.search.model import Bordered, Model
 
 #: A step must raise the criterion, a share of the total variance, by this share of it.
 GAIN = 1e-9

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.fits import Criterion, Fits
+from spcastat.search.criterion import Criterion
+from spcastat.search.fits import Fits
 
 #: Pairs of steps and changes of the gradient that are remembered.
 MEMORY = 6

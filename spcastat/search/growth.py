@@ -6,7 +6,7 @@ import numpy as np
 
 from spcastat.search.columns import after_bordering, eigen, ranked
 from spcastat.search.exchange import NULL
-from spcastat.search.fits import Bordered, Model
+from spcastat.search.model import Bordered, Model
 
 
 def singles(model: Model) -> np.ndarray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.columns import hard
-from spcastat.search.fits import Criterion, Fits
+from spcastat.search.criterion import Criterion
+from spcastat.search.fits import Fits
 from spcastat.search.order import permuted
 from spcastat.search.rebuild import CHOICE, rebuild
 

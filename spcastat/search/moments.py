@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
-from spcastat.operators import Operator, Rows
+from spcastat.operators import Operator
 
 #: Numbers that are gathered at once.
 GATHERED = 4_000_000
@@ -20,6 +21,8 @@ class Moments(ABC):
     """
 
     m: int
+    #: Whether M is the identity matrix.
+    identity: ClassVar[bool] = False
 
     def of(self, which: np.ndarray) -> Moments:
         """Return the matrices that L columns belong to, by their numbers, shape (L,): this one for all."""
@@ -120,6 +123,8 @@ class Several(Moments):
 class Identity(Moments):
     """The identity matrix of order m."""
 
+    identity = True
+
     def __init__(self, m: int):
         self.m = m
 
@@ -180,9 +185,7 @@ class Products(Moments):
         V = scattered(places, x, self.m).T
         if self.power == 2:
             return (self.op.dot(V) ** 2).sum(axis=0) / self.op.total**2
-        if isinstance(self.op, Rows):
-            return (self.op.forward(V) ** 2).sum(axis=0) / self.op.total
-        return np.einsum("ij,ij->j", V, self.op.dot(V)) / self.op.total
+        return self.op.forms(V) / self.op.total
 
 
 def scattered(places: np.ndarray, x: np.ndarray, m: int) -> np.ndarray:

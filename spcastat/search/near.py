@@ -8,8 +8,9 @@ import numpy as np
 
 from spcastat.operators import Operator
 from spcastat.search.climbing import LONG, climbed
+from spcastat.search.criterion import Criterion
 from spcastat.search.default import HELD, held, products
-from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fits import Fits
 from spcastat.search.fixed import refined
 from spcastat.search.order import reordered
 from spcastat.search.pool import from_directions

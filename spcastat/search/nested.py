@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.fits import JITTER, NOTHING, Criterion, Expansion, Fits, Model, factor, well_apart
+from spcastat.search.criterion import Criterion, Expansion
+from spcastat.search.factors import JITTER, NOTHING, factor, well_apart
+from spcastat.search.fits import Fits
+from spcastat.search.model import Model
 from spcastat.search.moments import Moments
 
 

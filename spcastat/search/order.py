@@ -7,8 +7,9 @@ from itertools import permutations
 import numpy as np
 
 from spcastat.kernels.ties import ranked
+from spcastat.search.criterion import Criterion
 from spcastat.search.exchange import GAIN
-from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fits import Fits
 
 #: Up to so many orders are all tried; beyond, pairs are exchanged.
 ORDERS = 120

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from spcastat.operators import GRAM_ORDER, Gram, Operator
+from spcastat.search.criterion import Criterion
 from spcastat.search.default import Found, joint, joint_on
 from spcastat.search.effort import EFFORTS
-from spcastat.search.fits import Criterion
 from spcastat.search.moments import Identity, Moments
 from spcastat.search.nested import Adjusted
 from spcastat.search.projected import Projected

@@ -8,7 +8,8 @@ import numpy as np
 
 from spcastat.kernels.rotation import varimax
 from spcastat.search.columns import hard, largest
-from spcastat.search.fits import Criterion, Fits, joined
+from spcastat.search.criterion import Criterion
+from spcastat.search.fits import Fits, joined
 from spcastat.search.rebuild import CHOICE, MANY, rebuild
 
 #: Up to so many variables a greedy fit starts its components from every row.

@@ -10,9 +10,12 @@ import numpy as np
 
 from spcastat.search.climbing import climbed, settled
 from spcastat.search.columns import best_vectors, hard, ranked
+from spcastat.search.criterion import Criterion
 from spcastat.search.evidence import Evidence
-from spcastat.search.fits import NOTHING, Criterion, Fits, Model
+from spcastat.search.factors import NOTHING
+from spcastat.search.fits import Fits
 from spcastat.search.growth import grown, singles
+from spcastat.search.model import Model
 from spcastat.search.pool import empty
 from spcastat.search.rebuild import POWER
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from spcastat.operators import Operator
 from spcastat.search.columns import TIE
-from spcastat.search.fits import NOTHING
+from spcastat.search.factors import NOTHING
 from spcastat.search.nested import triangle
 from spcastat.search.promise import Promise
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.fits import DEPENDENT, JITTER, Criterion, Expansion, Fits, Model, factor, well_apart
-from spcastat.search.moments import Identity, Moments
+from spcastat.search.criterion import Criterion, Expansion
+from spcastat.search.factors import DEPENDENT, JITTER, factor, well_apart
+from spcastat.search.fits import Fits
+from spcastat.search.model import Model
+from spcastat.search.moments import Moments
 
 
 class Projected(Criterion):
@@ -21,7 +24,7 @@ class Projected(Criterion):
 
     def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
         super().__init__(M, T, cards)
-        self.grows = not isinstance(M, Identity)
+        self.grows = not M.identity
         self.rugged = not self.grows
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:

@@ -8,7 +8,9 @@ import numpy as np
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search.fits import NOTHING, Fits, Model
+from spcastat.search.factors import NOTHING
+from spcastat.search.fits import Fits
+from spcastat.search.model import Model
 from spcastat.search.moments import Moments
 from spcastat.search.nested import Adjusted, inverse
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.columns import best_vectors, hard, ranked
-from spcastat.search.fits import NOTHING, Criterion, Fits, Model
+from spcastat.search.criterion import Criterion
+from spcastat.search.factors import NOTHING
+from spcastat.search.fits import Fits
 from spcastat.search.growth import grown, singles
+from spcastat.search.model import Model
 
 #: Steps of a truncated power iteration, and where there are more than MANY variables.
 POWER, FEWER, MANY = 5, 3, 1000

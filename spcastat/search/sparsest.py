@@ -8,7 +8,7 @@ import numpy as np
 
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.kernels.rotation import varimax
-from spcastat.operators import Gram, Operator, Rows
+from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.moments import Dense, Moments, Products
 from spcastat.search.names import PROMISES
@@ -178,9 +178,9 @@ class _Search:
     def _working(self, vectors: np.ndarray) -> Operator:
         """Return the data in the form in which products cost least."""
         op = self.op
-        tall = op.p <= TALL and not (isinstance(op, Rows) and 2 * op.n < op.p)
+        tall = op.p <= TALL and not op.rows_cost_less(op.p)
         if op.p <= HELD or tall:
-            if isinstance(op, Gram):
+            if op.held is not None:
                 return op
             S = op.block(np.arange(op.p))
             return Gram(0.5 * (S + S.T), op.rank_limit)
@@ -247,8 +247,8 @@ class _Search:
         return one_cardinality(work, self._moments(), self.vectors, goal, most, self.rng)
 
     def _moments(self) -> Moments:
-        if isinstance(self.work, Gram):
-            return Dense(self.work.S / self.total)
+        if self.work.held is not None:
+            return Dense(self.work.held / self.total)
         return Products(self.work)
 
     def result(self) -> tuple[np.ndarray, str, bool]:
@@ -259,7 +259,7 @@ class _Search:
             if self._searchable(ends[name]):
                 ends[name] = self._shrunk(self.found[name], ends[name], "quick")
         best = self._ranked(ends)[:1]
-        deep = self.effort == "thorough" or (self.effort == "auto" and isinstance(self.work, Gram))
+        deep = self.effort == "thorough" or (self.effort == "auto" and self.work.held is not None)
         if best and deep and self._searchable(ends[best[0]]):
             ends[best[0]] = self._shrunk(self.found[best[0]], ends[best[0]], self.effort)
             searched = True

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.columns import hard, ranked
+from spcastat.search.criterion import Criterion
 from spcastat.search.exchange import GAIN
-from spcastat.search.fits import Criterion, Fits
+from spcastat.search.fits import Fits
 
 #: Weights of the present loadings in the three steps that are tried.
 STEPS = np.array([0.0, 1.0, 5.0])

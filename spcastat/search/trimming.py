@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.search.fits import NOTHING
+from spcastat.search.factors import NOTHING
 from spcastat.search.priced import Loaded, loaded, polished
 from spcastat.search.promise import Promise
 

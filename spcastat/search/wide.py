@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.rotation import varimax
+from spcastat.search.criterion import Criterion
 from spcastat.search.effort import Effort
 from spcastat.search.exchange import GAIN, trials
-from spcastat.search.fits import NOTHING, Criterion, Fits, joined
+from spcastat.search.factors import NOTHING
+from spcastat.search.fits import Fits, joined
 from spcastat.search.order import reordered
 from spcastat.search.pool import from_directions, greedy
 from spcastat.search.sweeps import swept

@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.kernels.descent import Function, minimise
 from spcastat.kernels.thresholds import unit
-from spcastat.operators import GRAM_ORDER, Gram, Operator, Rows
+from spcastat.operators import GRAM_ORDER, Gram, Operator
 
 #: Quasi-Newton steps, at most.
 STEPS = 500
@@ -51,8 +51,7 @@ def fitted(
     """
     used = np.flatnonzero(V.any(axis=1))
     view: Operator = op.take(used)
-    few_rows = isinstance(op, Rows) and 2 * op.n < used.size
-    if used.size <= GRAM_ORDER and not few_rows:
+    if used.size <= GRAM_ORDER and not op.rows_cost_less(used.size):
         S = view.block(np.arange(used.size))
         view = Gram(0.5 * (S + S.T))
     W = V[used]

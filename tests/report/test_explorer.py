@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from itertools import combinations
 from xml.etree import ElementTree
 
 import numpy as np
@@ -16,6 +17,7 @@ from benchmarks.browser import CHROMIUM, browser
 from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
 from spcastat.errors import FileError, OptionError
 from spcastat.tables.cells import fixed
+from tests.plots.shapes import SHAPES
 
 CARDS = [1, 2, 3, 5, 8, 13]
 
@@ -336,6 +338,60 @@ def test_the_biplot_is_saved_as_svg(tab, page):
     picture = ElementTree.fromstring(text)
     assert len([one for one in picture.iter() if one.tag.endswith("circle")]) == 180
     assert not re.search("currentColor|var\\(", text)
+
+
+#: What stands within figures: a list at the end of an axis is one block, every other text its own.
+BLOCKS = """(() => { const found = [];
+for (const svg of document.querySelectorAll('svg.chart')) {
+  const lists = [...svg.querySelectorAll('g.list')], frame = svg.getBoundingClientRect();
+  const blocks = [...lists, ...[...svg.querySelectorAll('text')].filter(text => !text.closest('g.list'))];
+  found.push([frame, ...blocks.map(block => block.getBoundingClientRect())]
+    .map(box => [box.left, box.top, box.right, box.bottom]));
+}
+return found; })()"""
+
+
+def assert_no_text_on_another(tab):
+    """Within its figure, and on no other text; glyphs leave a little of the height of their boxes empty."""
+    figures = tab.js(BLOCKS)
+    assert len(figures) >= 2
+    for frame, *boxes in figures:
+        assert boxes
+        own = np.add(boxes, [0.5, 2.0, -0.5, -2.0])
+        assert (own[:, :2] >= frame[:2]).all()
+        assert (own[:, 2:] <= frame[2:]).all()
+        for (left, top, right, bottom), (start, up, end, down) in combinations(own, 2):
+            assert left >= end or right <= start or top >= down or bottom <= up
+
+
+def drawn_data(name):
+    if name == "wine":
+        return pytest.importorskip("sklearn.datasets").load_wine(as_frame=True).data, [5, 6, 7, 8, 13]
+    return SHAPES[name]()[0], {"survey": [3, 10], "cells": [5, 20], "genes": [25]}[name]
+
+
+@pytest.mark.parametrize("name", ["wine", "survey", "cells", "genes"])
+def test_texts_of_figures_do_not_overlap(tab, name, tmp_path):
+    df, cards = drawn_data(name)
+    fit = sp.spca_path(df, 2, cards, scale=True, method="greedy")
+    fit.explore(tmp_path / "out.html")
+    for width in (320, 390, 1280):
+        at(tab, tmp_path / "out.html", width, touch=width < 400)
+        for i, card in enumerate(cards):
+            tab.js(f"document.getElementById('slider').value = {i}")
+            tab.js("document.getElementById('slider').dispatchEvent(new Event('input'))")
+            assert_no_text_on_another(tab)
+            if card <= 15:
+                assert_all_named(tab, fit[card])
+
+
+def assert_all_named(tab, fit):
+    """Every variable that is drawn has its whole name in the figure (titles count) or in the note."""
+    words = tab.js("document.querySelector('.plot').textContent")
+    for name in fit.biplot_data().arrows.index:
+        assert name in words
+    used = fit.loadings.index[fit.loadings.any(axis=1)]
+    assert [name for name, *_ in grid(tab, ".loadings")[1:]] == list(used)
 
 
 @pytest.mark.parametrize("kind", ["covariance", "one component", "hostile"])

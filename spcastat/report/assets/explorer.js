@@ -34,12 +34,6 @@
     return element;
   }
 
-  const paper = document.createElement("canvas").getContext("2d");
-  function width(text) {
-    paper.font = "12px system-ui, sans-serif";
-    return paper.measureText(text).width;
-  }
-
   // --- words ------------------------------------------------------------------------------------
 
   const percent = share => share === null ? "NA" : (100 * share).toFixed(2);
@@ -50,7 +44,7 @@
     if (/[1-9]/.test(text)) return text;
     return value < 0 ? "-<.001" : "<.001";
   }
-  const signed = value => (value > 0 ? "+" : "") + value.toFixed(2);
+  const whole = variable => data.full[variable] ?? data.variables[variable];
   const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   const describe = i => `${data.positions[i].card} (${plural(data.positions[i].nonzeros, "nonzero")})`;
 
@@ -88,7 +82,7 @@
     let end = -Infinity;
     for (const place of places) {
       svg.append(draw("line", { x1: x(place), x2: x(place), y1: box.bottom, y2: box.bottom + 4, stroke: "currentColor" }));
-      const half = width(String(place)) / 2;
+      const half = placing.width(String(place)) / 2;
       if (x(place) - half > end + 6) {
         svg.append(draw("text", { x: x(place), y: box.bottom + 17, "text-anchor": "middle", fill: "currentColor" },
           String(place)));
@@ -155,7 +149,7 @@
       if (a === 0 && b === 0) continue;
       const x = a * scale[pair[0]] * stretch, y = b * scale[pair[1]] * stretch;
       const side = b === 0 ? (a > 0 ? "right" : "left") : a === 0 ? (b > 0 ? "top" : "bottom") : "";
-      found.push({ name: data.variables[variable], x, y, side, length: Math.hypot(x, y), weight: a === 0 ? b : a });
+      found.push({ name: data.variables[variable], full: whole(variable), x, y, side, length: Math.hypot(x, y), weight: a === 0 ? b : a });
     }
     found.sort((one, other) => other.length - one.length);
     return found;
@@ -179,8 +173,8 @@
     const points = (position.scores || []).map(row => [row[pair[0]], row[pair[1]]])
       .map(([a, b], i) => [a, b, i]).filter(([a, b]) => a !== null && b !== null).map(([a, b, i]) => [a / 1000, b / 1000, i]);
     const frame = { left: 38, right: wide - 6, top: 6, bottom: high - 40 };
-    const { X, Y, unit, lists } = laidOut(frame, arrows, pair.map(j => position.components[j]),
-      points, wide, high);
+    const named = pair.map(j => position.components[j]);
+    const placed = placing.laidOut(frame, arrows, named, points, wide, high), { X, Y, unit } = placed;
     const svg = draw("svg", { class: "chart biplot", viewBox: `0 0 ${wide} ${high}`, height: high, role: "img" });
     svg.append(draw("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left,
       height: frame.bottom - frame.top, fill: "none", stroke: "currentColor" }));
@@ -207,9 +201,11 @@
       shaft(shafts, X(0), Y(0), X(arrow.x), Y(arrow.y));
     }
     svg.append(shafts);
-    write(svg, lists);
-    const notes = [nameTips(svg, arrows.filter(a => !a.side), frame, X, Y, arrows, lists)];
+    const tips = placing.namesOf(arrows.filter(a => !a.side), frame, placed, arrows);
+    write(svg, placed, tips);
+    const notes = [tips.note];
     tell(notes, position, pair, all.length, arrows.length, points.length);
+    notes.push(...placed.lists.filter(list => list.note).map(list => `\n${list.note}`));
     const r = position.correlation[pair[0]][pair[1]];
     svg.setAttribute("aria-label", `Biplot of ${position.components[pair[0]]} and ${position.components[pair[1]]}: `
       + `${plural(points.length, "row")}, ${plural(arrows.length, "variable")}`
@@ -233,10 +229,15 @@
         svg.append(draw("text", { x: frame.left - 6, y: at + 4, fill: "currentColor", "text-anchor": "end" }, String(t)));
       }
     }
-    const named = j => `${position.components[j]} (${(100 * position.shares[j]).toFixed(1)} %)`;
+    const named = (j, room) => {
+      const share = ` (${(100 * position.shares[j]).toFixed(1)} %)`;
+      return placing.fit(position.components[j], room - placing.width(share)) + share;
+    };
     const middle = (frame.top + frame.bottom) / 2;
-    svg.append(draw("text", { x: (frame.left + frame.right) / 2, y: frame.bottom + 33, ...text }, named(pair[0])));
-    svg.append(draw("text", { x: 11, y: middle, transform: `rotate(-90 11 ${middle.toFixed(2)})`, ...text }, named(pair[1])));
+    svg.append(draw("text", { x: (frame.left + frame.right) / 2, y: frame.bottom + 33, ...text },
+      named(pair[0], frame.right - frame.left)));
+    svg.append(draw("text", { x: 11, y: middle, transform: `rotate(-90 11 ${middle.toFixed(2)})`, ...text },
+      named(pair[1], frame.bottom - frame.top)));
   }
 
   function shaft(group, x, y, to, up) {
@@ -248,139 +249,15 @@
       + `${(up - 8 * b - 3 * a).toFixed(2)} L ${(to - 8 * a - 3 * b).toFixed(2)} ${(up - 8 * b + 3 * a).toFixed(2)} Z` }));
   }
 
-  // Variables with a loading on one of both components lie on an axis: a list at its end, the largest first.
-  function listsOf(arrows, names, wide, high) {
-    const found = [];
-    for (const side of ["right", "left", "top", "bottom"]) {
-      const here = arrows.filter(a => a.side === side);
-      if (!here.length) continue;
-      const across = side === "left" || side === "right";
-      const most = Math.max(2, Math.floor(high * (across ? 0.5 : 0.24) / 14));
-      const shown = here.length <= most ? here : here.slice(0, most - 1);
-      const lines = shown.map(a => fit(side === "left" ? `${a.name}  ${signed(a.weight)}` : `${signed(a.weight)}  ${a.name}`,
-        across ? wide * 0.42 : wide * 0.7));
-      if (shown.length < here.length) lines.push(`and ${here.length - shown.length} more`);
-      lines.unshift(`${{ right: "→", left: "←", top: "↑", bottom: "↓" }[side]} ${names[across ? 0 : 1]} alone`);
-      found.push({ side, lines, w: Math.max(...lines.map(width)), h: lines.length * 14 });
+  function write(svg, { boxes }, { texts }) {
+    const text = (given, words, full) => draw("text", given, words, ...(full ? [draw("title", {}, full)] : []));
+    for (const [{ side, lines }, [left, top]] of boxes) {
+      svg.append(draw("g", { class: `list ${side}`, ...inked }, ...lines.map(([line, full], i) =>
+        text({ x: left, y: top + 11 + placing.LINE * i, "xml:space": "preserve", ...(i ? {} : { "font-weight": 600 }) },
+          line, full))));
     }
-    return found;
-  }
-
-  // The largest scale at which the lists at the ends of the axes hide next to nothing. One unit is as long across
-  // as up: angles and distances are what they seem.
-  function laidOut(frame, arrows, names, points, wide, high) {
-    const lists = listsOf(arrows, names, wide, high);
-    const xs = [0, ...points.map(p => p[0]), ...arrows.map(a => a.x)];
-    const ys = [0, ...points.map(p => p[1]), ...arrows.map(a => a.y)];
-    const [west, east, south, north] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const full = Math.min((frame.right - frame.left - 24) / (east - west || 1),
-      (frame.bottom - frame.top - 24) / (north - south || 1));
-    const most = 0.01 * points.length;
-    for (let share = 1; ; share -= 0.06) {
-      const unit = full * share;
-      const X = v => (frame.left + frame.right) / 2 + (v - (west + east) / 2) * unit;
-      const Y = v => (frame.top + frame.bottom) / 2 - (v - (south + north) / 2) * unit;
-      const dots = points.map(([a, b]) => [X(a), Y(b)]), tips = arrows.map(a => [X(a.x), Y(a.y)]);
-      const taken = [];
-      let hidden = 0;
-      for (const list of lists) {
-        const [box, cost] = spot(list, frame, X(0), Y(0), dots, tips, taken);
-        list.box = box;
-        taken.push(box);
-        hidden = Math.max(hidden, cost);
-      }
-      if (hidden <= most || share < 0.4) return { X, Y, unit, lists };
-    }
-  }
-
-  // Where a list at an edge of the frame stands best: near its axis, over few points and over no arrow.
-  function spot({ side, w, h }, frame, x, y, dots, tips, taken) {
-    const across = side === "left" || side === "right";
-    const [low, high, centre] = across ? [frame.top + 5, frame.bottom - h - 5, y - h / 2]
-      : [frame.left + 5, frame.right - w - 5, x - w / 2];
-    let best = null;
-    for (let step = 0; step < 40; step++) {
-      const at = Math.max(low, Math.min(high, centre + (step % 2 ? 1 : -1) * Math.ceil(step / 2) * 8));
-      const [left, top] = across ? [side === "right" ? frame.right - w - 5 : frame.left + 5, at]
-        : [at, side === "top" ? frame.top + 5 : frame.bottom - h - 5];
-      const box = [left, top, left + w, top + h];
-      const dotted = dots.filter(([a, b]) => a > left && a < box[2] && b > top && b < box[3]).length;
-      const crossed = tips.filter(([a, b]) => crosses(box, x, y, a, b)).length;
-      const cost = dotted + dots.length * (crossed + taken.filter(other => meet(box, other)).length) + crossed;
-      if (best === null || cost < best[1]) best = [box, cost];
-      if (cost === 0) break;
-    }
-    return best;
-  }
-
-  function fit(text, limit) {
-    let kept = text;
-    while (width(kept) > limit && kept.length > 8) {
-      const half = Math.floor((kept.length - 2) / 2);
-      kept = kept.slice(0, half + 3).replace("…", "") + "…" + kept.slice(kept.length - half + 3);
-    }
-    return kept;
-  }
-
-  function write(svg, lists) {
-    for (const { side, lines, box } of lists) {
-      const group = draw("g", { class: `list ${side}`, ...inked });
-      lines.forEach((line, i) => group.append(draw("text", { x: box[0], y: box[1] + 11 + 14 * i,
-        "xml:space": "preserve", ...(i ? {} : { "font-weight": 600 }) }, line)));
-      svg.append(group);
-    }
-  }
-
-  const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
-
-  // Whether a segment from (x, y) to (to, up) passes through a box.
-  function crosses(box, x, y, to, up) {
-    let enter = 0, leave = 1;
-    for (const [start, step, low, high] of [[x, to - x, box[0], box[2]], [y, up - y, box[1], box[3]]]) {
-      if (step === 0) {
-        if (start < low || start > high) return false;
-        continue;
-      }
-      const [a, b] = [(low - start) / step, (high - start) / step];
-      enter = Math.max(enter, Math.min(a, b));
-      leave = Math.min(leave, Math.max(a, b));
-    }
-    return enter <= leave;
-  }
-
-  // A name stands nearer to its own tip than to another and across no shaft, or is a number with its key below.
-  function nameTips(svg, free, frame, X, Y, arrows, lists) {
-    const taken = lists.map(list => list.box), tips = arrows.map(a => [X(a.x), Y(a.y), a]), keys = [];
-    const group = draw("g", { class: "names", ...inked });
-    const away = (box, x, y) => Math.hypot(Math.max(box[0] - x, 0, x - box[2]), Math.max(box[1] - y, 0, y - box[3]));
-    const put = (text, arrow) => {
-      const w = width(text) + 2, h = 13, x = X(arrow.x), y = Y(arrow.y);
-      const angle = Math.atan2(y - Y(0), x - X(0));
-      for (const far of [4, 9, 15]) {
-        for (const turn of [0, 0.5, -0.5, 1, -1, 1.6, -1.6]) {
-          const [a, b] = [Math.cos(angle + turn), Math.sin(angle + turn)];
-          const [cx, cy] = [x + a * (far + w / 2), y + b * (far + h / 2)];
-          const box = [cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2];
-          const inside = box[0] >= frame.left && box[2] <= frame.right && box[1] >= frame.top && box[3] <= frame.bottom;
-          if (!inside || taken.some(other => meet(box, other))) continue;
-          if (tips.some(([tx, ty, other]) => other !== arrow && away(box, tx, ty) <= away(box, x, y))) continue;
-          if (tips.some(([tx, ty]) => crosses(box, X(0), Y(0), tx, ty))) continue;
-          taken.push(box);
-          group.append(draw("text", { x: cx, y: cy + 4, "text-anchor": "middle" }, text));
-          return true;
-        }
-      }
-      return false;
-    };
-    let number = 0;
-    for (const arrow of free) {
-      if (put(arrow.name, arrow)) continue;
-      number += 1;
-      const shown = put(String(number), arrow);
-      keys.push(shown ? `${number} ${arrow.name}` : `${arrow.name} (${signed(arrow.x)}, ${signed(arrow.y)})`);
-    }
-    svg.append(group);
-    return keys.length ? `${keys.join(", ")}.` : "";
+    svg.append(draw("g", { class: "names", ...inked }, ...texts.map(({ x, y, text: name, full }) =>
+      text({ x, y, "text-anchor": "middle" }, name, full))));
   }
 
   function tell(notes, position, pair, all, drawn, points) {
@@ -435,7 +312,7 @@
     const zeros = Array(position.components.length).fill(0);
     for (const v of union) {
       if (shown !== union && !shown.has(v)) continue;
-      const row = make("tr", {}, make("th", { scope: "row", title: data.full[v] ?? data.variables[v] }, data.variables[v]));
+      const row = make("tr", {}, make("th", { scope: "row" }, whole(v)));
       (here.get(v) ?? zeros).forEach((value, j) => {
         const own = other && value !== 0 && (there.get(v) ?? zeros)[j] === 0;
         const entry = make("td", { class: own ? "own" : undefined }, cell(value));

@@ -1,0 +1,217 @@
+"""What a search raises, for a batch of fits at once: adjusted variance, PEV, the least-squares share.
+
+All are shares of the total variance, and no criterion changes with the lengths of the loadings. With unit
+loadings V, shape (m, k), each is a function of small matrices: of V'SV for adjusted variance, and of
+G = V'MV and N = V'TV for the other two, tr G^-1 N with M = I and T = S for PEV, M = S and T = SS for least
+squares.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from spcastat.search.fits import Fits
+from spcastat.search.model import Model
+from spcastat.search.moments import Moments, scattered
+
+
+@dataclass(eq=False)
+class Expansion:
+    """A criterion about one fit of unit components, on its supports.
+
+    Attributes
+    ----------
+    value : float
+    slope : ndarray of shape (N,)
+        Half the gradient, orthogonal to every component.
+    curvature : callable
+        Returns half the matrix of second derivatives, shape (N, N), along changes that are orthogonal to the
+        components and keep their lengths.
+    """
+
+    value: float
+    slope: np.ndarray
+    curvature: Callable[[], np.ndarray]
+
+
+class Criterion(ABC):
+    """A criterion, with the cardinalities of the components.
+
+    Parameters
+    ----------
+    M : Moments
+    T : Moments or None
+        None where the criterion needs no second matrix.
+    cards : tuple of int
+        Cardinalities, at most m.
+    """
+
+    #: Whether the model of one column beside the others is exact; the order of components is then no matter.
+    exact: bool
+    #: Whether components are best built variable by variable, as regressions are.
+    grows: bool = False
+    #: Whether good optima lie far apart, so that starts are worth a climb that look no better than others.
+    rugged: bool = False
+
+    def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
+        self.M = M
+        self.T = T
+        self.cards = cards
+        self.k = len(cards)
+        self.m = M.m
+        ends = np.cumsum((0, *cards))
+        self.parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        self.owner = np.repeat(np.arange(self.k), cards)
+        self.equal = len(set(cards)) == 1
+        #: Entries of x by component: shape (N, k)
+        self.member = (self.owner[:, None] == np.arange(self.k)).astype(float)
+
+    @abstractmethod
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        """Return the criterion, shape (...,), of matrices of shape (..., k, k)."""
+
+    @abstractmethod
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return half the gradient in column i plus s v_i, shape (B, m), and its scale s, shape (B,)."""
+
+    @abstractmethod
+    def model(self, fits: Fits, i: int) -> Model:
+        """Return what ranks the choices for column i beside the others, exact or at the present column."""
+
+    @abstractmethod
+    def beside(self, fits: Fits) -> Model:
+        """Return what ranks the choices for a column that has been taken out, beside all others."""
+
+    def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
+        """Return fits with given supports and loadings, which are brought to unit length.
+
+        `of` says which matrices they are of, where there are several; by default the first.
+        """
+        B = len(places)
+        of = np.zeros(B, dtype=int) if of is None else of
+        places, x = places.copy(), self.unit(x)
+        first = np.zeros((B, self.k, self.m))
+        second = np.zeros((B, self.k if self.T is not None else 0, self.m))
+        for i, part in enumerate(self.parts):
+            first[:, i] = self.M.of(of).products(places[:, part], x[:, part])
+            if self.T is not None:
+                second[:, i] = self.T.of(of).products(places[:, part], x[:, part])
+        G, N = self._grams(places, x, first, second)
+        return Fits(places, x, first, second, G, N, self.value(G, N), of)
+
+    def unit(self, x: np.ndarray) -> np.ndarray:
+        """Scale every component to unit length; zero stays zero."""
+        return self.directions(x)[0]
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Return the sums over each component, shape (B, k)."""
+        return x @ self.member
+
+    def _grams(
+        self, places: np.ndarray, x: np.ndarray, first: np.ndarray, second: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        G = np.stack([self._dots(first, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        N = np.zeros_like(G)
+        if self.T is not None:
+            N = np.stack([self._dots(second, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        return 0.5 * (G + G.swapaxes(1, 2)), 0.5 * (N + N.swapaxes(1, 2))
+
+    @staticmethod
+    def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return F v, shape (B, k), for one sparse column a fit."""
+        return (np.take_along_axis(F, places[:, None, :], axis=2) * x[:, None, :]).sum(axis=2)
+
+    def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the criterion with column i replaced by each of L columns, shape (B, L).
+
+        `places` and unit `x` have shape (B, L, c).
+        """
+        B, L, _ = places.shape
+        G, N = self._bordered(fits, i, places, x)
+        return self.value(G.reshape(B * L, self.k, self.k), N.reshape(B * L, self.k, self.k)).reshape(B, L)
+
+    def _bordered(
+        self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        B, L, c = places.shape
+        found = []
+        for F, old, moments in ((fits.first, fits.G, self.M), (fits.second, fits.N, self.T)):
+            new = np.repeat(old[:, None], L, axis=1)
+            if moments is not None:
+                gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
+                row = (gathered * x[:, :, None, :]).sum(axis=3)
+                own = moments.of(np.repeat(fits.of, L))
+                row[:, :, i] = own.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
+                new[:, :, i, :] = row
+                new[:, :, :, i] = row
+            found.append(new)
+        return found[0], found[1]
+
+    def put(self, fits: Fits, which: np.ndarray, i: int, places: np.ndarray, x: np.ndarray) -> None:
+        """Replace column i of some fits by unit columns (or zeros), shape (len(which), c)."""
+        part = self.parts[i]
+        order = np.argsort(places, axis=1, kind="stable")
+        places, x = np.take_along_axis(places, order, axis=1), np.take_along_axis(x, order, axis=1)
+        fits.places[which, part] = places
+        fits.x[which, part] = x
+        of = fits.of[which]
+        fits.first[which, i] = self.M.of(of).products(places, x)
+        if self.T is not None:
+            fits.second[which, i] = self.T.of(of).products(places, x)
+        for F, G in ((fits.first, fits.G), (fits.second, fits.N)):
+            if F.shape[1]:
+                own = self._dots(F[which], places, x)
+                G[which, i, :] = own
+                G[which, :, i] = own
+        fits.value[which] = self.value(fits.G[which], fits.N[which])
+
+    def empty(self, fits: Fits, which: np.ndarray, i: int) -> None:
+        """Take column i out of some fits."""
+        part = self.parts[i]
+        fits.x[which, part] = 0.0
+        fits.first[which, i] = 0.0
+        if self.T is not None:
+            fits.second[which, i] = 0.0
+        for G in (fits.G, fits.N):
+            G[which, i, :] = 0.0
+            G[which, :, i] = 0.0
+
+    def dense(self, fits: Fits) -> np.ndarray:
+        """Return the loadings, shape (B, m, k)."""
+        parts = [scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
+        return np.stack(parts, axis=2)
+
+    def packed(
+        self, places: np.ndarray, of: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return M, and T, among the places of fits: shape (B, N, N); `of` as in `fits`."""
+        of = np.zeros(len(places), dtype=int) if of is None else of
+        M = self.M.of(of).blocks(places, places)
+        return M, None if self.T is None else self.T.of(of).blocks(places, places)
+
+    @abstractmethod
+    def with_gradient(
+        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return values, shape (B,), and gradients, shape (B, N), on fixed supports.
+
+        `M` and `T` are those of `packed`; loadings may have any length.
+        """
+
+    @abstractmethod
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
+        """Return the criterion to second order about one fit; None where components are dependent.
+
+        `x`, shape (N,), has unit length in each component, `M` and `T`, shape (N, N), are those of `packed`.
+        """
+
+    def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return loadings of unit length and the lengths they had, shape (B, N); zeros stay zeros."""
+        lengths = np.sqrt(self.sums(x**2))
+        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        return x / size, size

@@ -1,0 +1,118 @@
+"""Two matrices for each fit, by which the choices for one column are ranked beside the other columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spcastat.search.moments import Moments
+
+if TYPE_CHECKING:
+    from spcastat.search.criterion import Criterion
+
+
+@dataclass(eq=False)
+class Bordered:
+    """A and B on a support, and bordered by any other variable.
+
+    Attributes
+    ----------
+    A, M : ndarray of shape (B, c, c + w)
+        The rows of the support, its own columns first; M is None for the identity.
+    corner, corner_M : ndarray of shape (B, w)
+        Diagonals at the other variables.
+    """
+
+    A: np.ndarray
+    corner: np.ndarray
+    M: np.ndarray | None
+    corner_M: np.ndarray
+
+
+@dataclass(eq=False)
+class Model:
+    """Two matrices for each of B fits, A = alpha T - [F2'H F1 + F1'H F2] - F1'Z F1 and B = M - F1'H F1.
+
+    Attributes
+    ----------
+    criterion : Criterion
+    first, second : ndarray of shape (B, k, m)
+        Products of the loadings with M and T, as in `Fits`.
+    alpha : ndarray of shape (B,)
+    H, Z : ndarray of shape (B, k, k)
+    of : ndarray of int, shape (B,)
+        As in `Fits`.
+    """
+
+    criterion: Criterion
+    first: np.ndarray
+    second: np.ndarray
+    alpha: np.ndarray
+    H: np.ndarray
+    Z: np.ndarray
+    of: np.ndarray
+
+    @property
+    def main(self) -> Moments:
+        """The matrix T of each fit, or M for a criterion without T."""
+        c = self.criterion
+        return (c.M if c.T is None else c.T).of(self.of)
+
+    def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
+        """Return A and B on supports, shape (B, c), and what they are for other variables, shape (B, w)."""
+        c = self.criterion
+        both = np.concatenate([support, entering], axis=1)
+        F = np.take_along_axis(self.first, both[:, None, :], axis=2)
+        turned = F[:, :, : support.shape[1]].swapaxes(1, 2)
+        A = self.alpha[:, None, None] * self.main.blocks(support, both) - turned @ (self.Z @ F)
+        out = F[:, :, support.shape[1] :]
+        corner = self.alpha[:, None] * self.main.entries(entering) - (out * (self.Z @ out)).sum(axis=1)
+        if c.T is None:
+            return Bordered(A, corner, None, np.ones(1))
+        K = np.take_along_axis(self.second, both[:, None, :], axis=2)
+        HF, HK = self.H @ F, self.H @ K
+        A -= K[:, :, : support.shape[1]].swapaxes(1, 2) @ HF + turned @ HK
+        corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
+        own = c.M.of(self.of)
+        M = own.blocks(support, both) - turned @ HF
+        corner_M = own.entries(entering) - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
+        return Bordered(A, corner, M, corner_M)
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return A v, shape (B, L, m), for L sparse columns a fit, shape (B, L, c)."""
+        c = self.criterion
+        B, L, width = places.shape
+        flat = places.reshape(B * L, width), x.reshape(B * L, width)
+        main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, c.m)
+        first = self._dots(self.first, places, x)
+        found = self.alpha[:, None, None] * main - first @ (self.Z @ self.first)
+        if c.T is not None:
+            second = self._dots(self.second, places, x)
+            found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
+        return found
+
+    def corners(self) -> np.ndarray:
+        """Return the diagonal of B, shape (B, m)."""
+        c = self.criterion
+        if c.T is None:
+            return np.ones((len(self.first), c.m))
+        return c.M.of(self.of).diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal of A, shape (B, m)."""
+        found = self.alpha[:, None] * self.main.diagonal() - (self.first * (self.Z @ self.first)).sum(axis=1)
+        if self.criterion.T is not None:
+            found -= 2.0 * (self.first * (self.H @ self.second)).sum(axis=1)
+        return found
+
+    def repeated(self, times: int) -> Model:
+        """Return the model with every fit repeated so many times."""
+        arrays = (self.first, self.second, self.alpha, self.H, self.Z, self.of)
+        return Model(self.criterion, *(np.repeat(array, times, axis=0) for array in arrays))
+
+    @staticmethod
+    def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
+        return (gathered * x[:, :, None, :]).sum(axis=3)
