@@ -104,7 +104,8 @@ def spca(
     na : {"raise", "drop", "em", "pairwise"}
         Missing values are an error, cost their rows, or stay. With "em" the covariances are those of the
         measured values and of what the others are expected to be given them, with their variance, by EM for
-        probabilistic PCA of rank `k_em`; scores are conditional means, and `fit.imputed` has the filled rows.
+        probabilistic PCA of rank `k_em`; gaps count in scores as conditional means, shrunk for the columns
+        that there are for each row (see Notes), and `fit.imputed` has the filled rows.
         With "pairwise" each covariance is that of the rows that have both variables, and a score is missing
         where one of its component's own variables is. See Notes.
     k_em : int, optional
@@ -169,16 +170,18 @@ def spca(
 
     Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
     conditional means in their gaps and C is the conditional covariance of what was not measured; weights
-    count rows. The model is fitted to columns in the units of the analysis: as they are, divided by the
-    standard deviations of their measured values with ``scale=True`` (the components are then those of the
-    correlation matrix that EM gives), or divided by numbers given as `scale`. Values must be missing at
-    random, that is, for reasons that the measured values explain. With ``na="pairwise"`` they must be missing
-    completely at random; variances are those of each column, and a matrix of correlations that no sample
-    could have is replaced by the nearest one that a sample could have, as the summary then says. A term of a
-    formula is missing where any of its columns is, so a factor without its level has no 0/1 columns in that
-    row. Columns and rows without any value and columns that do not vary are refused, and so are sparse data,
-    chunks, more than 5000 variables, and methods that need the rows themselves, because filled rows vary too
-    little.
+    count rows. What is filled in for scores and `imputed` is nearer to the column means, by the shrinkage of
+    Gavish and Donoho (2017): directions that were fitted to the noise of a row predict too much of it. With
+    many rows for each column that is no difference. The model is fitted to columns in the units of the
+    analysis: as they are, divided by the standard deviations of their measured values with ``scale=True``
+    (the components are then those of the correlation matrix that EM gives), or divided by numbers given as
+    `scale`. Values must be missing at random, that is, for reasons that the measured values explain. With
+    ``na="pairwise"`` they must be missing completely at random; variances are those of each column, and a
+    matrix of correlations that no sample could have is replaced by the nearest one that a sample could have,
+    as the summary then says. A term of a formula is missing where any of its columns is, so a factor without
+    its level has no 0/1 columns in that row. Columns and rows without any value and columns that do not vary
+    are refused, and so are sparse data, chunks, more than 5000 variables, and methods that need the rows
+    themselves, because filled rows vary too little.
 
     Examples
     --------
