@@ -77,9 +77,10 @@ def choose_k(
     Noise is what the data become when the signs of their centred (and scaled) cells are flipped at random:
     that keeps the sizes of rows and of columns and takes away their correlation (Hong, Sheng and Dobriban).
     Parallel analysis keeps the leading components whose eigenvalue is as large in a share `alpha` of the
-    draws at most, each compared with that of its rank. The sequential test fits one sparse component
-    after another to what those before it leave, and compares its variance with that in flips of what is left,
-    brought to the variances that it had; p-values end early once they are settled.
+    draws at most, each compared with that of its rank. The sequential test fits one sparse component after
+    another to what those before it leave, each with all variables that go with it, and compares its variance
+    with that in flips of what is left, brought to the variances that it had; p-values end early once they are
+    settled.
 
     A covariance matrix stands for normal rows that have exactly it. Of rows that are never all in memory, and
     of more than 20 million cells, the covariance matrix and the central limit theorem take their place. A

@@ -125,8 +125,8 @@ class ComponentChoice(Summary):
         if more > 0:
             yield (
                 f"The sequential sparse test finds {self.sequential}: beyond the first {k} it detects weak "
-                "signals that strong components shadow, or what sparsity left of these: blocks of more than "
-                f"{plural(self.sparse_card, 'variable')} are found in pieces, and a larger card= tells."
+                "signals that strong components shadow, or what is left of blocks of many weak variables, of "
+                f"which it knows {self.sparse_card} at first; a larger card= tells."
             )
         elif more < 0:
             yield (

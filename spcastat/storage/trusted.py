@@ -65,7 +65,10 @@ def unpack_trust(content: Mapping[str, Any], reader: Unpacker, V: np.ndarray, re
     for name, kind in PARTS.items():
         if name not in packed:
             continue
-        values = {one.name: _value(packed[name][one.name], reader) for one in fields(kind)}
+        held = packed[name]
+        if kind is Split and "asked" not in held:  # files of before
+            held = {**held, "asked": held["draws"]}
+        values = {one.name: _value(held[one.name], reader) for one in fields(kind)}
         for what, right in CHECKS[name](values, V, record):
             require(right, f"its {name}: {what}")
         made[name] = kind(**values)
@@ -153,8 +156,8 @@ def _split(held: dict[str, Any], V: np.ndarray, record: Record) -> Checks:
     pair = isinstance(rows, tuple) and len(rows) == 2 and all(_whole(one, 2) for one in rows)
     yield "its halves are no numbers of rows", pair
     yield "its halves are not the rows", record.weighted or sum(rows) == record.n
-    yield "its draws are no number", _whole(held["draws"], 2) and _whole(held["again"], 0)
-    yield "it does not say what was drawn", held["normal"] is not record.from_rows
+    yield "its draws are no number", _whole(held["draws"], 2)
+    yield from _counts(held, held["draws"], record)
 
 
 def _tests(held: dict[str, Any], V: np.ndarray, record: Record) -> Checks:
