@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import flag, listed, plural, warn
+from spcastat.config import flag, listed, plural, shown, warn, whole_number
 from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.engine.plan import sorts
-from spcastat.errors import ConvergenceWarning, DataWarning, UnknownOptionError
+from spcastat.errors import ConvergenceWarning, DataWarning, OptionError, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS, SOLVERS
@@ -51,6 +51,7 @@ def spca(
     order: str | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
+    passes: int | None = None,
     progress: Any = None,
     context: Mapping[str, Any] | None = None,
     categorical: str = "refuse",
@@ -122,6 +123,10 @@ def spca(
     tol : float, optional
         Relative to the total variance, for the published methods that iterate, as is `max_iter`.
     max_iter : int, optional
+    passes : int, optional
+        Of rows in pieces with more than 3000 variables: passes over them, at most, that are made for dense
+        PCA, where the search begins and which it is compared with. By default 4, after which the summary
+        says where PCA's figure is a lower bound only; 30 with `variance`, which is a share of it.
     progress : None, bool or callable
         True shows how far passes over the data and long searches are: a bar where tqdm is installed, lines to
         stderr otherwise. None does so where work takes longer than three seconds and stderr is a terminal or
@@ -197,6 +202,7 @@ def spca(
                 DataWarning,
             )
         described = {**vars(reading), "center": center, "scale": scale, "context": opened.context}
+        described["passes"] = _passes(passes, opened)
         call = Call(spca, data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
 
@@ -377,12 +383,26 @@ def _opened(data: Any, k: int, center: Any = True, scale: Any = False, **reading
     return open_rows(data, ReadOptions(**reading), center, scale, k)
 
 
+def _passes(passes: Any, opened: Opened) -> int | None:
+    """Return how many passes are allowed for dense PCA; raise OptionError for data that need none."""
+    if passes is None:
+        return None
+    if opened.stream is None:
+        raise OptionError(
+            f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
+            "rows in pieces. Leave it out."
+        )
+    return whole_number("passes", passes, 1, 1000)
+
+
 def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     """Plan and run a fit of opened data."""
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source_for(plan, asked.k)
     plan = plan.on(source.spec.columns)
+    if call.arguments.get("passes") is not None:
+        source.op.limit_passes(call.arguments["passes"])
     fit = run(source.op, plan, asked.k, rng)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:

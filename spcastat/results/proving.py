@@ -119,7 +119,7 @@ def _all_together(
         state.V,
         objective,
         orthogonal=orthogonal,
-        pca=state.moments.pca / op.unit**2,
+        pca=None if state.record.pca_errors else state.moments.pca / op.unit**2,  # an upper bound is needed
         time_limit=time_limit,
         max_nodes=max_nodes,
     )

@@ -124,6 +124,15 @@ def _tables(record: Record) -> Iterator[str]:
         yield "what it says of screening is not a set of counts"
     if record.missing is not None and not _told(record.missing, record):
         yield "what it says of missing values does not go together"
+    errors = record.pca_errors
+    if record.passes is not None and not whole(record.passes, 1):
+        yield "its number of passes is none"
+    if type(record.anew) is not bool:
+        yield "its 'anew' is neither true nor false"
+    if errors is not None and not (
+        isinstance(errors, list) and len(errors) == record.k and all(real(one) and one >= 0 for one in errors)
+    ):
+        yield "what it says of the errors of dense PCA is no error for each component"
     if record.evidence is not None and not _evident(record.evidence, record.p):
         yield "what it says of its search does not go together"
 
