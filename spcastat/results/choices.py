@@ -11,6 +11,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import plural
+from spcastat.errors import OptionError
 from spcastat.report.contents import chapter_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.result import SpcaResult
@@ -100,6 +101,24 @@ class ComponentChoice(Summary):
     def reason(self) -> str:
         """Why so many, in words."""
         return " ".join(self._reasons())
+
+    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
+
+        Raises
+        ------
+        OptionError
+            The analysis was of other data, or of another scale.
+        """
+        own_values = self._spectrum["eigenvalue"].to_numpy()
+        both = min(len(own_values), len(spectrum))
+        if not np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]):
+            raise OptionError(
+                "parallel= is an analysis of other data, or of another scale, than those of the fit (its "
+                f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
+                "choose_k() the data and the scale= of the fit."
+            )
+        return self._table["noise"].to_numpy(dtype=float)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the eigenvalues and those of noise; see :func:`spcastat.plots.plot_components`."""

@@ -12,7 +12,7 @@ from spcastat import plots
 from spcastat.config import flag, one_of
 from spcastat.errors import OptionError
 from spcastat.plots.biplot import ARROWS
-from spcastat.results.columns import row_values
+from spcastat.results.columns import noise_of, row_values
 from spcastat.results.documented import documented
 from spcastat.results.supplement import Supplement
 from spcastat.state import FitState, frames, interpreted, rows, trust
@@ -224,12 +224,13 @@ class Plotted:
         max_components: int | None = 30,
         ax: Axes | None = None,
     ) -> Axes:
+        spectrum = interpreted.spectrum(self._state)
         return plots.screeplot(
             variance(self._state),
-            interpreted.spectrum(self._state),
+            spectrum,
             kind=kind,
             sparse=self._state.record.sparse,
-            parallel=parallel,
+            parallel=noise_of(parallel, spectrum),
             max_components=max_components,
             ax=ax,
         )
@@ -242,11 +243,12 @@ class Plotted:
         max_components: int | None = 30,
     ) -> pd.DataFrame:
         """Return what `screeplot` draws; its parameters are described there."""
+        spectrum = interpreted.spectrum(self._state)
         return plots.screeplot_data(
             variance(self._state),
-            interpreted.spectrum(self._state),
+            spectrum,
             kind=kind,
-            parallel=parallel,
+            parallel=noise_of(parallel, spectrum),
             max_components=max_components,
         )
 
