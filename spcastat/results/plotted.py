@@ -349,7 +349,7 @@ class Plotted:
         groups : array-like or Series of length n, or str, optional
             One color and mark for each group; a text names a column of the fitted data.
         labels : int
-            So many rows are named, those furthest beyond a limit.
+            Number of rows to name, those furthest beyond a limit.
         ax : Axes, optional
             By default those of a new figure.
 
