@@ -97,28 +97,28 @@ def spca(
     nonneg : bool
         Nonnegative loadings, for the methods that have them.
     center, scale : bool or array-like of shape (p,)
-        Subtract the column means; divide by the standard deviations (ddof = 1). Or values of one's own.
+        Subtract the column means; divide by the standard deviations (ddof = 1). Arrays give other values.
     weights : str or array-like of shape (n,), optional
         Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
         the data, which is then none of the variables; new rows need not have it.
     na : {"raise", "drop", "em", "pairwise"}
-        Missing values are an error, cost their rows, or stay. With "em" the covariances are those of the
-        measured values and of what the others are expected to be given them, with their variance, by EM for
-        probabilistic PCA of rank `k_em`; gaps count in scores as conditional means, shrunk for the columns
-        that there are for each row (see Notes), and `fit.imputed` has the filled rows.
+        Missing values are an error, their rows are left out, or they stay. With "em" the covariances are
+        those of the measured values and of what the others are expected to be given them, with their
+        variance, by EM for probabilistic PCA of rank `k_em`; gaps count in scores as conditional means,
+        shrunk for the columns that there are for each row (see Notes), and `fit.imputed` has the filled rows.
         With "pairwise" each covariance is that of the rows that have both variables, and a score is missing
         where one of its component's own variables is. See Notes.
     k_em : int, optional
         Rank of the model behind "em"; `k` by default.
     n_init : int, optional
         Number of starts, for the published methods that use starting values; the best fit is kept. By default
-        one, where the authors have it (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
+        one, at the start of its authors (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
         "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
-        Order of the components. None sorts by variance only where a method that fits all components together
-        has one cardinality for all, and did not seek their order as well, as "joint" does for adjusted
+        Order of the components. None sorts by variance only if the method fits all components together, with
+        one cardinality for all, and has not chosen their order itself, as "joint" does for adjusted
         variance.
     tol : float, optional
         Relative to the total variance, for the published methods that iterate, as is `max_iter`.

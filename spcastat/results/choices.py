@@ -33,7 +33,7 @@ NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 
 
 class ComponentChoice(Summary):
-    """How many components stand out of noise, by two tests.
+    """How many components stand out from noise, by two tests.
 
     `frames` holds the table under "components" and the whole spectrum under "spectrum".
     """

@@ -46,7 +46,7 @@ def certify(
     complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
     with all fits of the same cardinalities, in whatever order. A bound may be loose, never wrong, and is
     valid whenever the search is stopped. For nonnegative loadings it is the bound without that
-    constraint. The summary tells the proof from now on, and files keep it.
+    constraint. From then on the summary reports the proof, and files keep it.
 
     Parameters
     ----------

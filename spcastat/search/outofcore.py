@@ -19,9 +19,9 @@ from spcastat.search.nested import Adjusted
 from spcastat.search.projected import Projected
 from spcastat.search.wide import improving
 
-#: So many variables for each nonzero loading are searched, and at least so many.
+#: This many variables for each nonzero loading are searched, and at least this many.
 EACH, LEAST = 4, 500
-#: The table of exchanges has at most so many entries: variables times the cardinality squared.
+#: The table of exchanges has at most this many entries: variables times the cardinality squared.
 ENTRIES = 30_000_000
 
 
