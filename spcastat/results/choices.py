@@ -206,6 +206,15 @@ class Choice(Summary):
         self.by, self.components, self.call = by, components, call
         super().__init__(self._made(), {"choice": table})
 
+    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds that chose the number of components; see `ComponentChoice.noise_for`."""
+        if self.components is None:
+            raise OptionError(
+                "parallel= is a choice whose number of components was given, so that no parallel analysis "
+                "was run; give what choose_k() returns."
+            )
+        return self.components.noise_for(spectrum)
+
     @property
     def fit(self) -> SpcaResult:
         """The fit with the chosen cardinalities, as a call with them gives it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from spcastat.config import listed, nearest, shown
@@ -65,25 +64,3 @@ def row_values(given: Any, option: str, source: Source | None, call: Call | None
             "the values of the rows that are left, or unique labels to the data."
         )
     return column.reindex(source.index)
-
-
-def noise_of(parallel: Any, spectrum: np.ndarray) -> Any:
-    """Return thresholds of parallel analysis: numbers as they are, those that a choice of components found.
-
-    Parameters
-    ----------
-    parallel : object
-        Numbers, or what `choose_k` or `choose` returned.
-    spectrum : ndarray
-        All eigenvalues of the data of the fit.
-    """
-    from spcastat.results.choices import Choice, ComponentChoice
-
-    if isinstance(parallel, Choice):
-        if parallel.components is None:
-            raise OptionError(
-                "parallel= is a choice whose number of components was given, so that no parallel analysis "
-                "was run; give what choose_k() returns."
-            )
-        parallel = parallel.components
-    return parallel.noise_for(spectrum) if isinstance(parallel, ComponentChoice) else parallel

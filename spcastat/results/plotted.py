@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from spcastat import plots
 from spcastat.config import flag, one_of
 from spcastat.errors import OptionError
 from spcastat.plots.biplot import ARROWS
-from spcastat.results.columns import noise_of, row_values
+from spcastat.results.columns import row_values
 from spcastat.results.documented import documented
 from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told
 from spcastat.results.supplement import Supplement
@@ -238,7 +239,7 @@ class Plotted:
             spectrum,
             kind=kind,
             sparse=self._state.record.sparse,
-            parallel=noise_of(parallel, spectrum),
+            parallel=_noise(parallel, spectrum),
             max_components=max_components,
             ax=ax,
         )
@@ -256,7 +257,7 @@ class Plotted:
             variance(self._state),
             spectrum,
             kind=kind,
-            parallel=noise_of(parallel, spectrum),
+            parallel=_noise(parallel, spectrum),
             max_components=max_components,
         )
 
@@ -414,3 +415,9 @@ def _beside(given: Supplement | None, arrows: str) -> dict[str, pd.DataFrame | N
     found = _supplement(given)
     correlations = found.correlations if one_of("arrows", arrows, ARROWS) == "correlations" else None
     return {"supplementary": correlations, "levels": found.levels}
+
+
+def _noise(parallel: Any, spectrum: np.ndarray) -> Any:
+    """Return thresholds of parallel analysis: numbers as they are, or those that a choice has for the fit."""
+    choice = getattr(type(parallel), "noise_for", None)
+    return parallel if choice is None else choice(parallel, spectrum)
