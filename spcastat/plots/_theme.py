@@ -28,8 +28,8 @@ GROUP_COLOURS = (
 #: The colour of what took no part in the fit: supplementary variables, levels and new rows.
 FURTHER = "#CC79A7"
 
-#: The contrast ratio (WCAG 2) below which a colour is moved away from the paper.
-CONTRAST = 2.2
+#: The contrast ratio (WCAG 2) below which a colour is moved away from the paper: light, or dark.
+CONTRAST, DARK_CONTRAST = 2.2, 4.0
 
 
 def paper(ax: Axes) -> np.ndarray:
@@ -64,9 +64,10 @@ def visible(ax: Axes, colour: Any) -> RGB:
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
+    least = CONTRAST if _light(behind) > 0.18 else DARK_CONTRAST
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         moved = (1 - share) * rgb + share * towards
-        if _contrast(moved, behind) >= CONTRAST:
+        if _contrast(moved, behind) >= least:
             break
     return _rgb(moved)
 
