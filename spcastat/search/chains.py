@@ -165,7 +165,8 @@ def _grown(
     fresh = [tops.some(slice(start, stop)) for start, stop in pairwise(ends)]
     if criterion.rugged and effort.kicks and not criterion.equal:
         new = [chain for chain, elite in enumerate(elites) if elite is None]
-        for chain, more in zip(new, _changed(criterion, [fresh[i] for i in new], climbs, effort), strict=True):
+        changed = _changed(criterion, [fresh[chain] for chain in new], climbs, effort)
+        for chain, more in zip(new, changed, strict=True):
             fresh[chain] = joined([fresh[chain], more])
     found = []
     for elite, fits in zip(elites, fresh, strict=True):
