@@ -11,9 +11,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of the processes 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
 
 import spcastat as sp
 from spcastat.results import SpcaResult
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # The benchmarks are tested as well. At the end of the path: the package that is tested is the installed one,
 # not the folder beside this.
@@ -41,7 +46,7 @@ def covariance_fit() -> SpcaResult:
 
 @pytest.fixture(scope="session")
 def mixed() -> pd.DataFrame:
-    """Numbers, text, and names that are no words; dates in the index."""
+    """Numbers, text, and names that are not words; dates in the index."""
     rng = np.random.default_rng(3)
     index = pd.date_range("2020-01-01", periods=24, tz="Europe/Berlin", name="day")
     return pd.DataFrame(

@@ -218,7 +218,9 @@ def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
             if own and (not attribute.startswith("_") or attribute == "__getitem__"):
                 if isinstance(inspect.getattr_static(kind, attribute), classmethod):
                     continue  # SpcaResult.of, which the package itself calls
-                yield f"{name}.{attribute}", getattr(make(), attribute)
+                method = getattr(make(), attribute)
+                if method.__module__.partition(".")[0] == "spcastat":  # set_fit_request is scikit-learn's
+                    yield f"{name}.{attribute}", method
 
 
 def targets() -> Iterator[Target]:

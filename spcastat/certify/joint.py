@@ -21,10 +21,10 @@ from spcastat.progress import stage
 
 #: "Optimal" means proven to this relative tolerance: what the search tries to prove, and a little more.
 OPTIMAL, TARGET = 1e-4, 9e-5
-#: Above so many variables the covariance matrix is not formed.
+#: Above this many variables the covariance matrix is not formed.
 DENSE_VARIABLES = 2000
 
-#: With so many choices of supports and more, up to so many variables, and with so many seconds left, the
+#: From this many choices of supports, up to this many variables, and with this many seconds left, the
 #: default search looks for a better fit first: the better the fit that is known, the more can be closed.
 CHOICES, IMPROVED, PATIENCE = 10_000, 60, 2.0
 

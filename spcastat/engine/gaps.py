@@ -28,13 +28,16 @@ class Gaps:
     told : dict
         What a record keeps: counts, and how the moments were found.
     model : PpcaModel or None
-        The model of rows by which gaps were, and will be, filled; None for "pairwise".
+        Where the EM begins for part of the rows: the model of all of them; None for "pairwise".
+    filling : PpcaModel or None
+        The same, its scores shrunk, by which gaps were, and will be, filled.
     """
 
     how: str
     missing: np.ndarray
     told: dict[str, Any]
     model: PpcaModel | None = None
+    filling: PpcaModel | None = None
 
 
 def refuse_rows_methods(how: str, method: str) -> None:
@@ -96,7 +99,7 @@ def prepare_with_gaps(
     standard : Standardisation
     op : Operator
     matrix : ndarray of shape (n, p)
-        With "em" the rows with conditional means in the gaps; with "pairwise" as they are.
+        With "em" the rows with conditional means, shrunk, in the gaps; with "pairwise" as they are.
     gaps : Gaps
     """
     X = np.asarray(X, dtype=float)
@@ -115,12 +118,14 @@ def prepare_with_gaps(
     }
     units = _units(X, scale)
     Y, divisor = np.ldexp(X, -units.exponents), units.divisor(scale)
-    model, matrix = None, X
+    model, filling, matrix = None, None, X
     if how == "em":
         begin = None if start is None else _times(start, -units.exponents)
         found = em_moments(Y, weights, rank, scale=divisor, names=names, index=index, start=begin)
         model = _times(found.model, units.exponents)
-        matrix = np.where(missing, np.ldexp(found.rows, units.exponents), X)
+        shrunk = found.model.shrunk(float(n) if weights is None else float(weights.sum()))
+        filling = _times(shrunk, units.exponents)
+        matrix = np.where(missing, np.ldexp(shrunk.filled(Y), units.exponents), X)
         told |= {
             "patterns": found.patterns,
             "rank": rank,
@@ -137,7 +142,7 @@ def prepare_with_gaps(
             "largest": pairs.nearest.largest,
         }
         mean, S = pairs.mean, pairs.covariance
-    gaps = Gaps(how, missing, told, model)
+    gaps = Gaps(how, missing, told, model, filling)
     if not missing.any():  # the moments of complete rows, to the last bit
         return *prepare(X, weights, center, scale, names), matrix, gaps
     products = CrossProducts(p)

@@ -52,6 +52,8 @@ def split(
     (halves, chosen, (V, variances)), again = attempted(draw)
     V = V * np.where(np.einsum("ij,ij->j", V, chosen) < 0, -1.0, 1.0)
     finished = run_jobs(_Work(halves[1], V, seed), n, n_jobs=n_jobs, what="bootstrap of one half")
+    if len(finished.results) < 2:
+        raise KeyboardInterrupt  # no spread
     places = np.flatnonzero(chosen.T)
     drawn = np.array([W.T.ravel()[places] for W, _ in finished.results])
     return Split(
@@ -63,6 +65,7 @@ def split(
         align(chosen, refit.V, op).similarity,
         (halves[0].n, halves[1].n),
         len(finished.results),
+        n,
         again,
         isinstance(sampler, CovarianceSampler),
     )

@@ -153,7 +153,7 @@ def colour(given: Any) -> RGB:
         known = False
     if not known:
         raise OptionError(
-            f"{shown(given)} is no colour; give a name such as 'tab:blue', '#0072B2', or three "
+            f"{shown(given)} is not a colour; give a name such as 'tab:blue', '#0072B2', or three "
             "numbers from 0 to 1."
         )
     return _rgb(to_rgb(given))
@@ -170,7 +170,7 @@ def colour_map(given: Any) -> Colormap:
         return given
     if not isinstance(given, str) or given not in matplotlib.colormaps:
         raise OptionError(
-            f"palette={shown(given)} is no colour map of matplotlib; take one such as 'viridis', "
+            f"palette={shown(given)} is not a colour map of matplotlib; take one such as 'viridis', "
             f"'cividis' or 'tab20'.{nearest(given, matplotlib.colormaps) if isinstance(given, str) else ''}"
         )
     return matplotlib.colormaps[given]

@@ -49,7 +49,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ShapeError
         A column is missing, or there is no fit.
     OptionError
-        `ax` is no Axes.
+        `ax` is not an Axes.
     """
     data = plot_compare_data(measures)
     fits = short_names(list(data.index), 24)

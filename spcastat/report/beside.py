@@ -13,7 +13,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.report.trust import FDR, UNSAID
 from spcastat.state import FitState, trust
 
-#: The largest q value that earns so many stars.
+#: The largest q value that earns this many stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 
 
@@ -23,6 +23,7 @@ def beside_loadings(
     """Return what the table of loadings takes besides, and the sentences that say what it is."""
     given: dict[str, Any] = {}
     said: list[str] = []
+    level = trust.checked_level(level)
     if flag("dense", dense):
         given["dense"] = dense_loadings(state, source)
         said.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")

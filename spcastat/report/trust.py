@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROWS = 40
 #: Above this q of a loading that is zero is not shown.
 LEVEL = 0.05
-#: A loading that is zero in the fit is shown where so many draws selected it.
+#: A loading that is zero in the fit is shown where this many draws selected it.
 OFTEN = 0.1
 #: Words for the shares of false discoveries.
 FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
@@ -30,7 +30,7 @@ FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 UNSAID = {
     "interval": (
         "Intervals tell how far estimates would move with new rows, the variables chosen anew; of loadings "
-        "that are zero they say nothing, since a zero is no estimate with an error."
+        "that are zero they say nothing, since a zero is not an estimate with an error."
     ),
     "given": (
         "Given these variables: these intervals take the selection for granted, and are not valid where the "
@@ -134,7 +134,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
         title=f"Split inference: {100 * level:g} % intervals",
         facts=(
             ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
-            ("Draws", f"{found.draws} bootstrap samples of the second half"),
+            ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half")),
             ("Similarity", _similar(pd.Series(found.similarity, state.components))),
         ),
         tables=(
@@ -180,7 +180,7 @@ def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
     tested = int((~np.isnan(found.p_value[:, 0])).sum())
     fewest = int(np.count_nonzero(state.V, axis=0).clip(min=1).min())
     times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
-    least = times * tested / (fewest * (found.draws + 1))
+    least = min(times * tested / (fewest * (found.draws + 1)), 1.0)
     if least > LEVEL:
         needed = int(np.ceil(times * tested / (fewest * LEVEL))) - 1
         yield (
@@ -352,8 +352,14 @@ def _four(values: np.ndarray) -> tuple[str, ...]:
     return alike(values.tolist())
 
 
+def _done(done: int, asked: int, unit: str, of: str = "") -> str:
+    if done == asked:
+        return plural(done, unit) + of
+    return f"{done} of {plural(asked, unit)}{of}: interrupted"
+
+
 def _draws(done: int, asked: int, again: int, normal: bool, unit: str) -> str:
-    text = plural(done, unit) if done == asked else f"{done} of {plural(asked, unit)}: interrupted"
+    text = _done(done, asked, unit)
     if normal:
         text += ", of normal rows with this covariance matrix"
     if again:

@@ -62,6 +62,7 @@ def write_word(target: PathLike[str], title: str, fill: Callable[[WordDocument],
     from docx.shared import Inches
 
     word = docx.Document()
+    section: Any
     for section in word.sections:
         section.left_margin = section.right_margin = (section.page_width - Inches(PAGE)) // 2
     properties = word.core_properties

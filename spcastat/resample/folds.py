@@ -103,7 +103,8 @@ class Folds(ABC):
             return self._split(number)
         except ConstantColumnError as error:
             raise ConstantColumnError(
-                f"Without fold {number % self.count + 1} of {self.count}: {error} Fewer folds may do as well."
+                f"Without fold {number % self.count + 1} of {self.count}: {error} More folds, which leave "
+                "out fewer rows each, or another rng may do as well."
             ) from None
 
 

@@ -52,10 +52,6 @@ class Certificate(Renderings, pd.DataFrame):
         table._names = list(state.components)
         return table
 
-    def known_to(self, state: FitState) -> FitState:
-        """Return the state of the fit, which knows of the proof from now on."""
-        return with_proof(state, self._proven)
-
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
@@ -76,6 +72,11 @@ class Certificate(Renderings, pd.DataFrame):
         return certificate(self, self._proven, self.sentence)
 
     __str__ = Renderings.__repr__
+
+
+def told_of(state: FitState, certificate: Certificate) -> FitState:
+    """Return the state of the fit, which knows of the proof from now on."""
+    return with_proof(state, certificate._proven)
 
 
 def _named(places: Any, columns: pd.Index) -> list[Any]:

@@ -32,7 +32,7 @@ NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 
 
 class ComponentChoice(Summary):
-    """How many components stand out of noise, by two tests.
+    """How many components stand out from noise, by two tests.
 
     `frames` holds the table under "components" and the whole spectrum under "spectrum".
     """
@@ -125,8 +125,8 @@ class ComponentChoice(Summary):
         if more > 0:
             yield (
                 f"The sequential sparse test finds {self.sequential}: beyond the first {k} it detects weak "
-                "signals that strong components shadow, or what sparsity left of these: blocks of more than "
-                f"{plural(self.sparse_card, 'variable')} are found in pieces, and a larger card= tells."
+                "signals that strong components shadow, or what is left of blocks of many weak variables, of "
+                f"which it knows {self.sparse_card} at first; a larger card= tells."
             )
         elif more < 0:
             yield (

@@ -91,12 +91,12 @@ def compare(
     Parameters
     ----------
     fits : mapping of str to SpcaResult
-        Two fits or more, by the names that the tables shall show. Fits from a file will do.
+        Two or more fits, under the names that the tables show; fits from a file are accepted.
     held_out : bool
-        Whether each method is fitted anew without each fold of the rows, and the cells of the fold predicted
-        from the others of their row, as :func:`spcastat.choose` does it: the same folds for all fits.
+        Whether each fit is repeated without each fold of the rows, and every cell of the fold predicted from
+        the other cells of its row, as in :func:`spcastat.choose`; all fits have the same folds.
     folds, repeats : int
-        Parts of the rows, and how often they are drawn anew.
+        Number of parts of the rows, and how often the rows are divided anew.
     data : optional
         The rows, for held-out errors of fits from a file.
     rng : None, int or numpy Generator
@@ -114,7 +114,7 @@ def compare(
     Raises
     ------
     OptionError
-        Not a mapping of two fits or more.
+        For anything but a mapping of two or more fits.
     ShapeError
         Fits of different variables; with `held_out` of different numbers of rows.
     NoRowsError
@@ -122,9 +122,9 @@ def compare(
 
     Notes
     -----
-    A fit without a fold begins where the fit of all rows ended and at PCA, with the cardinalities or
-    penalties of the call. What was chosen by looking at all rows is not chosen anew: the error of such a fit
-    is a little too small.
+    A fit without a fold begins both where the fit of all rows ended and at PCA, with the cardinalities or
+    penalties of the call. Whatever was chosen by looking at all rows is not chosen again, so that the error
+    of such a fit is a little too small.
 
     Examples
     --------
@@ -146,13 +146,14 @@ def compare(
     loadings = _aligned(fits)
     names = list(fits)
     measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)
-    if flag("held_out", held_out):
-        how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
-        with listening(progress):
-            errors = held_out_errors(fits, data, *how, seed_of(rng), workers(n_jobs))
-        measures = measures.join(errors)
-    elif data is not None:
-        raise OptionError("data was given to compare() without held_out=True, and nothing else needs it.")
+    how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
+    seed, shared = seed_of(rng), workers(n_jobs)
+    with listening(progress):
+        if flag("held_out", held_out):
+            measures = measures.join(held_out_errors(fits, data, *how, seed, shared))
+    idle = {"data": data is not None, "folds": folds != 5, "repeats": repeats != 1, "rng": rng is not None}
+    for name in [] if held_out else [name for name, given in idle.items() if given]:
+        raise OptionError(f"{name} was given to compare() without held_out=True, and nothing else needs it.")
     matches = pd.DataFrame(
         [row for a, b in combinations(names, 2) for row in _matched(a, b, loadings[a], loadings[b])],
         columns=["fit", "other", "component", "matched", "jaccard", "cosine"],

@@ -99,7 +99,7 @@ class SpcaPath(Summary):
         title : str, optional
             By default what `print` has as its title.
         max_rows : int
-            The most rows to draw; of more, so many that stand evenly apart, and the page says so. With 0 it
+            The most rows to draw; of more, this many at equal distances, and the page says so. With 0 it
             holds no scores and no labels of rows. Rows that are not in memory have no points.
 
         Raises
@@ -107,7 +107,7 @@ class SpcaPath(Summary):
         FileError
             Where the file cannot be written.
         OptionError
-            A path that is none, a title that is no text, a number of rows below zero, or the file that
+            A path that is not one, a title that is not text, a number of rows below zero, or the file that
             the rows are read from.
 
         Examples

@@ -175,6 +175,11 @@ class SplitInference(Carried, Summary):
         """Absolute correlation of the scores of the chosen components with those of the fit."""
         return pd.Series(self._found.similarity.copy(), self._state.components, name="similarity")
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C left fewer bootstrap samples than were asked for."""
+        return self._found.draws < self._found.asked
+
 
 class LoadingTest(Carried, Summary):
     """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook.

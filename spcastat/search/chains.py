@@ -19,11 +19,11 @@ from spcastat.search.order import reordered
 from spcastat.search.pool import pool
 from spcastat.search.sweeps import swept
 
-#: A chain goes on from its best fits, at most so many, that are not worse than the best by this share.
+#: A chain goes on from its best fits, at most this many, that are not worse than the best by this share.
 ELITE, NEAR = 3, 0.02
-#: Up to so many nonzeros rounds are cheap, and there may be so many times more of them.
+#: Up to this many nonzeros rounds are cheap, and there may be this many times more of them.
 SMALL, LONGER = 30, 1.5
-#: Where good optima lie far apart, a chain behind another begins anew after so many rounds in vain.
+#: Where good optima lie far apart, a chain behind another begins anew after this many fruitless rounds.
 PATIENT = 2
 #: Ends of climbs from new starts, the best ones, in which components then change places.
 CHANGED = 8
@@ -102,7 +102,7 @@ def _search(
 
 
 def _enough(patience: Patience, vain: int, unseen: float, reached: np.ndarray, chains: int) -> bool:
-    """Return whether to end after so many rounds in vain: where so many chains have met in the best fit.
+    """Return whether to end after `vain` fruitless rounds: where `chains` chains have met in the best fit.
 
     After many rounds they need not meet in it, only in fits that are nearly as good.
     """

@@ -12,11 +12,11 @@ from spcastat.search.fits import Fits, joined
 from spcastat.search.order import permuted
 from spcastat.search.rebuild import CHOICE, rebuild
 
-#: At most so many components are taken out at once.
+#: At most this many components are taken out at once.
 OUT = 3
 #: How often the best of the components found takes the place, rather than one of the best at random.
 BEST = 0.6
-#: Of few variables only one in so many is looked from: the best of all rows would always be the same.
+#: Of few variables only one in this many is looked from: the best of all rows would always be the same.
 SPARED = 4
 #: How often two components are turned instead: into one another's place, or by any angle.
 TURNED = 0.25

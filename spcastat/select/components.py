@@ -1,4 +1,4 @@
-"""How many components stand out of noise: parallel analysis, and a sequential test of sparse components."""
+"""How many components stand out from noise: parallel analysis, and a sequential test of sparse components."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Standing:
     p_values : ndarray of shape (m,)
         (1 + draws with an eigenvalue as large) / (draws + 1).
     sparse_variances : ndarray of shape (m,)
-        Of a sparse component in what those before it leave; NaN behind the first that is not significant.
+        Of a sparse component in what those before it leave, these with all variables that go with them, so
+        that none is found again in pieces; NaN behind the first that is not significant.
     sparse_p_values : ndarray of shape (m,)
         As `p_values`, by the sparse component.
     parallel, sequential : int
@@ -77,7 +78,7 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
             if j:
                 left = noise.without(np.linalg.qr(found)[0])
             variances[j], v = left.sparse(card)
-            found = np.column_stack([found, v])
+            found = np.column_stack([found, left.whole(v)])
             first = (1 + j) * n_resample
             sparse[j] = _p_value(left, variances[j], card, alpha, n_resample, seed, first)
             advance(1)

@@ -17,7 +17,7 @@ from spcastat.kernels.eig import top_eigh
 
 #: Numbers in the rows that are drawn for a covariance matrix; beyond, flips follow the central limit theorem.
 MOST_CELLS = 3_000_000
-#: Up to so many variables the covariance matrix is formed.
+#: Up to this many variables the covariance matrix is formed.
 HELD = 500
 #: A variable of which less is left than this share of its variance is not brought to more.
 LEAST_LEFT = 0.05
@@ -54,6 +54,15 @@ class Noise(ABC):
     @abstractmethod
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
+
+    @abstractmethod
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        """Return the component of all variables that go with that of loadings v, shape (p,).
+
+        Those of v, and those whose covariance with its score is beyond what flips of their cells give: more
+        than sqrt(2 log p) standard deviations, which none of p variables of noise is likely to exceed
+        (the universal threshold of Donoho and Johnstone 1994).
+        """
 
 
 class RowNoise(Noise):
@@ -98,6 +107,14 @@ class RowNoise(Noise):
             W = (_cut(W, card) @ self.Z.T) @ self.Z
         return _best(_cut(W, card), lambda some: self.Z[:, some].T @ self.Z[:, some])
 
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        score = self.Z @ v
+        spread = np.sqrt((self.Z**2).T @ score**2)
+        some = _beyond(score @ self.Z, spread, v)
+        loadings = np.zeros(self.p)
+        loadings[some] = np.linalg.svd(self.Z[:, some], full_matrices=False)[2][0]
+        return loadings
+
 
 class MomentNoise(Noise):
     """A covariance matrix of many normal rows, for which flips follow the central limit theorem.
@@ -134,6 +151,14 @@ class MomentNoise(Noise):
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         return sparse_component(self.S, card)
 
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        covariance = self.S @ v
+        spread = np.sqrt((np.diag(self.S) * (v @ covariance) + 2.0 * covariance**2) / self.n)
+        some = _beyond(covariance, spread, v)
+        loadings = np.zeros(self.p)
+        loadings[some] = top_eigh(self.S[np.ix_(some, some)], 1)[1][:, 0]
+        return loadings
+
 
 def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
     """Return normal rows that have exactly the covariance matrix S, or its law for many rows.
@@ -157,6 +182,11 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
     Z = rng.standard_normal((int(n), rank))
     Q = np.linalg.qr(Z - Z.mean(axis=0))[0]
     return RowNoise((Q * np.sqrt(values[some])) @ V[:, some].T)
+
+
+def _beyond(covariance: np.ndarray, spread: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return where covariances with the score of v are beyond such noise, and the variables of v."""
+    return np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(len(v))) * spread))
 
 
 def _inflation(Q: np.ndarray) -> np.ndarray:

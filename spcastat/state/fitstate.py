@@ -62,7 +62,7 @@ class FitState:
         """Return the state of `fit`; `call` is the call as text."""
         V = fit.solution.V
         record = make_record(source, plan, fit, call)
-        model = None if source.gaps is None else source.gaps.model
+        model = None if source.gaps is None else source.gaps.filling
         return cls(V, record, Moments(V, source.op, fit.pca), source.spec, source.standard, model=model)
 
     def without_data(self, scores: pd.DataFrame | None) -> FitState:

@@ -16,7 +16,7 @@ from spcastat.state.handed import own
 
 
 def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:
-    """Return new rows as scores see them: with ``na="em"`` with conditional means in the gaps.
+    """Return new rows as scores see them: with ``na="em"`` with shrunk conditional means in gaps.
 
     Parameters
     ----------
@@ -66,10 +66,11 @@ def projected(state: FitState, matrix: Any, what: str) -> np.ndarray:
 def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
     """The rows of a fit with ``na="em"``, n x p: conditional means in the gaps, measured values as they were.
 
-    With the labels of the rows, and of the columns that were fitted: with a formula those that it makes.
-    Columns of whole numbers or 0 and 1 are expected values in their gaps, too. Such values are for looking
-    at, and for methods that take no gaps: they vary less than measured ones would have, which the
-    covariances of the fit allow for and a table cannot.
+    The means are shrunk for the columns that there are for each row; see :func:`spcastat.spca`. With the
+    labels of the rows, and of the columns that were fitted: with a formula those that it makes. Columns of
+    whole numbers or 0 and 1 are expected values in their gaps, too. Such values are for looking at, and for
+    methods that take no gaps: they vary less than measured ones would have, which the covariances of the fit
+    allow for and a table cannot.
 
     Raises
     ------

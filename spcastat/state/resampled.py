@@ -97,7 +97,8 @@ class Split:
         Absolute correlation of the scores of the chosen component with those of the fit's.
     rows : tuple of (int, int)
         Rows of the half that chose, and of the other.
-    draws, again : int
+    draws, asked, again : int
+        Bootstrap samples of the other half, how many were asked for, and splits drawn anew.
     normal : bool
     """
 
@@ -109,6 +110,7 @@ class Split:
     similarity: np.ndarray
     rows: tuple[int, int]
     draws: int
+    asked: int
     again: int
     normal: bool
 

@@ -25,7 +25,7 @@ def file_path(path: Any) -> Path:
     Raises
     ------
     OptionError
-        For what is no path, or names no file.
+        For what is not a path, or names no file.
     """
     target = as_path(path)
     if not target.name:
@@ -61,7 +61,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     Raises
     ------
     OptionError
-        For what is no path.
+        For anything but a path.
     FileError
         Where the file cannot be written; none is left behind.
     """
@@ -94,7 +94,7 @@ def _part_of(target: Path) -> Path:
 
 
 def _mode_of(target: Path) -> int | None:
-    """Return the permissions of the file that is there, None where there is none; raise if it is no file."""
+    """Return the permissions of an existing file, None where there is none; raise if it is not a file."""
     try:
         found = os.stat(target)
     except OSError:  # reported when it is written

@@ -52,11 +52,13 @@ def render(
     Raises
     ------
     OptionError
-        A format that does not exist, or a width below 40.
+        A format that does not exist, a width below 40, or anything but a document and a layout.
     """
     kind = one_of("kind", kind, RENDERERS)
     if not isinstance(document, Document):
         raise OptionError(
             f"document of type {type(document).__name__} was given; it must be a Document of tables."
         )
+    if layout is not None and not isinstance(layout, Layout):
+        raise OptionError(f"layout of type {type(layout).__name__} was given; it must be a Layout.")
     return RENDERERS[kind](document, Layout(width) if layout is None else layout)

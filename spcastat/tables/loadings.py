@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.config import flag, real_number, whole_number
+from spcastat.errors import ShapeError
 from spcastat.intake.checks import frame_values
 from spcastat.kernels.leading import leading
 from spcastat.labels import full_names
@@ -67,7 +69,8 @@ def loadings_table(
     Raises
     ------
     ShapeError, ColumnTypeError
-        `loadings` is not a data frame of numbers with a row and a column.
+        `loadings` is not a data frame of numbers with a row and a column, or what stands beside them is not
+        of their shape.
     OptionError
         An option out of its range.
     """
@@ -77,7 +80,8 @@ def loadings_table(
     max_rows = whole_number("max_rows", max_rows, 1)
     sort, contributions = flag("sort", sort), flag("contributions", contributions)
     n_loaded = int((values != 0).any(axis=1).sum())
-    kept = _kept(values, None if dense is None else dense.to_numpy(), max_rows)
+    others = None if dense is None else _alike(frame_values(dense, "dense loadings"), values, "dense")
+    kept = _kept(values, others, max_rows)
     if sort:
         kept = _by_component(values, kept)
     shown = values[kept]
@@ -85,15 +89,15 @@ def loadings_table(
     labels = full_names(loadings.index[i] for i in kept)
     cells = list(_cells(shown, digits, cutoff, contributions))
     if stars is not None:
-        cells = _starred(cells, stars.iloc[kept].to_numpy())
+        cells = _starred(cells, _marks(stars, values)[kept])
     rows = [Row(label, line) for label, line in zip(labels, cells, strict=True)]
     if intervals is not None:
-        lower, upper = (bound.iloc[kept].to_numpy(dtype=float) for bound in intervals)
+        lower, upper = (bound[kept] for bound in _bounds(intervals, values))
         below = (Row("", line) for line in _intervals(shown, lower, upper, digits))
         rows = [row for pair in zip(rows, below, strict=True) for row in pair]
     headings = full_names(loadings.columns)
-    if dense is not None:
-        rows = _beside(rows, [each(line, digits) for line in dense.iloc[kept].to_numpy().tolist()])
+    if dense is not None and others is not None:
+        rows = _beside(rows, [each(line, digits) for line in others[kept].tolist()])
         headings = [text for pair in zip(headings, full_names(dense.columns), strict=True) for text in pair]
     return Table(
         title="Contributions, %" if contributions else "Loadings",
@@ -103,6 +107,34 @@ def loadings_table(
         sparse=True,
         together=1 if dense is None else 2,
     )
+
+
+def _alike(others: NDArray[Any], values: NDArray[np.float64], what: str) -> NDArray[Any]:
+    """Return `others`, which must have the shape of the loadings."""
+    if others.shape != values.shape:
+        raise ShapeError(
+            f"{what} of shape {others.shape} was given with loadings of shape {values.shape}; these must be "
+            "equal."
+        )
+    return others
+
+
+def _marks(stars: Any, values: NDArray[np.float64]) -> NDArray[np.object_]:
+    """Return checked stars."""
+    marks = stars.to_numpy(dtype=object) if isinstance(stars, pd.DataFrame) else np.empty(0, dtype=object)
+    if not all(isinstance(mark, str) for mark in marks.ravel()):
+        raise ShapeError("stars of something else than text were given; they are a data frame of strings.")
+    return _alike(marks, values, "stars")
+
+
+def _bounds(intervals: Any, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return the checked lower and upper bounds."""
+    if not isinstance(intervals, (tuple, list)) or len(intervals) != 2:
+        raise ShapeError(
+            f"intervals of type {type(intervals).__name__} were given; they are a pair of data frames, lower "
+            "and upper bounds."
+        )
+    return [_alike(frame_values(bound, "bounds of intervals"), values, "intervals") for bound in intervals]
 
 
 def _kept(values: NDArray[np.float64], dense: NDArray[np.float64] | None, count: int) -> NDArray[np.intp]:

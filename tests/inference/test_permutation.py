@@ -123,3 +123,11 @@ def test_fits_of_the_fewest_nonzeros_are_tested_with_the_cardinalities_found(pla
     same = sp.spca(planted, 2, card=fewest.card.tolist(), order="given")
     np.testing.assert_array_equal(fewest.loadings != 0, same.loadings != 0)
     np.testing.assert_allclose(fewest.test_loadings(19).p_values, same.test_loadings(19).p_values)
+
+
+def test_so_few_permutations_that_no_q_can_be_small_are_told():
+    """The least p is 1/21, and q of the five selected of 400 variables at that p is 400 / (5 * 21) > 1."""
+    X = np.random.default_rng(0).normal(size=(40, 400))
+    text = " ".join(sp.spca(X, 1, 5).test_loadings(20).as_text().split())
+    assert "With 20 permutations and 400 variables q is 1 even where all of 5 selected variables" in text
+    assert "n=1599 or more would do" in text

@@ -139,6 +139,53 @@ def test_a_start_changes_the_way_and_not_the_end():
     np.testing.assert_allclose(begun.covariance, alone.covariance, rtol=1e-4, atol=1e-4)
 
 
+def singular_values(rows: np.ndarray, q: int) -> np.ndarray:
+    return np.linalg.svd(rows, compute_uv=False)[:q]
+
+
+def test_shrunk_scores_are_those_of_optimal_shrinkage_of_singular_values():
+    """Gavish and Donoho (2017), eq. 7, for singular values over sqrt(n) times the noise, from the SVD.
+
+    The number of rows is n - 1 where columns are centred. One direction lies above the bulk edge, one in it.
+    """
+    n, p = 30, 60
+    rng = np.random.default_rng(4)
+    X = 4.0 * rng.standard_normal((n, 1)) * rng.choice([-1.0, 1.0], p) / 3.0 + rng.standard_normal((n, p))
+    model = em_moments(X, None, 2).model
+    Z = model.standardised(X)
+    y = singular_values(Z, 2) / np.sqrt(n * model.sigma2)
+    beta = p / (n - 1)
+    edge = 1.0 + np.sqrt(beta)
+    assert y[0] > edge > y[1]
+    expected = np.sqrt((y[0] ** 2 - beta - 1.0) ** 2 - 4.0 * beta) / y[0] * np.sqrt(n * model.sigma2)
+    W = model.shrunk(n).loadings
+    T = Z @ W @ np.linalg.inv(W.T @ W + model.sigma2 * np.eye(2))
+    np.testing.assert_allclose(singular_values(T @ W.T, 2), [expected, 0.0], rtol=1e-10, atol=1e-10)
+
+
+def test_shrinking_is_nothing_with_many_rows():
+    model = em_moments(low_rank(60, 6, 2, 8), None, 2).model
+    np.testing.assert_allclose(model.shrunk(1e12).loadings, model.loadings, rtol=1e-9)
+
+
+def test_wide_rows_are_filled_with_less_error_than_by_the_means_of_the_model():
+    """Two weak components among 200 columns of 50 rows: directions are half noise."""
+    rng = np.random.default_rng(3)
+    V = np.zeros((200, 2))
+    V[:6, 0] = V[6:12, 1] = 1.0
+    errors_of = {"means": 0.0, "model": 0.0, "shrunk": 0.0}
+    for _ in range(5):
+        whole = rng.standard_normal((50, 2)) @ V.T + rng.standard_normal((50, 200))
+        gone = rng.random(whole.shape) < 0.1
+        X = np.where(gone, np.nan, whole)
+        model = em_moments(X, None, 2).model
+        filled = {"means": np.where(gone, np.nanmean(X, axis=0), X), "model": model.filled(X)}
+        filled["shrunk"] = model.shrunk(50).filled(X)
+        for name, rows in filled.items():
+            errors_of[name] += ((rows - whole)[gone] ** 2).mean()
+    assert errors_of["shrunk"] < errors_of["means"] < errors_of["model"]
+
+
 def test_data_of_exact_rank_are_filled_exactly():
     """Without noise the missing values follow from the others; the noise ends at its least share, 1e-8."""
     rng = np.random.default_rng(9)

@@ -101,7 +101,7 @@ def test_missing_column_is_named(variance):
 
 
 def test_the_legend_names_what_was_fitted():
-    """A fit of PCA is no sparse one, and has no second PCA beside it."""
+    """A fit of PCA is not a sparse one, and has no second PCA beside it."""
     R = sp.datasets.load_pitprops()
     texts = {}
     for name, options in {"pca": {"method": "pca"}, "sparse": {"card": 5}}.items():

@@ -208,8 +208,9 @@ def test_what_has_no_held_out_error(rows, fits):
         sp.compare(short, held_out=True)
     with pytest.raises(ComponentsError, match="8 components of 8 variables"):
         sp.compare({"a": sp.spca(rows, 8, 3), "b": sp.spca(rows, 2, 3)}, held_out=True)
-    with pytest.raises(OptionError, match="without held_out"):
-        sp.compare({"a": short["all"], "b": short["all"]}, data=rows)
+    for unused in {"data": rows}, {"folds": 3}, {"repeats": 2}, {"rng": 1}:
+        with pytest.raises(OptionError, match=f"{next(iter(unused))} was given .* without held_out"):
+            sp.compare({"a": short["all"], "b": short["all"]}, **unused)
 
 
 def test_rows_with_gaps_and_rows_in_pieces_are_held_out_as_choose_does_it(rows):

@@ -147,11 +147,27 @@ def test_complete_rows_have_the_same_tests_with_and_without_a_rule_for_gaps(X):
     pd.testing.assert_frame_equal(plain.table, ruled.table)
 
 
-def test_blocks_larger_than_the_card_of_the_test_are_found_in_pieces_and_it_says_so():
+@pytest.mark.parametrize("card", [4, 30])
+def test_a_block_larger_than_the_card_of_the_test_is_one_component(card):
+    """The variables that go with a component leave with it, or the rest of a block were found again."""
     rng = np.random.default_rng(2)
     X = noise(80, 60, 3)
     X[:, :30] += 1.2 * rng.standard_normal((80, 1))
-    few = sp.choose_k(X, card=4, n_resample=39)
-    assert few.k == 1 < few.sequential
-    assert "blocks of more than 4 variables are found in pieces" in few.reason
-    assert sp.choose_k(X, card=30, n_resample=39).sequential == 1
+    found = sp.choose_k(X, card=card, n_resample=39)
+    assert (found.k, found.sequential) == (1, 1)
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_graded_components_of_ten_are_not_found_again(in_pieces):
+    """Two planted components of ten variables, tested by sparse components of six, in rows and in moments."""
+    v = np.linspace(1.0, 0.4, 10) * np.resize([1.0, -1.0], 10)
+    right = 0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 4])
+        X = rng.standard_normal((200, 50))
+        for first, variance in ((0, 10.0), (10, 6.0)):
+            t = np.sqrt(variance) * rng.standard_normal((200, 1))
+            X[:, first : first + 10] += t * v / np.linalg.norm(v)
+        pieces = [X[:90], X[90:]] if in_pieces else X
+        right += sp.choose_k(pieces, kmax=4, n_resample=39).sequential == 2
+    assert right >= 6  # level .05 each: three or more of eight have probability .006

@@ -135,3 +135,19 @@ def test_bad_options(loadings, options):
 def test_not_a_frame():
     with pytest.raises(ShapeError, match="loadings of type ndarray were given; a data frame"):
         loadings_table(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"dense": 2}, "dense loadings of type int"),
+        ({"dense": pd.DataFrame(np.ones((2, 2)))}, "dense of shape"),
+        ({"intervals": 0.5}, "intervals of type float"),
+        ({"intervals": (pd.DataFrame(np.ones((2, 2))),) * 2}, "intervals of shape"),
+        ({"stars": pd.DataFrame(np.ones((4, 2)))}, "stars of something else"),
+        ({"stars": pd.DataFrame([["*", ""]])}, "stars of shape"),
+    ],
+)
+def test_what_stands_beside_has_the_shape_of_the_loadings(loadings, beside, message):
+    with pytest.raises(ShapeError, match=message):
+        loadings_table(loadings, **beside)
