@@ -240,8 +240,8 @@ class Choice(Summary):
         what = "The criterion of every cardinality"
         unsaid = (
             f"Every cardinality by {NAMES[self.by]}"
-            f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the variables "
-            "of the choice are, nor that those left out have nothing to do with the component."
+            f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
+            "variables of the choice are, nor that those left out have nothing to do with the component."
         )
         parts = [chapter_of("How sparse", self.document, self.plot, what, unsaid)]
         if self.components is not None:
