@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import flag, listed, plural, warn
+from spcastat.config import flag, listed, plural, shown, warn, whole_number
 from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.engine.plan import sorts
-from spcastat.errors import ConvergenceWarning, DataWarning, UnknownOptionError
+from spcastat.errors import ConvergenceWarning, DataWarning, OptionError, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS, SOLVERS
@@ -51,6 +51,7 @@ def spca(
     order: str | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
+    passes: int | None = None,
     progress: Any = None,
     context: Mapping[str, Any] | None = None,
     categorical: str = "refuse",
@@ -96,32 +97,36 @@ def spca(
     nonneg : bool
         Nonnegative loadings, for the methods that have them.
     center, scale : bool or array-like of shape (p,)
-        Subtract the column means; divide by the standard deviations (ddof = 1). Or values of one's own.
+        Subtract the column means; divide by the standard deviations (ddof = 1). Arrays give other values.
     weights : str or array-like of shape (n,), optional
         Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
         the data, which is then none of the variables; new rows need not have it.
     na : {"raise", "drop", "em", "pairwise"}
-        Missing values are an error, cost their rows, or stay. With "em" the covariances are those of the
-        measured values and of what the others are expected to be given them, with their variance, by EM for
-        probabilistic PCA of rank `k_em`; gaps count in scores as conditional means, shrunk for the columns
-        that there are for each row (see Notes), and `fit.imputed` has the filled rows.
+        Missing values are an error, their rows are left out, or they stay. With "em" the covariances are
+        those of the measured values and of what the others are expected to be given them, with their
+        variance, by EM for probabilistic PCA of rank `k_em`; gaps count in scores as conditional means,
+        shrunk for the columns that there are for each row (see Notes), and `fit.imputed` has the filled rows.
         With "pairwise" each covariance is that of the rows that have both variables, and a score is missing
         where one of its component's own variables is. See Notes.
     k_em : int, optional
         Rank of the model behind "em"; `k` by default.
     n_init : int, optional
         Number of starts, for the published methods that use starting values; the best fit is kept. By default
-        one, where the authors have it (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
+        one, at the start of its authors (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
         "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
     order : {None, "variance", "given"}
-        Order of the components. None sorts by variance only where a method that fits all components together
-        has one cardinality for all, and did not seek their order as well, as "joint" does for adjusted
+        Order of the components. None sorts by variance only if the method fits all components together, with
+        one cardinality for all, and has not chosen their order itself, as "joint" does for adjusted
         variance.
     tol : float, optional
         Relative to the total variance, for the published methods that iterate, as is `max_iter`.
     max_iter : int, optional
+    passes : int, optional
+        Of rows in pieces with more than 3000 variables: passes over them, at most, that are made for dense
+        PCA, where the search begins and which it is compared with. By default 4, after which the summary
+        says where PCA's figure is a lower bound only; 30 with `variance`, which is a share of it.
     progress : None, bool or callable
         True shows how far passes over the data and long searches are: a bar where tqdm is installed, lines to
         stderr otherwise. None does so where work takes longer than three seconds and stderr is a terminal or
@@ -197,6 +202,7 @@ def spca(
                 DataWarning,
             )
         described = {**vars(reading), "center": center, "scale": scale, "context": opened.context}
+        described["passes"] = _passes(passes, opened)
         call = Call(spca, data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
 
@@ -377,12 +383,26 @@ def _opened(data: Any, k: int, center: Any = True, scale: Any = False, **reading
     return open_rows(data, ReadOptions(**reading), center, scale, k)
 
 
+def _passes(passes: Any, opened: Opened) -> int | None:
+    """Return how many passes are allowed for dense PCA; raise OptionError for data that need none."""
+    if passes is None:
+        return None
+    if opened.stream is None:
+        raise OptionError(
+            f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
+            "rows in pieces. Leave it out."
+        )
+    return whole_number("passes", passes, 1, 1000)
+
+
 def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     """Plan and run a fit of opened data."""
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source_for(plan, asked.k)
     plan = plan.on(source.spec.columns)
+    if call.arguments.get("passes") is not None:
+        source.op.limit_passes(call.arguments["passes"])
     fit = run(source.op, plan, asked.k, rng)
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:

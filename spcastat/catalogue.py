@@ -17,7 +17,7 @@ __all__ = ["methods"]
 
 
 def methods(name: str | None = None) -> Any:
-    """List the methods, or tell all of one.
+    """List the methods, or describe one of them.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def spco(
     penalty : float, optional
         In the units of the (scaled) data: coordinates whose dense score is smaller become zero.
     zeros : float in [0, 1), optional
-        Instead of `penalty`: the share of all coordinates that shall be zero. One of the two must be given.
+        Instead of `penalty`: the share of all coordinates that should be zero. One of the two must be given.
     ridge : float
         Divides all coordinates by 1 + ridge.
     formula, center, scale, weights, na, context, categorical
@@ -76,7 +76,7 @@ def spco(
     if (penalty is None) == (zeros is None):
         raise OptionError(
             "spco() needs exactly one of penalty= (in units of the data) and zeros= (the share of "
-            f"coordinates that shall be zero); {'neither' if penalty is None else 'both'} was given."
+            f"coordinates that should be zero); {'neither' if penalty is None else 'both'} was given."
         )
     if zeros is not None:
         zeros = real_number("zeros", zeros, 0.0, 1.0)

@@ -46,7 +46,7 @@ def covariance_fit() -> SpcaResult:
 
 @pytest.fixture(scope="session")
 def mixed() -> pd.DataFrame:
-    """Numbers, text, and names that are no words; dates in the index."""
+    """Numbers, text, and names that are not words; dates in the index."""
     rng = np.random.default_rng(3)
     index = pd.date_range("2020-01-01", periods=24, tz="Europe/Berlin", name="day")
     return pd.DataFrame(

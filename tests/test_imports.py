@@ -107,7 +107,7 @@ def imported_modules(source: str) -> set[str]:
 
 
 def test_no_module_imports_itself_by_way_of_others():
-    # Nor inside functions. A package's __init__ collects names, and is no step of a circle.
+    # Nor inside functions. A package's __init__ collects names, and is not a step of a circle.
     names = {
         "spcastat." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
         for path in MODULES

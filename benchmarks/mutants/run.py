@@ -102,7 +102,8 @@ class Runner:
         self._items = {item.nodeid: item for item in session.items}
         for module in pkgutil.walk_packages([str(tree / "spcastat")], "spcastat."):
             if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)
+                with contextlib.suppress(ModuleNotFoundError):  # an extra that is not installed
+                    importlib.import_module(module.name)
 
     def tried(self, mutant: Mutant, tests: list[str], limit: float) -> str:
         """Break the line and run the tests; returns the one that noticed, or an empty text."""

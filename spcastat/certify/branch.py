@@ -30,7 +30,7 @@ OPTIMAL = 1e-9
 TARGET = 8e-10
 #: Lanczos iterations find the leading eigenvalue to full precision; so much is added to it all the same.
 LANCZOS = 1e-9
-#: Up to this order the search for a support is never left out; it has so many starts at least.
+#: Up to this order the search for a support is never left out; it has this many starts at least.
 SMALL, FEW = 1000, 10
 #: Nodes of the first attempt, and by how much the later ones are larger.
 FIRST_NODES, GROWTH = 64, 4

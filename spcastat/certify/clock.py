@@ -8,9 +8,9 @@ import numpy as np
 
 #: Order of the products by which the speed of this machine, as busy as it is, is measured.
 TRIAL = 256
-#: No step shall take longer than this, so that Ctrl-C is answered.
+#: No step should take longer than this, so that Ctrl-C is answered.
 STEP = 0.8
-#: A pass over the entries of a matrix costs as much as so many operations on each in products.
+#: A pass over the entries of a matrix costs as much as this many operations on each in products.
 PASS = 20.0
 
 

@@ -34,9 +34,9 @@ RATIO = 2.0
 NOTHING = 1e-12
 #: Two supports span a plane where the second of the directions is at least so long.
 CLEAR = 1e-5
-#: What is subtracted where iterates shall be zero, in units of the scale of M: proofs do not depend on it.
+#: What is subtracted where iterates should be zero, in units of the scale of M: proofs do not depend on it.
 FAR = 10.0
-#: A problem is given up where it would take so many times the steps that are left to reach its threshold.
+#: A problem is given up where it would take this many times the steps that are left to reach its threshold.
 HOPELESS = 3.0
 #: Rounds of EVERY steps from which that is foreseen.
 WINDOW = 5

@@ -11,8 +11,8 @@ import numpy as np
 from spcastat.certify.clock import Clock
 from spcastat.certify.covariance import formed
 from spcastat.certify.leaves import Leaves
-from spcastat.certify.orthogonal import Orthogonal, OrthogonalLeaves
-from spcastat.certify.relaxed import relaxed
+from spcastat.certify.orthogonal import OrthogonalLeaves
+from spcastat.certify.problems import relaxed
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
 from spcastat.certify.tuples import Stop, Tuples
 from spcastat.measures import MEASURES
@@ -21,10 +21,10 @@ from spcastat.progress import stage
 
 #: "Optimal" means proven to this relative tolerance: what the search tries to prove, and a little more.
 OPTIMAL, TARGET = 1e-4, 9e-5
-#: Above so many variables the covariance matrix is not formed.
+#: Above this many variables the covariance matrix is not formed.
 DENSE_VARIABLES = 2000
 
-#: With so many choices of supports and more, up to so many variables, and with so many seconds left, the
+#: From this many choices of supports, up to this many variables, and with this many seconds left, the
 #: default search looks for a better fit first: the better the fit that is known, the more can be closed.
 CHOICES, IMPROVED, PATIENCE = 10_000, 60, 2.0
 
@@ -198,7 +198,7 @@ class _Search:
         S = S / self.op.total
         if self.measure == "adjusted" or self.orthogonal:
             self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
-        problem = Orthogonal(S, self.cards) if self.orthogonal else relaxed(S, self.cards, self.measure)
+        problem = relaxed(S, self.cards, self.measure, self.orthogonal)
         if not (problem.m or problem.cards):
             raise Stop(problem.unsearched)
         self.leaves = OrthogonalLeaves(S, self.V) if self.orthogonal else Leaves(S, self.V, self.measure)

@@ -13,7 +13,7 @@ from spcastat.operators import Operator
 
 #: Added to sums of eigenvalues of a matrix that is not held, relative.
 LANCZOS = 1e-9
-#: Up to so many variables sparse eigenvalues are searched for: nodes of each, and share of the time of all.
+#: Up to this many variables sparse eigenvalues are searched for: nodes of each, and share of the time of all.
 SEARCHED, NODES, SHARE = 200, 200, 0.1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.certify.dual import ROUNDING, ky_fan
 from spcastat.certify.frame import Frame
 
-#: Up to so many variables all their subsets are looked at.
+#: Up to this many variables all their subsets are looked at.
 MOST_VARIABLES = 14
 
 

@@ -69,11 +69,11 @@ def choose(
         value exceeds the smallest by less than 2); with "cv" the sparsest whose error exceeds the smallest by
         less than one standard error of that difference, paired by fold; or the best value.
     each : {"equal", "free"}
-        One cardinality for all components, or one for each, by "cv" or "ebic": components change theirs in
-        turn, the others held, until none changes; here one standard error is that of the difference of
-        errors, paired by fold.
+        One cardinality for all components, or ("cv" and "ebic" only) one for each: the cardinality of one
+        component at a time is chosen, the others held fixed, until none changes. Here one standard error
+        is that of the difference of errors, paired by fold.
     folds, repeats : int
-        Parts of the rows, and how often they are drawn anew.
+        Number of parts of the rows, and how often the rows are divided anew.
     share : float
         For "variance".
     kmax, alpha, n_resample
@@ -104,7 +104,7 @@ def choose(
     MissingValuesError
         Where a column has no value outside a fold.
     ComponentsError
-        For as many components as variables, and where no component stands out of noise.
+        For as many components as variables, and where no component stands out from the noise.
     OptionError
         For a covariance matrix without `n_obs` where a criterion needs it.
     NoRowsError
@@ -112,12 +112,12 @@ def choose(
 
     Notes
     -----
-    The fit stands for the covariance matrix Sigma = V L V' + s2 I. By element-wise cross-validation each cell
-    of a held-out row is predicted from the *other* cells of that row, with the model of the other rows: the
-    error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is told as a share of that of the column means.
-    Centring, scaling and formulas that learn from rows are done anew without each fold. A weighted row is in
-    one fold with all of its weight. Rows in pieces go to folds by their numbers, equal rows to the same, and
-    one pass serves all folds.
+    A fit implies the covariance matrix Sigma = V L V' + s2 I. By element-wise cross-validation each cell of a
+    held-out row is predicted from the *other* cells of that row, with the model of the other rows: the error
+    is (Omega x)_j / Omega_jj with Omega = Sigma^-1, reported as a share of that of the column means.
+    Centring, scaling and formulas that learn from rows are repeated without each fold. A weighted row is in
+    one fold with all of its weight. Rows that come in chunks are assigned to folds by their values, equal
+    rows to the same fold, and one pass serves all folds.
 
     With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated anew without each fold, from
     what was measured in the other rows; a held-out cell is predicted from the other *measured* cells of its

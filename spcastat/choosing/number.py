@@ -38,13 +38,13 @@ def choose_k(
     progress: Any = False,
     **described: Any,
 ) -> ComponentChoice:
-    """Say how many components stand out of noise.
+    """Find how many components stand out from noise.
 
     Parameters
     ----------
     data : as for :func:`spcastat.spca`, or a covariance matrix as for :func:`spcastat.spca_cov`
     kmax : int, optional
-        Components that are looked at: 8, or as many as there can be.
+        The most components to look at; by default 8, or as many as there can be.
     card : int, optional
         Variables in a component of the sequential sparse test; 1.5 log(p) by default.
     alpha : float
@@ -76,20 +76,20 @@ def choose_k(
     -----
     Noise is what the data become when the signs of their centred (and scaled) cells are flipped at random:
     that keeps the sizes of rows and of columns and takes away their correlation (Hong, Sheng and Dobriban).
-    Parallel analysis keeps the leading components whose eigenvalue is as large in a share `alpha` of the
-    draws at most, each compared with that of its rank. The sequential test fits one sparse component after
-    another to what those before it leave, each with all variables that go with it, and compares its variance
-    with that in flips of what is left, brought to the variances that it had; p-values end early once they are
-    settled.
+    Parallel analysis keeps the leading components whose eigenvalues are reached in at most a share `alpha` of
+    the draws, each compared with the eigenvalue of the same rank. The sequential test fits one sparse
+    component after another to what those before it leave, each with all variables that go with it, and
+    compares its variance with that in sign flips of these residuals, rescaled to the same variances; drawing
+    stops once a p-value is settled.
 
-    A covariance matrix stands for normal rows that have exactly it. Of rows that are never all in memory, and
-    of more than 20 million cells, the covariance matrix and the central limit theorem take their place. A
-    weighted row is flipped as one. Noise that is correlated, such as that of neighbours in time or space, is
-    no noise here: both tests find components in it.
+    A covariance matrix is taken for that of normal rows with exactly these covariances. For rows that are
+    never all in memory, and for more than 20 million cells, draws are made from the covariance matrix by the
+    central limit theorem. A weighted row is flipped as one. Correlated noise, such as that of neighbours in
+    time or space, does not count as noise here: both tests find components in it.
 
     Gaps that stay (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the data as in the
-    draws, and what was measured is brought to the variance of the column. A model of what is missing takes
-    part in neither: it finds as many components in noise as its rank is. Components are harder to see, as
+    draws, and what was measured is brought to the variance of the column. Neither uses a model of the missing
+    values, which would find as many components in noise as its rank. Components are harder to see, as
     with fewer rows.
 
     Examples

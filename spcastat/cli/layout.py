@@ -50,7 +50,7 @@ def separator_of(text: str) -> str:
     found = {**named, "\\t": "\t", "space": " "}.get(text, text)
     if len(found) != 1 or not found.isascii() or found.isalnum() or found in "\"'\r\n\0.+-_":
         raise ValueError(
-            f"{text!r} was given; it takes one character that is no letter, digit, sign, point or quotation "
+            f"{text!r} was given; it takes one character but no letter, digit, sign, point or quotation "
             "mark, or one of tab, comma, semicolon, bar, space"
         )
     return found
@@ -224,7 +224,7 @@ def _numbers(values: Sequence[int]) -> str:
 
 
 def strict_records(name: str, text: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield every record with the number of the line where it ends; what is no table of text is refused.
+    """Yield every record with the number of the line where it ends; what is not a table of text is refused.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def strict_records(name: str, text: TextIO, separator: str) -> Iterator[tuple[in
         for record in reader:
             if any("\0" in cell for cell in record):
                 raise FileError(
-                    f"{name} cannot be read: line {start} holds NUL characters, so it is no table of text, "
+                    f"{name} cannot be read: line {start} holds NUL characters: it is not a table of text, "
                     "or one in UTF-16 without its mark: --encoding utf-16-le or utf-16-be."
                 )
             yield reader.line_num, record

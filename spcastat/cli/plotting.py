@@ -48,7 +48,7 @@ examples:
   spcastat plot stability trees.csv --k 2 --card 5 --stability --out stability.pdf
 The criterion of a choice, a path and a comparison are drawn by choose, path and compare with --plot.
 """
-#: Options of figures that are no words: axes, and what is no fit's own.
+#: Options of figures that are not words: axes, and what is not a fit's own.
 NOT_WORDS = ("ax", "new", "supplement")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)")
 

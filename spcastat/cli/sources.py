@@ -86,7 +86,7 @@ class TextSource:
     Raises
     ------
     FileError
-        For what cannot be read or is no text.
+        For what cannot be read or is not text.
     OptionError
         For an encoding that is not known, or that is not that of the byte-order mark.
     """
@@ -125,7 +125,7 @@ class TextSource:
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
-        """Open the text, its line ends as they are; what is no text in the encoding is told by its line."""
+        """Open the text, its line ends as they are; what is not text in the encoding is told by its line."""
         with self._bytes() as file:
             lines = io.TextIOWrapper(file, encoding=self.encoding, newline="")
             try:
@@ -154,7 +154,7 @@ class TextSource:
             else "say how it is written, e.g. --encoding cp1252 or latin-1 (Western Europe), cp1250 (Central "
             "Europe), cp1251 (Cyrillic), utf-16."
         )
-        return f"{self.name} cannot be read: it is no text in {name.upper()}{where}; {advice}"
+        return f"{self.name} cannot be read: it is not text in {name.upper()}{where}; {advice}"
 
 
 def _standard_input() -> bytes:

@@ -42,7 +42,7 @@ def read_text(
     Raises
     ------
     FileError
-        For what is no such table; the message names the line.
+        For what is not such a table; the message names the line.
     """
     import pandas as pd
 

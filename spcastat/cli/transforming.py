@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--raw-labels",
         action="store_true",
         help="write labels as they are; by default one that starts with = + - @, a tab or a carriage return, "
-        "and is no number, gets an apostrophe before it, so that no spreadsheet runs it",
+        "and is not a number, gets an apostrophe before it, so that no spreadsheet runs it",
     )
     reading_arguments(parser, columns=False)
 

@@ -40,7 +40,7 @@ def read_workbook(
     Raises
     ------
     FileError
-        For what is no workbook, and where openpyxl is not installed.
+        For what is not a workbook, and where openpyxl is not installed.
     OptionError
         For a sheet that is not there.
     """

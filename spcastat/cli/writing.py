@@ -31,7 +31,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 #: Formats of pictures that need another program.
 _NEED_MORE = {"pgf"}
-#: Endings that promise what is no table of text.
+#: Endings that promise what is not a table of text.
 _NO_TEXT = (".parquet", ".pq", ".xlsx", ".xls", ".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
@@ -44,7 +44,7 @@ def refuse_overlap(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> 
     Parameters
     ----------
     inputs : iterable of str
-        Files to read, "-" for standard input; what is no file is left out.
+        Files to read, "-" for standard input; what is not a file is left out.
     outputs : mapping
         The option -> the file that it names, None where it was not given.
 
@@ -140,7 +140,7 @@ def csv_separator(path: str) -> str:
 def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str = ",") -> str:
     """Return a frame as CSV whose text no spreadsheet runs.
 
-    Text that starts with = + - @, a tab or a carriage return, and is no number, gets an apostrophe before
+    Text that starts with = + - @, a tab or a carriage return, and is not a number, gets an apostrophe before
     it, in labels and cells; numbers are as they are.
 
     Parameters
@@ -194,7 +194,7 @@ def require_picture(path: str | None) -> None:
 
     known = sorted(set(Figure().canvas.get_supported_filetypes()) - _NEED_MORE)
     if _format_of(path) not in known:
-        raise FileError(f"{path} is no picture: its name must end in one of {listed(known, 20)}.")
+        raise FileError(f"{path} is not a picture: its name must end in one of {listed(known, 20)}.")
 
 
 def draw(path: str, plot: Callable[[Axes], Any]) -> None:

@@ -74,14 +74,14 @@ def settle(op: Operator, V: np.ndarray, sort: bool) -> tuple[np.ndarray, np.ndar
     return V * flip_signs(V) + 0.0, order  # no -0
 
 
-#: Candidates to begin with: so many for each nonzero loading, and at least so many.
+#: Candidates to begin with: this many for each nonzero loading, and at least this many.
 PER_NONZERO, FEWEST = 2, 200
 #: With more nonzeros than this in all, nothing is screened unless asked for.
 NONZEROS = GRAM_ORDER // 3
 
 
 def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | None:
-    """Return the number of candidates to begin with; None where the search shall run on all variables.
+    """Return the number of candidates to begin with; None where the search should run on all variables.
 
     Raises
     ------

@@ -214,7 +214,7 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     if chosen.controls and not any(name in options for name in chosen.controls):
         if "variance" not in chosen.controls:
             wanted = " or ".join(f"{name}=" for name in chosen.controls)
-            raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit shall be.")
+            raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be.")
         options["variance"] = DEFAULT_VARIANCE
     scalar = not any(isinstance(options[name], Iterable) for name in chosen.controls if name in options)
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}

@@ -39,6 +39,8 @@ class Fit:
         the best first, and how often; empty for methods without that choice.
     screening : Screening or None
         What was done where the search ran on some of the variables.
+    pca_errors : ndarray of shape (k,), or None
+        By how much `pca` may be too small, where few passes over the rows were made for it.
     """
 
     solution: Solution
@@ -46,6 +48,7 @@ class Fit:
     pca: np.ndarray
     optima: tuple[tuple[float, int], ...] = ()
     screening: Screening | None = None
+    pca_errors: np.ndarray | None = None
 
 
 def run(
@@ -77,7 +80,11 @@ def run(
     size = candidates_to_begin(op, solver, plan.aim)
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
-    values, vectors = op.leading(k)
+    errors = None
+    if op.out_of_core and not solver.measured_by_pca:
+        values, vectors, errors = op.sketched(k)
+    else:
+        values, vectors = op.leading(k)
     rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
     if rank < k:
         raise ComponentsError(_too_many(k, rank))
@@ -92,7 +99,7 @@ def run(
         V[found.candidates], order = settle(found.sub, found.solution.V, sort)
         details = _with_hits(solver, found.solution.details, V, order)
         whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
-        return Fit(whole, order, values, tuple(found.optima), found.screening)
+        return Fit(whole, order, values, tuple(found.optima), found.screening, errors)
     if isinstance(solver, JointSolver):
         tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
         if starts is not None and solver.uses_starts:
@@ -112,7 +119,7 @@ def run(
     if solver.own_order and order.tolist() != list(range(k)):
         value = float(adjusted_variances(V, op).sum())
         solution = replace(solution, objective=value, objectives=np.array([value]))
-    return Fit(outward(solution, solver, op.unit), order, values, tuple(optima))
+    return Fit(outward(solution, solver, op.unit), order, values, tuple(optima), pca_errors=errors)
 
 
 def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:

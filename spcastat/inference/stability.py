@@ -19,7 +19,7 @@ from spcastat.resample.sampler import CovarianceSampler, Sampler
 from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Halved
 
-#: A variable is an associate of a selected one that at least so many fits of halves leave out, ...
+#: A variable is an associate of a selected one that at least this many fits of halves leave out, ...
 FEWEST = 5
 #: ... where it is chosen in this share of them, and so much more often than beside it.
 SHARE, MORE = 0.25, 0.1

@@ -47,7 +47,7 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
     Raises
     ------
     CovarianceError
-        If `S` is no covariance matrix.
+        If `S` is not a covariance matrix.
     ColumnTypeError, DuplicateNamesError
         If `S` does not hold real numbers, or labels are repeated.
     OptionError

@@ -17,7 +17,7 @@ _NUMERAL = re.compile(r"[0-9.]+")
 
 
 class ExpressionError(Exception):
-    """Text that is no expression; the message says why and ends without a full stop."""
+    """Text that is not an expression; the message says why and ends without a full stop."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Expression:
     Attributes
     ----------
     text : str
-        Written anew from the tree, so that equal expressions have equal texts. Names that are no words of
+        Written anew from the tree, so that equal expressions have equal texts. Names that are not words of
         Python stand in backticks.
     tree : ast.expr
         In which each name in backticks is a word made up for it.

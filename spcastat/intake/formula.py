@@ -286,7 +286,7 @@ def evaluate(
 
 
 def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all factors that are no numbers, by their texts."""
+    """Return the values of all factors that are not numbers, by their texts."""
     values: dict[str, Any] = {}
     for part in dict.fromkeys(part for term in model.terms for part in term):
         if part.method == "literal":

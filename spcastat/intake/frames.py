@@ -197,7 +197,7 @@ def _refuse_dtype(dtype: np.dtype, what: str) -> None:
 def _open_array(data: np.ndarray) -> np.ndarray:
     if data.ndim != 2:
         hint = {
-            0: "a single number is no table",
+            0: "a single number is not a table",
             1: "use data.reshape(-1, 1) for one column or data.reshape(1, -1) for one row",
         }.get(data.ndim, "use data.reshape(len(data), -1) to put the further axes side by side")
         raise ShapeError(

@@ -90,7 +90,7 @@ def names_in(expression: Expression) -> Names:
 def require_known(
     tokens: list[tuple[str, Names]], columns: Collection[str], context: Mapping[str, Any]
 ) -> None:
-    """Raise FormulaError if a formula uses a name that is no column, context name or function.
+    """Raise FormulaError if a formula uses a name that is not a column, context name or function.
 
     Parameters
     ----------

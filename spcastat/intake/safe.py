@@ -179,7 +179,8 @@ def _problems(
         elif isinstance(node, ast.Name):
             name = expression.name(node)
             if name not in columns:
-                yield f"the name {shortened(name, 120)}, which is no column{nearest(name, sorted(columns))}"
+                near = nearest(name, sorted(columns))
+                yield f"the name {shortened(name, 120)}, which is not a column{near}"
         elif isinstance(node, ast.Constant):
             allowed = (bool, int, float, type(None), str) if strings else (bool, int, float, type(None))
             if not isinstance(node.value, allowed) or (isinstance(node.value, str) and "`" in node.value):

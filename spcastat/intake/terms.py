@@ -113,7 +113,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
             key = (piece.text, "lookup" if piece.kind == "name" else "python")
             text.append(words.setdefault(key, f"_e{len(words)}_"))
         elif piece.kind == "value" and not _NUMBER.fullmatch(piece.text):
-            raise unreadable(formula, f"the text {piece.text} is no term")
+            raise unreadable(formula, f"the text {piece.text} is not a term")
         else:
             text.append(f"%{piece.text}%" if piece.text[:1].isalpha() else piece.text)
     plain = " ".join(text)

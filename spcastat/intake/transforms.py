@@ -80,7 +80,7 @@ class Learning:
 
 
 class UnknownLevels(Exception):
-    """Values that are no levels of a factor."""
+    """Values that are not levels of a factor."""
 
 
 def plain_function(name: str) -> Any:

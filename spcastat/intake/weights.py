@@ -22,8 +22,8 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     table : Table
         Its column names are unique.
     weights : str or object
-        What is no text is no name: it comes back as it is, with the whole table, as does a name for an array,
-        which :func:`spcastat.intake.checks.read_weights` refuses.
+        Anything but text is not a name and comes back as it is, with the whole table; so does a name for an
+        array, which :func:`spcastat.intake.checks.read_weights` refuses.
 
     Returns
     -------

@@ -24,7 +24,7 @@ def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
 def first_max(values: np.ndarray) -> int:
     """Return the lowest index of `values`, shape (p,), that ties with the largest.
 
-    A value of -inf is no candidate, and says nothing of the size of the others.
+    A value of -inf is not a candidate, and says nothing of the size of the others.
     """
     largest = values.max()
     return int(np.argmax(values >= largest - tie_width(largest, _size(values))))
@@ -53,7 +53,7 @@ def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
     ----------
     values : ndarray of shape (p,) or (p, m)
     count : int
-        From 1 to p; no more than there are values above -inf, which is no candidate.
+        From 1 to p; no more than there are values above -inf, which is not a candidate.
     width : float
         Values closer than this tie, too: where they are the limits of an iteration, how far it goes.
 

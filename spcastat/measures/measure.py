@@ -36,7 +36,7 @@ class Measure:
     place : int
         Order of the columns and rows of tables, from the left or from the top.
     note : str
-        What a table below its columns says of a measure that is no share of the total variance.
+        What a table below its columns says of a measure that is not a share of the total variance.
     """
 
     name: str

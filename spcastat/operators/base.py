@@ -119,6 +119,23 @@ class Operator(ABC):
         """Return the k largest eigenvalues of S, descending, and unit eigenvectors, shape (p, k)."""
         return top_lanczos(self.dot, self.p, k, lanczos_start(self.p, seed))
 
+    def sketched(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what :meth:`leading` does where that is cheap, or else what a few passes tell of it.
+
+        Returns
+        -------
+        values : ndarray of shape (k,)
+            Their sums are at most those of the eigenvalues.
+        vectors : ndarray of shape (p, k)
+        errors : ndarray of shape (k,)
+            By how much the values may be too small; zero where they are exact.
+        """
+        return *self.leading(k), np.zeros(k)
+
+    def limit_passes(self, passes: int) -> None:
+        """Make at most so many passes over rows for dense PCA; without a meaning where none is made."""
+        return
+
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the QR factorisation XV = QR of the scores as far as variances need it.
 

@@ -128,7 +128,7 @@ def standardise(
     weights : ndarray of shape (n,) or None
         Frequency weights: a row of weight 2 counts as two rows.
     center, scale : bool or ndarray of shape (p,)
-        Values of one's own instead of the column's mean and standard deviation. Without centring the
+        Other values than the column's mean and standard deviation. Without centring the
         scale is the root mean square about zero (divisor n - 1), as in R's ``scale``.
     names : sequence of length p
         Labels for messages.

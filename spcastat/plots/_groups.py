@@ -57,7 +57,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
 
 
 def _categories(groups: Any, values: Any, n: int) -> pd.Categorical:
-    """Return the n values as they are told apart, or say what is no group."""
+    """Return the n values as they are told apart, or say what is not a group."""
     if not isinstance(values, pd.api.extensions.ExtensionArray):
         values = elements(values, n)
         if len(values) == 1 and values[0] is groups:
@@ -81,7 +81,7 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
     Raises
     ------
     ShapeError, OptionError
-        Another number of values than rows; values that are no numbers.
+        Another number of values than rows; values that are not numbers.
     """
     values = _aligned(color, index, "color")
     numbers = real_array(values)

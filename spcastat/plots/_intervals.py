@@ -27,7 +27,7 @@ def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
     ShapeError
         A column is missing, or none of the components or variables is there.
     DataError
-        Limits that are no numbers, or a lower one above its upper one.
+        Limits that are not numbers, or a lower one above its upper one.
     """
     missing = [name for name in _NEEDED if name not in getattr(intervals, "columns", ())]
     if missing:

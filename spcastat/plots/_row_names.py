@@ -24,7 +24,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     Parameters
     ----------
     labels : int, bool, sequence or Series
-        So many of the farthest; all; one for each row; or those of the rows that a Series has.
+        A number of the farthest; all; one for each row; or those of the rows that a Series has.
     index : Index of length n
     distance : ndarray of shape (n,)
         Of each row from the centre.

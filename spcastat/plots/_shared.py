@@ -84,7 +84,7 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
     Raises
     ------
     OptionError
-        `shares` is no Series of numbers by components.
+        `shares` is not a Series of numbers by components.
     """
     names = [short_name(name) for name in components]
     if shares is None:

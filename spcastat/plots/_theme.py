@@ -28,8 +28,8 @@ GROUP_COLOURS = (
 #: The colour of what took no part in the fit: supplementary variables, levels and new rows.
 FURTHER = "#CC79A7"
 
-#: The contrast ratio (WCAG 2) below which a colour is moved away from the paper.
-CONTRAST = 2.2
+#: The contrast ratio (WCAG 2) below which a colour is moved away from the paper: light, or dark.
+CONTRAST, DARK_CONTRAST = 2.2, 4.0
 
 
 def paper(ax: Axes) -> np.ndarray:
@@ -64,9 +64,10 @@ def visible(ax: Axes, colour: Any) -> RGB:
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
+    least = CONTRAST if _light(behind) > 0.18 else DARK_CONTRAST
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         moved = (1 - share) * rgb + share * towards
-        if _contrast(moved, behind) >= CONTRAST:
+        if _contrast(moved, behind) >= least:
             break
     return _rgb(moved)
 
@@ -153,7 +154,7 @@ def colour(given: Any) -> RGB:
         known = False
     if not known:
         raise OptionError(
-            f"{shown(given)} is no colour; give a name such as 'tab:blue', '#0072B2', or three "
+            f"{shown(given)} is not a colour; give a name such as 'tab:blue', '#0072B2', or three "
             "numbers from 0 to 1."
         )
     return _rgb(to_rgb(given))
@@ -170,7 +171,7 @@ def colour_map(given: Any) -> Colormap:
         return given
     if not isinstance(given, str) or given not in matplotlib.colormaps:
         raise OptionError(
-            f"palette={shown(given)} is no colour map of matplotlib; take one such as 'viridis', "
+            f"palette={shown(given)} is not a colour map of matplotlib; take one such as 'viridis', "
             f"'cividis' or 'tab20'.{nearest(given, matplotlib.colormaps) if isinstance(given, str) else ''}"
         )
     return matplotlib.colormaps[given]

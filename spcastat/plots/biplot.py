@@ -205,8 +205,9 @@ def biplot(
     centroids : bool
         Whether the mean of each group is marked, and named.
     labels : int, bool, sequence or Series
-        Names of rows: so many of the farthest from the centre; True for all; one text for each row, "" for
-        none; or a Series, whose labels say which rows they name. Names without room are counted in the note.
+        Names of rows: a number names the rows farthest from the centre, True all; one text for each row, ""
+        for none; or a Series, whose labels say which rows they name. Names without room are counted in the
+        note.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others.
     supplementary : DataFrame, s x k, optional
@@ -227,7 +228,7 @@ def biplot(
     ComponentsError
         Fewer than two components, or one that does not exist.
     OptionError
-        An option out of range, too many groups, colours that do not exist, `ax` that is no Axes.
+        An option out of range, too many groups, colours that do not exist, `ax` that is not an Axes.
     ShapeError
         Groups, labels or frames that do not fit one another.
     DataError

@@ -62,7 +62,7 @@ def plot_choice(
     Raises
     ------
     ShapeError, OptionError
-        Columns that are missing, `ax` that is no Axes.
+        Columns that are missing, `ax` that is not an Axes.
     """
     data = plot_choice_data(table, by=by)
     if dense is not None:
@@ -150,7 +150,7 @@ def plot_components(
     Raises
     ------
     ShapeError, OptionError
-        Columns that are missing, `ax` that is no Axes.
+        Columns that are missing, `ax` that is not an Axes.
     """
     alpha = real_number("alpha", alpha, 0.0, 1.0)
     data = plot_components_data(spectrum, table)

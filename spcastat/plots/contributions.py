@@ -73,7 +73,7 @@ def plot_contributions(
     ComponentsError
         A component that does not exist, or more than six.
     OptionError
-        `kind` or `max_rows` out of range, `ax` that is no Axes.
+        `kind` or `max_rows` out of range, `ax` that is not an Axes.
     DataError
         Nothing but zeros.
     """

@@ -68,7 +68,7 @@ def plot_coordinates(
     Raises
     ------
     ComponentsError, ShapeError, OptionError
-        A component that does not exist, groups that do not fit, `ax` that is no Axes.
+        A component that does not exist, groups that do not fit, `ax` that is not an Axes.
     """
     need_coloured(palette, groups is not None)
     data = plot_coordinates_data(coordinates, components=components, groups=groups)
@@ -158,7 +158,7 @@ def plot_coordinates_path(table: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     Raises
     ------
     ShapeError, OptionError
-        Columns that are missing; `ax` that is no Axes.
+        Columns that are missing; `ax` that is not an Axes.
     """
     data = plot_coordinates_path_data(table)
     size = size_of_text()

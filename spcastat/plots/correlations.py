@@ -116,7 +116,7 @@ def plot_correlations(
     ShapeError
         Frames that do not fit one another.
     OptionError
-        `variables` out of range, `ax` that is no Axes.
+        `variables` out of range, `ax` that is not an Axes.
     """
     data = plot_correlations_data(
         correlations, loadings, components=components, variables=variables, supplementary=supplementary

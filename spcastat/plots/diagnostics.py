@@ -111,7 +111,7 @@ def plot_diagnostics(
     ShapeError
         Frames without "T2" and "Q", or groups that do not fit.
     OptionError
-        `labels` below 0, too many groups, `ax` that is no Axes.
+        `labels` below 0, too many groups, `ax` that is not an Axes.
     """
     data = plot_diagnostics_data(diagnostics, limits, groups=groups, labels=labels)
     points = data.points

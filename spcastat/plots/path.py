@@ -91,7 +91,7 @@ def plot_path(
     Raises
     ------
     ShapeError, OptionError
-        Columns that are missing, a measure that does not exist, `ax` that is no Axes.
+        Columns that are missing, a measure that does not exist, `ax` that is not an Axes.
     """
     data = plot_path_data(table, measures=measures, x=x)
     size = size_of_text()

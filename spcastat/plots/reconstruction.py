@@ -50,7 +50,7 @@ def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes |
     ShapeError
         Columns that are missing.
     OptionError
-        `ax` is no Axes.
+        `ax` is not an Axes.
     """
     sparse = flag("sparse", sparse)
     data = plot_reconstruction_data(errors)

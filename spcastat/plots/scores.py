@@ -87,7 +87,7 @@ def plot_scores(
     ComponentsError
         More than five components, or one that does not exist.
     ShapeError, OptionError
-        Groups that do not fit the rows, too many groups, `ax` that is no Axes.
+        Groups that do not fit the rows, too many groups, `ax` that is not an Axes.
     """
     need_coloured(palette, groups is not None)
     data = plot_scores_data(scores, components=components, groups=groups)

@@ -119,9 +119,10 @@ def screeplot(
         what is left of the spectrum.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances: a line, above
-        which dense components exceed what rows without structure give.
+        which dense components exceed what rows without structure give. A fit takes what `choose_k` or
+        `choose` returned, too.
     max_components : int, optional
-        So many components of the spectrum are drawn at most; never fewer than were fitted.
+        The most components of the spectrum to draw; never fewer than were fitted.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -134,7 +135,7 @@ def screeplot(
     ShapeError
         As for :func:`screeplot_data`.
     OptionError
-        `kind` that does not exist, `sparse` is no bool, `ax` no Axes.
+        `kind` that does not exist, `sparse` is not a bool, `ax` is not an Axes.
     """
     sparse = flag("sparse", sparse)
     data = screeplot_data(variance, spectrum, kind=kind, parallel=parallel, max_components=max_components)

@@ -12,7 +12,7 @@ from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.registry.method import Method
 from spcastat.solvers.thresholding import ROTATIONS
 
-#: Options that are no field of a solver, because the engine serves them for all that have them.
+#: Options that are not a field of a solver, because the engine serves them for all that have them.
 SERVED = {
     "start": (
         '{"pca", "column", "ones"}, or array of shape (p, k)',
@@ -21,7 +21,7 @@ SERVED = {
     ),
     "n_init": (
         "int",
-        "Number of starts; the best fit is kept: the one asked for, then the others by name, rotations, "
+        "Number of starts, of which the best fit is kept: the one asked for, the others by name, rotations, "
         "columns and random directions.",
     ),
     "objective": (

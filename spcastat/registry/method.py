@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from spcastat.solvers import Solver
 
-#: Options by which a user says how sparse a fit shall be.
+#: Options by which a user says how sparse a fit should be.
 CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
 
 #: Options by which the best of several starts is chosen, and by which the search runs on some of many

@@ -40,7 +40,7 @@ _ALL = (
         {"norm": "l1"},
         (),
         AIMED,
-        use="As bcd-l0, where small changes of the data shall change the loadings little: supports come from "
+        use="As bcd-l0, where small changes in the data should hardly move the loadings: supports come from "
         "a soft threshold. With a norm bound t the criterion never rises; with card it may.",
     ),
     Method(
@@ -73,7 +73,7 @@ _ALL = (
         "Sparse PCA by optimal scoring",
         "Dou, Dai, Xu and Zhang (2011)",
         "solvers.regression.OptimalScoring",
-        use="Where the scores shall be as uncorrelated as sparse loadings allow: targets are orthonormal.",
+        use="Where the scores should be as uncorrelated as sparse loadings allow: targets are orthonormal.",
     ),
     Method(
         "threshold",

@@ -13,7 +13,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.report.trust import FDR, UNSAID
 from spcastat.state import FitState, trust
 
-#: The largest q value that earns so many stars.
+#: The largest q value that earns this many stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 
 

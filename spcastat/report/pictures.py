@@ -74,7 +74,7 @@ class Picture:
         ----------
         kind : {"svg", "png"}
         dpi : float
-            Of all that is no line.
+            Of all that is not a line.
         """
         from matplotlib.collections import PathCollection
         from matplotlib.figure import Figure

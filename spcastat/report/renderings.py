@@ -155,8 +155,8 @@ class Renderings:
         digits, decimal, full_names, notes
             See :class:`Renderings`.
         caption, label : str, optional
-            Below the first table as pandoc has it: ``: caption {#label}``. Quarto numbers tables whose label
-            starts with "tbl-".
+            Below the first table: ``: caption {#label}``. Quarto, which numbers tables whose label starts
+            with "tbl-", and recent pandoc (3.8) read the label; older pandoc prints it.
         width : int
             Characters of a page. Wider tables are split.
         """
@@ -202,7 +202,7 @@ class Renderings:
         ExtraError
             Where python-docx is not installed.
         FileError
-            Where the file cannot be written.
+            Where the file cannot be written, or has another ending than .docx.
         """
         from spcastat.report.word_file import write_tables
         from spcastat.tables import Layout

@@ -30,6 +30,10 @@ CORRELATED = 0.1
 OVERLAPPING = 0.6
 #: Standard deviations further apart than this factor are worth a note.
 VERY_DIFFERENT = 10.0
+#: What dense PCA may be short of, as a share of the last digit that is printed, to pass for right.
+SAFE = 0.1
+#: With more passes than this over rows that are computed anew a remark is made.
+FEW = 3
 #: Variables that a summary shows, at most.
 ROWS = 30
 
@@ -127,6 +131,7 @@ def summarise(
         notes=(
             *said,
             *_notes(record, largest, state.moments.variances, variance["cardinality"]),
+            *_passes(record, digits),
             *(note for note in unsaid if note not in said),
         ),
     )
@@ -264,6 +269,21 @@ def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.S
         )
     if largest.max() > OVERLAPPING:
         yield f"Two scores have |r| = {largest.max():.2f}: {_remedy(record)}."
+
+
+def _passes(record: Record, digits: int) -> Iterator[str]:
+    """Say what few passes leave open of dense PCA, and how many passes can cost less."""
+    made, short = record.passes or 0, sum(record.pca_errors or ())
+    if short > SAFE * 10.0 ** -(digits + 1):  # printed in percent, with one decimal less than loadings
+        yield (
+            f"Dense PCA explains at least what is given here, perhaps {100.0 * short:.1g} % of the total "
+            "variance more: few passes over the rows were made for it. passes=15 makes more of them."
+        )
+    if record.anew and made > FEW:
+        yield (
+            f"The partitions were computed anew in each of {made} passes: data.persist() before the fit "
+            "keeps them on the workers, where there is room."
+        )
 
 
 def _remedy(record: Record) -> str:

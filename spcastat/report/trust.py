@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROWS = 40
 #: Above this q of a loading that is zero is not shown.
 LEVEL = 0.05
-#: A loading that is zero in the fit is shown where so many draws selected it.
+#: A loading that is zero in the fit is shown where this many draws selected it.
 OFTEN = 0.1
 #: Words for the shares of false discoveries.
 FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
@@ -30,7 +30,7 @@ FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 UNSAID = {
     "interval": (
         "Intervals tell how far estimates would move with new rows, the variables chosen anew; of loadings "
-        "that are zero they say nothing, since a zero is no estimate with an error."
+        "that are zero they say nothing, since a zero is not an estimate with an error."
     ),
     "given": (
         "Given these variables: these intervals take the selection for granted, and are not valid where the "

@@ -41,7 +41,7 @@ def _add(word: WordDocument, part: Content) -> None:
         _add_picture(word, part)
     elif isinstance(part, Lines):
         if part.before:
-            word.add_paragraph(name_text(part.before))
+            word.add_paragraph(name_text(part.before)).paragraph_format.keep_with_next = True
         for line in part.lines:
             add_text(word, line, CODE, name="Courier New")
         for text in part.after:

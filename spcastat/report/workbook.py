@@ -18,6 +18,7 @@ from spcastat.errors import FileError, OptionError
 from spcastat.labels import name_text
 from spcastat.state import FitState, frames, rows, trust
 from spcastat.state.handed import own
+from spcastat.state.proven import Proven
 from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path, write_file
 
@@ -187,11 +188,27 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
         sheets["split"] = trust.split_conf_int(state, known.split)
     if known.tests is not None:
         sheets["tests"] = trust.tests(state, known.tests)
+    for proven in state.proofs:
+        sheets[_proof_name(proven)] = _proof_frame(proven, state)
     if state.scores is not None or (source is not None and source.has_rows):
         sheets["scores"] = own(rows.scores(state, source))
     if source is not None and source.has_rows:
         sheets["diagnostics"] = rows.diagnostics(state, source)
     return {name: _headed(frame, name) for name, frame in sheets.items()}
+
+
+def _proof_name(proven: Proven) -> str:
+    """Return the name of a sheet: "proof" of each component, "proof pev orthogonal" of all together."""
+    if proven.scope == "components":
+        return "proof"
+    return f"proof {proven.measure}" + " orthogonal" * proven.orthogonal  # 31 characters at most
+
+
+def _proof_frame(proven: Proven, state: FitState) -> pd.DataFrame:
+    """Return what was proven, a row a component or one for the fit; supports are the certificate's alone."""
+    labels = pd.Index(["fit"] if proven.scope == "joint" else state.components, name="component")
+    table = pd.DataFrame(proven.rows, index=labels)
+    return table.drop(columns=["support", "supports"], errors="ignore")
 
 
 def _headed(frame: pd.DataFrame, name: str) -> pd.DataFrame:

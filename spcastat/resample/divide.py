@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from spcastat.streams.base import Stream
 
-#: Up to so many variables folds are held by their moments.
+#: Up to this many variables folds are held by their moments.
 MOMENTS = 1000
 
 

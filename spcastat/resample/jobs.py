@@ -24,7 +24,7 @@ from spcastat.config import generator, shown, whole_number
 from spcastat.errors import OptionError
 from spcastat.progress import stage
 
-#: A process is handed so many shares of the draws, so that all end at about the same time.
+#: A process is handed this many shares of the draws, so that all end at about the same time.
 SHARES = 8
 #: Seconds after which the main thread looks for an interruption.
 GLANCE = 0.2

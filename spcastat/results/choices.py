@@ -11,6 +11,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import plural
+from spcastat.errors import OptionError
 from spcastat.report.contents import chapter_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.result import SpcaResult
@@ -32,7 +33,7 @@ NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 
 
 class ComponentChoice(Summary):
-    """How many components stand out of noise, by two tests.
+    """How many components stand out from noise, by two tests.
 
     `frames` holds the table under "components" and the whole spectrum under "spectrum".
     """
@@ -100,6 +101,24 @@ class ComponentChoice(Summary):
     def reason(self) -> str:
         """Why so many, in words."""
         return " ".join(self._reasons())
+
+    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
+
+        Raises
+        ------
+        OptionError
+            The analysis was of other data, or of another scale.
+        """
+        own_values = self._spectrum["eigenvalue"].to_numpy()
+        both = min(len(own_values), len(spectrum))
+        if not np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]):
+            raise OptionError(
+                "parallel= is an analysis of other data, or of another scale, than those of the fit (its "
+                f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
+                "choose_k() the data and the scale= of the fit."
+            )
+        return self._table["noise"].to_numpy(dtype=float)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the eigenvalues and those of noise; see :func:`spcastat.plots.plot_components`."""
@@ -186,6 +205,15 @@ class Choice(Summary):
         self._rule, self._share, self._folds, self._repeats, self._free = rule, share, folds, repeats, free
         self.by, self.components, self.call = by, components, call
         super().__init__(self._made(), {"choice": table})
+
+    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds that chose the number of components; see `ComponentChoice.noise_for`."""
+        if self.components is None:
+            raise OptionError(
+                "parallel= is a choice whose number of components was given, so that no parallel analysis "
+                "was run; give what choose_k() returns."
+            )
+        return self.components.noise_for(spectrum)
 
     @property
     def fit(self) -> SpcaResult:

@@ -52,7 +52,7 @@ def row_values(given: Any, option: str, source: Source | None, call: Call | None
     frame = table.values
     if given not in frame.columns:
         raise OptionError(
-            f"{option}={shown(given)} is no column of the fitted data; there are {listed(frame.columns)}."
+            f"{option}={shown(given)} is not a column of the fitted data; there are {listed(frame.columns)}."
             f"{nearest(given, frame.columns)} Or give the values themselves, one for each row."
         )
     column = pd.Series(frame[given].array, index=table.index, name=given)

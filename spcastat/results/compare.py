@@ -91,12 +91,12 @@ def compare(
     Parameters
     ----------
     fits : mapping of str to SpcaResult
-        Two fits or more, by the names that the tables shall show. Fits from a file will do.
+        Two or more fits, under the names that the tables show; fits from a file are accepted.
     held_out : bool
-        Whether each method is fitted anew without each fold of the rows, and the cells of the fold predicted
-        from the others of their row, as :func:`spcastat.choose` does it: the same folds for all fits.
+        Whether each fit is repeated without each fold of the rows, and every cell of the fold predicted from
+        the other cells of its row, as in :func:`spcastat.choose`; all fits have the same folds.
     folds, repeats : int
-        Parts of the rows, and how often they are drawn anew.
+        Number of parts of the rows, and how often the rows are divided anew.
     data : optional
         The rows, for held-out errors of fits from a file.
     rng : None, int or numpy Generator
@@ -114,7 +114,7 @@ def compare(
     Raises
     ------
     OptionError
-        Not a mapping of two fits or more.
+        For anything but a mapping of two or more fits.
     ShapeError
         Fits of different variables; with `held_out` of different numbers of rows.
     NoRowsError
@@ -122,9 +122,9 @@ def compare(
 
     Notes
     -----
-    A fit without a fold begins where the fit of all rows ended and at PCA, with the cardinalities or
-    penalties of the call. What was chosen by looking at all rows is not chosen anew: the error of such a fit
-    is a little too small.
+    A fit without a fold begins both where the fit of all rows ended and at PCA, with the cardinalities or
+    penalties of the call. Whatever was chosen by looking at all rows is not chosen again, so that the error
+    of such a fit is a little too small.
 
     Examples
     --------

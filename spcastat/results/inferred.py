@@ -180,7 +180,7 @@ class Inferred:
         n : int
             Bootstrap samples of the second half, 2 or more.
         data, rng, n_jobs, progress
-            As for `bootstrap`; another `rng` splits otherwise.
+            As for `bootstrap`; another `rng` gives another split.
 
         Returns
         -------
@@ -285,7 +285,7 @@ class Inferred:
 
     @property
     def resampled(self) -> dict[str, Summary]:
-        """What was found last of each kind, by name: "bootstrap", "stability", "split", "tests".
+        """The last result of each kind, by name: "bootstrap", "stability", "split", "tests".
 
         Files keep it, so that a fit from a file has it too.
         """

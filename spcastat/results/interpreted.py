@@ -150,7 +150,7 @@ class Interpreted:
         ComponentsError
             A component that is not there, or another number of names than components.
         OptionError
-            A name that is no text, or empty.
+            A name that is not text, or empty.
         DuplicateNamesError
             Two components would have one name.
 
@@ -199,7 +199,7 @@ def _renamed(old: list[str], names: Any) -> list[str]:
             )
             if place is None:
                 raise ComponentsError(
-                    f"rename() was given {shown(key)}, which is no component; there are {listed(old)}."
+                    f"rename() was given {shown(key)}, which is not a component; there are {listed(old)}."
                     f"{nearest(key, old)}"
                 )
             new[place] = name

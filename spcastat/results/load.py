@@ -20,16 +20,16 @@ def load(path: str | PathLike[str]) -> SpcaResult:
     Returns
     -------
     SpcaResult
-        With the same loadings, variances and measures, print and plots, `transform` and `diagnostics` of
-        data. What needs the rows of the fit, such as `refit` and `residuals`, raises NoRowsError, and so do
-        `scores` and `biplot` if it was saved without scores.
+        With the same loadings, variances, measures, printed summary and plots; `transform` and `diagnostics`
+        take data as before. What needs the rows of the fit, such as `refit` and `residuals`, raises
+        NoRowsError, and so do `scores` and `biplot` if it was saved without scores.
 
     Raises
     ------
     FileError
-        Where there is no such file, or it is not one of these, damaged, cut off, of a newer layout, or
+        Where the file does not exist, does not hold a fit, is damaged, truncated or of a newer layout, or
         contradicts itself.
     OptionError
-        For what is no path.
+        For anything but a path.
     """
     return SpcaResult(read_state(path))

@@ -95,19 +95,20 @@ class SpcaPath(Summary):
         Parameters
         ----------
         path : str or path
-            Of the file, such as "wine.html"; one that is there is replaced once the new one is whole.
+            Of the file, such as "wine.html"; it ends in .html, .htm or not at all. A file that is there is
+            replaced once the new one is whole.
         title : str, optional
             By default what `print` has as its title.
         max_rows : int
-            The most rows to draw; of more, so many that stand evenly apart, and the page says so. With 0 it
+            The most rows to draw; of more, this many at equal distances, and the page says so. With 0 it
             holds no scores and no labels of rows. Rows that are not in memory have no points.
 
         Raises
         ------
         FileError
-            Where the file cannot be written.
+            Where the file cannot be written, or has another ending.
         OptionError
-            A path that is none, a title that is no text, a number of rows below zero, or the file that
+            A path that is not one, a title that is not text, a number of rows below zero, or the file that
             the rows are read from.
 
         Examples

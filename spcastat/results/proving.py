@@ -46,7 +46,7 @@ def certify(
     complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
     with all fits of the same cardinalities, in whatever order. A bound may be loose, never wrong, and is
     valid whenever the search is stopped. For nonnegative loadings it is the bound without that
-    constraint. The summary tells the proof from now on, and files keep it.
+    constraint. From then on the summary reports the proof, and files keep it.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _all_together(
         state.V,
         objective,
         orthogonal=orthogonal,
-        pca=state.moments.pca / op.unit**2,
+        pca=None if state.record.pca_errors else state.moments.pca / op.unit**2,  # an upper bound is needed
         time_limit=time_limit,
         max_nodes=max_nodes,
     )

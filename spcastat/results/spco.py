@@ -186,7 +186,7 @@ class SpcoResult(Carried):
         Parameters
         ----------
         zeros : sequence of float in [0, 1), optional
-            The shares of coordinates that shall be zero; by default 0, 0.1, ..., 0.9.
+            The shares of coordinates that should be zero; by default 0, 0.1, ..., 0.9.
         penalty : sequence of float, optional
             Instead: the penalties, in the units of the (scaled) data.
 

@@ -10,7 +10,7 @@ from spcastat.search.fits import Fits
 from spcastat.search.fixed import refined
 from spcastat.search.order import reordered
 
-#: Steps of an ascent on supports that may change yet, and on those that shall not.
+#: Steps of an ascent on supports that may change yet, and on those that should not.
 SHORT, LONG = 12, 300
 #: Exchanges of a component that a deep climb follows by an ascent before it judges them.
 FOLLOWED = 2

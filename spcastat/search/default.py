@@ -30,15 +30,15 @@ from spcastat.search.widened import FEWEST, gram_of, widened
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
-#: Up to so many variables the covariance matrix is held, and all of them are searched.
+#: Up to this many variables the covariance matrix is held, and all of them are searched.
 HELD = 1000
-#: Up to so many, fits of many nonzeros are polished by swaps for PEV.
+#: Up to this many, fits of many nonzeros are polished by swaps for PEV.
 POLISHED = 3000
 #: With more, the first candidates are as many for each nonzero loading, those of largest variance.
 PER_NONZERO = 2
 #: A cardinality times the number of variables up to which one component exchanges two variables at once.
 PAIRS = 6000
-#: Up to so many variables a bound may prove one component: with more it would take too much of the time.
+#: Up to this many variables a bound may prove one component: with more it would take too much of the time.
 BOUNDED = 200
 #: The criteria by name.
 CRITERIA = ("adjusted", "pev", "least_squares")

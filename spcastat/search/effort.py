@@ -9,21 +9,20 @@ from spcastat.search.evidence import SAME
 
 @dataclass(frozen=True)
 class Patience:
-    """When a search ends: after rounds in vain, if its chains agree.
+    """When a search ends: after rounds without improvement, if its chains agree.
 
     Attributes
     ----------
     vain : int
-        Rounds of kicks without a better fit, after which the chains are asked whether they agree.
+        Rounds of kicks without a better fit after which the chains are asked whether they agree,
     unseen : float
-        So many are not enough while the estimate of the chance that a climb ends in a new optimum is
-        above this,
+        provided that the estimated chance that a climb ends in a new optimum is at most this;
     long : int
-        but so many are.
+        otherwise after this many.
     rise : float
         A fit is better where it rises by more than this share.
     rough : float
-        After `long` rounds in vain chains agree whose fits differ by less than this share.
+        After `long` rounds without improvement chains agree whose fits differ by less than this share.
     """
 
     vain: int
@@ -46,7 +45,7 @@ class Effort:
     sweeps : int
         Sweeps of each start, at most.
     climbs : int
-        Of the starts, and of the kicks of a round, so many of each chain are climbed from: the best.
+        Of the starts, and of the kicks of a round, the best of each chain are climbed from: this many.
     kicks : int
         Fits that each chain kicks in a round.
     rows : int
@@ -55,7 +54,7 @@ class Effort:
         When a search ends: where the order of the components counts (adjusted variance), and where it does
         not. There good optima are many, and near one another in value.
     agree : int
-        So many chains must have met in the best fit.
+        This many chains must have met in the best fit.
     rounds : int
         Rounds at most, where there are more than a few dozen loadings; half as many again where there are
         not.
@@ -66,7 +65,7 @@ class Effort:
     wide_starts, wide_sweeps : int
         Starts and sweeps where the covariance matrix is too large to be held.
     polished : int
-        Of these starts so many, the best, are polished by swaps where there are too many nonzeros to search.
+        How many of these starts, the best, are polished by swaps where there are too many nonzeros to search.
     deep : bool
         Whether the best fits are followed through exchanges that rise only after an ascent.
     """

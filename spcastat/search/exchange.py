@@ -12,7 +12,7 @@ from spcastat.search.model import Bordered, Model
 
 #: A step must raise the criterion, a share of the total variance, by this share of it.
 GAIN = 1e-9
-#: Where the model is exact, so many exchanges are enough to value.
+#: Where the model is exact, this many exchanges are enough to value.
 SURE = 3
 #: A variable of which less than this share is free of the others has no ratio of its own.
 NULL = 1e-8
@@ -30,7 +30,8 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
     width : int
         Variables that may enter: those of the steepest slope.
     valued : int
-        So many exchanges, the best by the model, are valued by the criterion itself; SURE where it is exact.
+        The number of exchanges, the best by the model, that are valued by the criterion itself; SURE where it
+        is exact.
 
     Returns
     -------

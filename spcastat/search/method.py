@@ -54,6 +54,11 @@ class Joint(JointSolver):
         """Whether the order of the components is part of what is found."""
         return self.variance is not None or self.objective == "adjusted"
 
+    @property
+    def measured_by_pca(self) -> bool:
+        """Whether what PCA explains is part of what is asked."""
+        return self.variance is not None
+
     def near(
         self, ops: Sequence[Operator], starts: Sequence[Sequence[np.ndarray]], fixed: bool = False
     ) -> list[np.ndarray]:

@@ -108,7 +108,7 @@ class Model:
         return found
 
     def repeated(self, times: int) -> Model:
-        """Return the model with every fit repeated so many times."""
+        """Return the model with every fit repeated `times` times."""
         arrays = (self.first, self.second, self.alpha, self.H, self.Z, self.of)
         return Model(self.criterion, *(np.repeat(array, times, axis=0) for array in arrays))
 

@@ -15,7 +15,7 @@ from spcastat.search.fits import Fits
 
 #: More nonzeros than this are left as they are: the matrix of second derivatives would not be small.
 NONZEROS = 4000
-#: Up to so many, eigenvectors tell flat directions from others.
+#: Up to this many, eigenvectors tell flat directions from others.
 TURNED = 600
 #: Curvatures below this share of the largest are none: along them nothing is to be gained.
 FLAT = 1e-9

@@ -11,7 +11,7 @@ from spcastat.search.criterion import Criterion
 from spcastat.search.exchange import GAIN
 from spcastat.search.fits import Fits
 
-#: Up to so many orders are all tried; beyond, pairs are exchanged.
+#: Up to this many orders are all tried; beyond, pairs are exchanged.
 ORDERS = 120
 
 

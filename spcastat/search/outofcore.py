@@ -19,9 +19,9 @@ from spcastat.search.nested import Adjusted
 from spcastat.search.projected import Projected
 from spcastat.search.wide import improving
 
-#: So many variables for each nonzero loading are searched, and at least so many.
+#: This many variables for each nonzero loading are searched, and at least this many.
 EACH, LEAST = 4, 500
-#: The table of exchanges has at most so many entries: variables times the cardinality squared.
+#: The table of exchanges has at most this many entries: variables times the cardinality squared.
 ENTRIES = 30_000_000
 
 
@@ -104,7 +104,7 @@ def joint_of_passes(
 def _promising(op: Operator, k: int, card: tuple[int, ...]) -> np.ndarray:
     """Return the variables to search among, ascending: those of largest variance, and those PCA explains."""
     half = -(-min(max(EACH * sum(card), LEAST), GRAM_ORDER) // 2)
-    values, vectors = op.leading(k)
+    values, vectors, _ = op.sketched(k)
     by_variance = np.argsort(-op.diagonal(), kind="stable")[:half]
     by_pca = np.argsort(-(vectors**2 @ values), kind="stable")[:half]
     own = [np.argsort(-np.abs(v), kind="stable")[:c] for v, c in zip(vectors.T, card, strict=True)]

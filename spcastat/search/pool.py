@@ -12,9 +12,9 @@ from spcastat.search.criterion import Criterion
 from spcastat.search.fits import Fits, joined
 from spcastat.search.rebuild import CHOICE, MANY, rebuild
 
-#: Up to so many variables a greedy fit starts its components from every row.
+#: Up to this many variables a greedy fit starts its components from every row.
 ROWS = 100
-#: So many rows of largest variance, and as many random ones; with more than MANY variables fewer of each.
+#: This many rows of largest variance, and as many random ones; with more than MANY variables fewer of each.
 FEW, FEWER = 25, 10
 
 

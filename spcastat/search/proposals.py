@@ -24,7 +24,7 @@ from spcastat.solvers.greedy import Controlled
 PRICES, CLOSER = 12, 6
 #: Sweeps at one price.
 SWEEPS = 6
-#: A component by itself is looked for from so many directions, by so many truncated power iterations.
+#: A component by itself is looked for from this many directions, by this many truncated power iterations.
 DIRECTIONS, POWER = 4, 6
 #: Exchanges: variables that may enter, and exchanges that are valued.
 WIDTH, VALUED = 40, 8

@@ -13,9 +13,9 @@ from spcastat.search.model import Model
 
 #: Steps of a truncated power iteration, and where there are more than MANY variables.
 POWER, FEWER, MANY = 5, 3, 1000
-#: A component is taken at random from the distinct best of so many.
+#: A component is taken at random from the distinct best of this many.
 CHOICE = 4
-#: Where components are grown, so many are.
+#: Where components are grown, this many are.
 GROWN = 3
 
 

@@ -45,11 +45,11 @@ from spcastat.operators import Operator
 from spcastat.search.conditional import Conditional, Peak, possible_for, slack
 from spcastat.search.reconstruction import basis
 
-#: So many variables or fewer are tested exactly at once; more of them are tested by their scores first.
+#: This many variables or fewer are tested exactly at once; more of them are tested by their scores first.
 DIRECT = 500
 #: Columns of the covariance matrix that are formed at once.
 COLUMNS = 32
-#: Up to so many columns of the covariance matrix cost less than its block for the candidates.
+#: Up to this many columns of the covariance matrix cost less than its block for the candidates.
 FEW = 16
 
 
@@ -133,7 +133,7 @@ def rising(V: np.ndarray, peaks: list[Peak], cross: np.ndarray, variances: np.nd
 
 
 def entering(op: Operator, candidates: np.ndarray, V: np.ndarray, peaks: list[Peak]) -> np.ndarray:
-    """Return the variables that are no candidates and may improve a fit by a swap, the most promising first.
+    """Return the variables that are not candidates and may improve a fit by a swap, the most promising first.
 
     Parameters
     ----------

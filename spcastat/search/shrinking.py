@@ -17,7 +17,7 @@ from spcastat.search.order import reordered
 from spcastat.search.promise import Promise, Promised
 from spcastat.search.sweeps import swept
 
-#: The smallest loadings of a component, at most so many, are tried for removal.
+#: The smallest loadings of a component, at most this many, are tried for removal.
 TRIED = 30
 #: Fits of the same cardinalities that go on.
 KEPT = 2
@@ -34,9 +34,9 @@ class Patience:
     climbs : int
         Fits of each cardinalities that exchanges are tried for.
     transfers : int
-        Of the cardinalities that give one more to a component and take two from others, so many.
+        The number of cardinalities to try that give one more to a component and take two from others.
     kicks, rounds : int
-        Kicks in a round, and rounds at each of so many neighbouring cardinalities.
+        Kicks in a round, and rounds at each of this many neighbouring cardinalities.
     neighbours : int
     width, valued : int
         Of exchanges.

@@ -19,21 +19,21 @@ from spcastat.search.proposals import grown, one_by_one, one_cardinality, one_pr
 from spcastat.search.shrinking import PATIENCE, Shrinking
 from spcastat.search.trimming import trimmed
 
-#: Up to so many variables the covariance matrix is held; with more rows than variables, up to so many.
+#: Up to this many variables the covariance matrix is held; with more rows than variables, up to this many.
 HELD, TALL = 1000, 3000
-#: Up to so many variables components are looked for one by one, and greedy growth is a proposal.
+#: Up to this many variables components are looked for one by one, and greedy growth is a proposal.
 ONE_BY_ONE, GROWN = 200, 300
-#: effort -> up to so many nonzeros in all, and in one component, all components are searched together.
+#: effort -> up to this many nonzeros in all, and in one component, all components are searched together.
 SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
 #: effort -> random rotations of PCA's loadings that one price starts from, where only the total counts.
 TURNED = {"quick": 0, "auto": 3, "thorough": 8}
-#: With more variables the search runs on so many for each nonzero, and on at least so many.
+#: With more variables the search runs on this many for each nonzero, and on at least this many.
 EACH, LEAST = 4, 200
-#: Of rows that are not in memory, so many variables are held, and at most so many.
+#: Of rows that are not in memory, this many variables are held, and at most this many.
 STREAMED, MOST_STREAMED = 2000, 8000
-#: Where more than this share of the loadings are nonzero, sparsity is not to be had at the promised share.
+#: Where more than this share of the loadings are nonzero, a sparse fit is out of reach at the promised share.
 DENSE = 1.0 / 3.0
-#: So many of the sparsest proposals lose single loadings before the sparsest of all is searched on.
+#: This many of the sparsest proposals lose single loadings before the sparsest of all is searched on.
 FOLLOWED = 3
 
 
@@ -59,9 +59,9 @@ class Sparsest:
     candidates : dict of str to int
         Nonzeros of each proposal that keeps the promise, after its smallest loadings were taken away.
     searched : bool
-        Whether a joint search for one nonzero less ended the search in vain.
+        Whether a joint search for one nonzero less found nothing.
     dense : bool
-        Whether more than a third of the loadings are nonzero: sparsity is not to be had at this share.
+        Whether more than a third of the loadings are nonzero: a sparse fit is out of reach at this share.
     proven : bool or None
         True where no fewer nonzeros can keep the promise: one for each component.
     """
@@ -252,7 +252,7 @@ class _Search:
         return Products(self.work)
 
     def result(self) -> tuple[np.ndarray, str, bool]:
-        """Return the loadings, the proposal they come from and whether a joint search ended in vain."""
+        """Return the loadings, the proposal they come from and whether a joint search found nothing."""
         ends = {name: fit.V for name, fit in self.found.items()}
         searched = False
         for name in self._ranked(ends)[:FOLLOWED]:

@@ -10,7 +10,7 @@ from spcastat.search.conditional import Conditional, Peak, possible_for, slack
 from spcastat.search.rayleigh import exchanges
 from spcastat.search.reconstruction import Pev
 
-#: So many of the most promising swaps are tried one after another before all are valued.
+#: This many of the most promising swaps are tried one after another before all are valued.
 VALUED = 8
 #: A table of swaps that are valued one and all has at most this many entries.
 TABLE = 1_000_000

@@ -19,7 +19,7 @@ STEPS = np.array([0.0, 1.0, 5.0])
 
 
 def swept(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
-    """Return the fits after at most so many sweeps; none is worse than before."""
+    """Return the fits after a limited number of sweeps; none is worse than before."""
     fits = fits.some(slice(None))
     running = np.arange(len(fits))
     for _ in range(sweeps):

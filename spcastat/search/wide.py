@@ -19,7 +19,7 @@ from spcastat.search.order import reordered
 from spcastat.search.pool import from_directions, greedy
 from spcastat.search.sweeps import swept
 
-#: A working set has at most so many variables, and so many for each nonzero loading.
+#: A working set has at most this many variables, and this many for each nonzero loading.
 LARGEST, EACH = 1000, 4
 #: With more nonzeros than this in all, or more in one component, exchanges cost more than they bring.
 NONZEROS, COMPONENT = 120, 20

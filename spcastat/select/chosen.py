@@ -123,7 +123,7 @@ def choose(
     rule : {"1se", "paired", "min"}
         Of choices that differ little, the sparsest ("paired" for "cv" alone); or the best value.
     share : float
-        For "variance": what of dense PCA's variance shall be kept.
+        For "variance": what of dense PCA's variance should be kept.
     """
     sizes = [sum(card) for card in cards]
     if by == "cv":

@@ -1,4 +1,4 @@
-"""How many components stand out of noise: parallel analysis, and a sequential test of sparse components."""
+"""How many components stand out from noise: parallel analysis, and a sequential test of sparse components."""
 
 from __future__ import annotations
 

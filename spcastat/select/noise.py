@@ -17,7 +17,7 @@ from spcastat.kernels.eig import top_eigh
 
 #: Numbers in the rows that are drawn for a covariance matrix; beyond, flips follow the central limit theorem.
 MOST_CELLS = 3_000_000
-#: Up to so many variables the covariance matrix is formed.
+#: Up to this many variables the covariance matrix is formed.
 HELD = 500
 #: A variable of which less is left than this share of its variance is not brought to more.
 LEAST_LEFT = 0.05

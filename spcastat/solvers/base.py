@@ -158,6 +158,11 @@ class Solver(ABC):
         """Whether the order of the components, on which adjusted variance depends, was sought as well."""
         return False
 
+    @property
+    def measured_by_pca(self) -> bool:
+        """Whether what PCA explains is part of what is asked, so that a start near it will not do."""
+        return not (self.out_of_core or self.screenable)
+
 
 class JointSolver(Solver):
     """A solver of all components together."""

@@ -27,13 +27,13 @@ NOTHING_LEFT = 1e-14
 QUIET_SWEEPS = 3
 #: Sweeps after which starts that have reached the same loadings are continued as one.
 MEETING = 5
-#: A criterion that may rise has come to its end where so many sweeps passed nothing better.
+#: A criterion that may rise has come to its end where this many sweeps passed nothing better.
 STALE = 500
 #: Better by more than this share of the total variance.
 ROUNDING = 1e-13
 #: Loadings closer than this are the same.
 SAME = 1e-6
-#: After so many sweeps on the same supports the criterion is lowered there by so many quasi-Newton steps.
+#: After this many sweeps on the same supports the criterion is lowered there by this many quasi-Newton steps.
 STEADY, STEPS = 5, 50
 
 

@@ -158,7 +158,7 @@ class _Climb:
 
         The first stopping condition of the paper is that a step changes nothing. The second is that no row
         with a nonzero entry on the support has a score of zero, for there the l1 variance has a kink and
-        w is no local maximum: then w is nudged at random and climbs on, until that gains nothing more.
+        w is not a local maximum: then w is nudged at random and climbs on, until that gains nothing more.
         Signs that come back after more than one step (possible under a preset cardinality only) are a
         cycle. Where the l1 variance may fall from step to step, the best loadings passed count.
         """

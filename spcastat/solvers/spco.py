@@ -55,7 +55,7 @@ class SPCO:
     penalty : float or None
         The paper's gamma_2, in the units of the (scaled) data: scores below it become zero.
     zeros : float or None
-        Instead: the share of coordinates that shall be zero, in [0, 1). Every sweep takes the
+        Instead: the share of coordinates that should be zero, in [0, 1). Every sweep takes the
         penalty that gives it.
     ridge : float
         The paper's gamma_1: it divides all coordinates by 1 + ridge and changes nothing else.

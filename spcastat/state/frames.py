@@ -132,7 +132,7 @@ def optima(state: FitState) -> pd.DataFrame:
 
 
 def details(state: FitState) -> pd.DataFrame:
-    """What the method reports of each component, such as its penalty; no columns where it is nothing."""
+    """What the method reports about each component, such as its penalty; no columns if that is nothing."""
     return pd.DataFrame(own(state.record.details), index=state.components)
 
 
@@ -147,10 +147,10 @@ def tidy(
     Parameters
     ----------
     zeros : bool
-        With the loadings that are zero.
+        Include loadings that are zero.
     conf_int : bool
-        With what `bootstrap` ("std_error", "lower", "upper", "selected") and `stability` ("frequency") found
-        last; loadings that no draw selected have no interval (NaN).
+        Include what `bootstrap` ("std_error", "lower", "upper", "selected") and `stability` ("frequency")
+        found last; loadings that no draw selected have no interval (NaN).
     level : float in [0.5, 0.9999]
         Of the intervals.
 

@@ -77,6 +77,13 @@ class Record:
         Names of the components where they are others than PC1, ..., PCk.
     title_of_data : str or None
         What the rows came from where they were not in memory, such as "Parquet file trips.parquet".
+    passes : int or None
+        Passes over rows that were never all in memory, until the fit was found.
+    anew : bool
+        Whether a scheduler computes these rows anew in each pass.
+    pca_errors : list of float, or None
+        By how much the variances of dense PCA may be too small, as shares of the total variance, where few
+        passes were made for them; estimates, where the variances themselves are lower bounds.
     """
 
     method: str
@@ -111,6 +118,9 @@ class Record:
     evidence: dict[str, Any] | None = None
     missing: dict[str, Any] | None = None
     names: list[str] | None = None
+    passes: int | None = None
+    anew: bool = False
+    pca_errors: list[float] | None = None
 
     @property
     def converged(self) -> bool:
@@ -164,6 +174,9 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         title_of_data=source.title,
         evidence=None if solution.search is None else dataclasses.asdict(solution.search),
         missing=None if source.gaps is None else source.gaps.told,
+        passes=None if source.stream is None else 1 + getattr(source.op, "passes", 0),
+        anew=source.stream is not None and source.stream.anew,
+        pca_errors=None if fit.pca_errors is None else (fit.pca_errors / source.op.total).tolist(),
     )
 
 

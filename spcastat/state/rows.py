@@ -127,7 +127,7 @@ def inverse_transform(state: FitState, scores: Any, components: int | None = Non
     ----------
     scores : array-like of shape (n, k)
     components : int, optional
-        Only the first so many components are used, 0 for the mean alone; `scores` may have theirs only.
+        Use only this many leading components, 0 for the mean alone; `scores` may have their columns only.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
     Raises
     ------
     DuplicateNamesError
-        Where a column has the name of a score already.
+        Where a column already has the name of a score.
     """
     names = [f".fitted{name}" for name in state.components]
     one_of("na", na, MISSING)

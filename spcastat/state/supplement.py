@@ -225,7 +225,7 @@ def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
         raise DuplicateNamesError(f"variables has two columns called {listed(repeated, 3)}; rename one.")
     for name in variables.columns:
         if isinstance(name, str) and not _encodes(name):
-            raise ColumnTypeError(f"variables has a column {shown(name)}, which is no valid text; rename it.")
+            raise ColumnTypeError(f"variables has a column {shown(name)}, which is not text; rename it.")
     if variables.index.equals(index):
         return variables
     if variables.index.is_unique and index.isin(variables.index).all():
@@ -250,12 +250,12 @@ def _is_factor(column: pd.Series) -> bool:
 
 
 def _factor(name: Any, column: pd.Series) -> pd.Series:
-    """Return a column as categories without empty ones, or say that its values are no levels."""
+    """Return a column as categories without empty ones, or say that its values are not levels."""
     try:
         return column.astype("category").cat.remove_unused_categories()
     except (TypeError, ValueError):  # values that cannot be compared or hashed, or text that is not valid
         raise ColumnTypeError(
-            f"The supplementary variable {shown(name)} holds values that are no levels of a factor, such as "
+            f"The supplementary variable {shown(name)} holds values that are not levels of a factor, such as "
             f"{shown(column.iloc[0])}; it takes text, categories or numbers."
         ) from None
 

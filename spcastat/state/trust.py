@@ -43,7 +43,7 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
     -----
     Normal intervals are the estimate and so many standard errors of draws in which variables were selected
     anew; percentile intervals lie between quantiles of the draws. A loading that no draw selected has no
-    row: its zero is no estimate with an error.
+    row: its zero is not an estimate with an error.
     """
     level = checked_level(level)
     estimate = state.V.T.ravel()[found.places]

@@ -320,7 +320,7 @@ class _Reader:
             or not all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
             or not (isinstance(digest, str) and _SHA256.fullmatch(digest))
         ):
-            raise _damaged(self.path, f"what it says of array {name} is no type, shape and digest")
+            raise _damaged(self.path, f"what it says of array {name} is not a type, shape and digest")
         return np.dtype(dtype), tuple(shape), digest
 
 

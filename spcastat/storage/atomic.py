@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -19,17 +19,29 @@ PART_OF_NAME = 100
 LONGEST = 4096
 
 
-def file_path(path: Any) -> Path:
+def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     """Return what a user gave as the path of a file to write.
+
+    Parameters
+    ----------
+    path : object
+    endings : sequence of str
+        How its name may end, such as ".html", or "" for names without an ending; by default in any way.
+        Capitals do not matter.
 
     Raises
     ------
     OptionError
-        For what is no path, or names no file.
+        For what is not a path, or names no file.
+    FileError
+        For another ending: what opens the file would take it for what it is not.
     """
     target = as_path(path)
     if not target.name:
         raise OptionError(f"path={shown(str(path))} was given, which names no file.")
+    if endings and target.suffix.lower() not in endings:
+        allowed = " or ".join(filter(None, endings))
+        raise FileError(f"{shown(target.name)} was given; its name must end in {allowed}.")
     return target
 
 
@@ -61,7 +73,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     Raises
     ------
     OptionError
-        For what is no path.
+        For anything but a path.
     FileError
         Where the file cannot be written; none is left behind.
     """
@@ -94,7 +106,7 @@ def _part_of(target: Path) -> Path:
 
 
 def _mode_of(target: Path) -> int | None:
-    """Return the permissions of the file that is there, None where there is none; raise if it is no file."""
+    """Return the permissions of an existing file, None where there is none; raise if it is not a file."""
     try:
         found = os.stat(target)
     except OSError:  # reported when it is written

@@ -103,12 +103,12 @@ def require_moments(
     for name, values in measures.items():
         require(values.shape == (k,), f"its measure {name!r} has shape {values.shape}, not {(k,)}")
     total = held["total"]
-    require(real(total) and total > 0, "its total variance is no positive number")
+    require(real(total) and total > 0, "its total variance is not a positive number")
     told = (*_moments(V, held, total), *_measures(held, measures, total), *_shares(V, held, measures, total))
     for what, right in told:
         require(right, what)
     unit = held.get("unit", 1.0)  # files of the first versions know of none
-    require(real(unit) and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5, "its unit is no power of two")
+    require(real(unit) and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5, "its unit is not a power of two")
     share = record.objective_share
     if share is not None:
         same = abs(share * total - record.objective) <= CLOSE * max(abs(record.objective), total)
@@ -151,7 +151,7 @@ def _measures(
         yield "it explains more than PCA can", _all(pev <= pca / total + CLOSE)
     for name, values in measures.items():
         if name in ("pev", "least_squares"):
-            yield f"its measure {name!r} is no share", _all((values >= -CLOSE) & (values <= 1 + CLOSE))
+            yield f"its measure {name!r} is not a share", _all((values >= -CLOSE) & (values <= 1 + CLOSE))
             yield f"its measure {name!r} decreases", _all(np.diff(values) >= -CLOSE)
         if name in expected and _all(np.isfinite(expected[name])):
             # a root: where nothing is left, rounding of 1e-16 in the share is 1e-8 here

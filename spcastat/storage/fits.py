@@ -65,7 +65,7 @@ def save(
     Raises
     ------
     FileError
-        Where the file cannot be written, or something has no form in it: a function of the user's in
+        Where the file cannot be written, or something cannot be stored in it: a function of the user's in
         a formula, or labels of unusual types.
     OptionError
         For ``scores=True`` where the scores are not in memory, and for the file that the rows of the fit
@@ -198,7 +198,7 @@ def _record(given: Any) -> Record:
 
 
 def _is_single(name: str, kept: Mapping[str, Any]) -> bool:
-    """Whether a moment of a file is no array: early files lack the unit, and not every fit has the traces."""
+    """Whether a moment of a file is a single number: a unit, or absent traces."""
     return (name != "unit" or name in kept) and (name != "residual_traces" or kept[name] is None)
 
 

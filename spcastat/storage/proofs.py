@@ -99,7 +99,7 @@ def _joint(
 
 def _common(row: dict[str, Any], scope: str, scale: float) -> None:
     for name in _NUMBERS:
-        require(_real(row.get(name)), f"the {name} of a proof is no number")
+        require(_real(row.get(name)), f"the {name} of a proof is not a number")
     require(_whole(row.get("nodes")), "a proof has no number of nodes")
     text = row.get("proof")
     right = isinstance(text, str) and 0 < len(text) < 200 and text.isprintable()
@@ -122,7 +122,7 @@ def _common(row: dict[str, Any], scope: str, scale: float) -> None:
 def _places(given: Any, p: int, most: int) -> None:
     right = isinstance(given, list) and 0 < len(given) <= most
     right = right and all(_whole(one) and one < p for one in given)
-    require(right and len(set(given)) == len(given), "the support of a proof is no set of variables")
+    require(right and len(set(given)) == len(given), "the support of a proof is not a set of variables")
 
 
 def _real(value: Any) -> bool:

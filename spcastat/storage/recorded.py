@@ -58,24 +58,24 @@ def require_record(record: Record) -> None:
     FileError
     """
     for name in ("method", "title", "paper", "criterion", "status", "advice", "call"):
-        require(isinstance(getattr(record, name), str), f"its {name} is no text")
+        require(isinstance(getattr(record, name), str), f"its {name} is not text")
     for name in ("formula", "centring", "scaling", "title_of_data"):
-        require(isinstance(getattr(record, name), str | None), f"its {name} is no text")
+        require(isinstance(getattr(record, name), str | None), f"its {name} is not text")
     for name in ("sparse", "from_rows", "weighted"):
         require(type(getattr(record, name)) is bool, f"its {name!r} is neither true nor false")
     for name, least in (("p", 1), ("k", 1), ("dropped", 0), ("n_iter", 0), ("n_init", 1), ("reached", 0)):
-        require(whole(getattr(record, name), least), f"its {name} is no whole number of {least} or more")
+        require(whole(getattr(record, name), least), f"its {name} is not a whole number of {least} or more")
     for name in ("method", "title", "paper", "criterion", "advice"):
-        require(writable(getattr(record, name)), f"its {name} is no text")
+        require(writable(getattr(record, name)), f"its {name} is not text")
     require(record.k <= MOST_COMPONENTS, f"it has {record.k} components")
     require(record.reached <= record.n_init, f"it was reached by {record.reached} of {record.n_init} starts")
-    require(record.n is None or whole(record.n, 1), "its n is no number of rows")
+    require(record.n is None or whole(record.n, 1), "its n is not a number of rows")
     require(record.n is not None or not record.from_rows, "it has rows, and does not say how many")
     weight = record.effective_n
-    require(weight is None or (real(weight) and weight > 0), "its sum of weights is no positive number")
+    require(weight is None or (real(weight) and weight > 0), "its sum of weights is not a positive number")
     require(weight is not None or not record.from_rows, "it has rows, and no sum of their weights")
-    require(real(record.objective), "its objective is no number")
-    require(record.objective_share is None or real(record.objective_share), "its objective is no share")
+    require(real(record.objective), "its objective is not a number")
+    require(record.objective_share is None or real(record.objective_share), "its objective is not a share")
     require(record.status in ADVICE, f"its status is {record.status!r}")
     require(record.centring in (None, *CENTRING), f"its centring is {record.centring!r}")
     require(record.scaling in (None, *SCALING), f"its scaling is {record.scaling!r}")
@@ -99,7 +99,7 @@ def _tables(record: Record) -> Iterator[str]:
     card, goal = options.get("card"), options.get("variance")
     counts = card if isinstance(card, list) else [card]
     if card is not None and not all(whole(one, 0) for one in counts):
-        yield "its cardinalities are no whole numbers"
+        yield "its cardinalities are not whole numbers"
     if goal is not None and not (real(goal) and 0 < goal <= 1):
         yield "its share of variance to keep is none"
     if not isinstance(optima, list) or not all(
@@ -121,9 +121,18 @@ def _tables(record: Record) -> Iterator[str]:
         and screening["searched"] <= screening["variables"] == record.p
         and screening["unexcluded"] <= record.p
     ):
-        yield "what it says of screening is no set of counts"
+        yield "what it says of screening is not a set of counts"
     if record.missing is not None and not _told(record.missing, record):
         yield "what it says of missing values does not go together"
+    errors = record.pca_errors
+    if record.passes is not None and not whole(record.passes, 1):
+        yield "its number of passes is none"
+    if type(record.anew) is not bool:
+        yield "its 'anew' is neither true nor false"
+    if errors is not None and not (
+        isinstance(errors, list) and len(errors) == record.k and all(real(one) and one >= 0 for one in errors)
+    ):
+        yield "what it says of the errors of dense PCA is no error for each component"
     if record.evidence is not None and not _evident(record.evidence, record.p):
         yield "what it says of its search does not go together"
 

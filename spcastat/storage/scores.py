@@ -49,8 +49,8 @@ def transform_to(
     FileError
         Where the file cannot be written, or rows cannot be read.
     OptionError
-        Where `path` is where these rows or those of the fit are read from, or no path, or pyarrow is not
-        installed.
+        Where `path` is where these rows or those of the fit are read from, or is not a path, or pyarrow is
+        not installed.
     """
     path = file_path(path)
     one_of("na", na, ("raise", "drop"))

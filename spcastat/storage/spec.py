@@ -164,7 +164,7 @@ def _encodings(packed: Any, terms: tuple[tuple[Part, ...], ...], reader: Unpacke
     encodings = {}
     for name, kind, state in packed:
         if name not in known or kind not in ("numerical", "categorical"):
-            raise FileError(f"The file holds the state of {shortened(str(name))}, which is no factor.")
+            raise FileError(f"The file holds the state of {shortened(str(name))}, which is not a factor.")
         if kind == "categorical":  # others have no state
             encodings[name] = (Factor.Kind(kind), _unpack_encoding(state, reader))
     return encodings

@@ -41,7 +41,7 @@ def states_of(terms: Iterable[tuple[Part, ...]], learnt: Any) -> dict[str, Any]:
     Raises
     ------
     FileError
-        If something is no state of such a transform, or belongs to none.
+        If something is not a state of such a transform, or belongs to none.
     """
     if not isinstance(learnt, dict):
         raise FileError("The file holds no states of transforms.")
@@ -63,7 +63,7 @@ def states_of(terms: Iterable[tuple[Part, ...]], learnt: Any) -> dict[str, Any]:
                 raise FileError(f"The file does not hold what {shortened(text)} has learnt.")
     if waiting:
         name = shortened(str(next(iter(waiting))))
-        raise FileError(f"The file holds the state of {name}, which is no call in its formula.")
+        raise FileError(f"The file holds the state of {name}, which is not a call in its formula.")
     return states
 
 
@@ -79,7 +79,7 @@ def require_levels(levels: Any) -> list[Any]:
     if not isinstance(levels, (list, tuple)) or len(levels) > MOST_LEVELS:
         raise FileError(f"The file holds levels that are no list of up to {MOST_LEVELS}.")
     if not all(_is_level(level) for level in levels):
-        raise FileError("The file holds levels that are no text, numbers or dates.")
+        raise FileError("The file holds levels that are not text, numbers or dates.")
     return list(levels)
 
 
@@ -89,7 +89,7 @@ def require_value(value: Any) -> Any:
     listed = list(many) if isinstance(many, (list, tuple)) else [many]
     if len(listed) > LARGEST or not all(one is None or _is_level(one) for one in listed):
         raise FileError(
-            f"The formula in the file uses what is no number, text or list of up to {LARGEST} of them."
+            f"The formula in the file uses what is not a number, text or list of up to {LARGEST} of them."
         )
     return value
 

@@ -60,7 +60,7 @@ def unpack_trust(content: Mapping[str, Any], reader: Unpacker, V: np.ndarray, re
     packed = content.get("trust")
     if packed is None:
         return Trust()
-    require(isinstance(packed, dict), "what it says of draws is no set of parts")
+    require(isinstance(packed, dict), "what it says of draws is not a set of parts")
     made = {}
     for name, kind in PARTS.items():
         if name not in packed:
@@ -91,7 +91,7 @@ Checks = Iterator[tuple[str, bool]]
 def _bootstrap(held: dict[str, Any], V: np.ndarray, record: Record) -> Checks:
     yield from _places(held["places"], V)
     values, k = held["values"], record.k
-    yield "its draws are no table", _table(values, "f", 2) and len(values) >= 1
+    yield "its draws are not a table", _table(values, "f", 2) and len(values) >= 1
     B, m = values.shape
     yield "its draws are not those of its loadings", m == len(held["places"])
     for name in ("variances", "whole", "similarity"):
@@ -113,7 +113,7 @@ def _bootstrap(held: dict[str, Any], V: np.ndarray, record: Record) -> Checks:
 def _stability(held: dict[str, Any], V: np.ndarray, record: Record) -> Checks:
     yield from _places(held["places"], V)
     chosen, (p, k) = held["chosen"], V.shape
-    yield "its selections are no table", _table(chosen, "b", 2) and len(chosen) >= 2
+    yield "its selections are not a table", _table(chosen, "b", 2) and len(chosen) >= 2
     H, m = chosen.shape
     yield "its selections are not those of its loadings", m == len(held["places"]) and H % 2 == 0
     met = chosen.any(axis=0) | (V.T.ravel()[held["places"]] != 0)
@@ -154,7 +154,7 @@ def _split(held: dict[str, Any], V: np.ndarray, record: Record) -> Checks:
     yield "its similarities are no correlations", _within(held["similarity"], 0.0, 1.0 + CLOSE)
     rows = held["rows"]
     pair = isinstance(rows, tuple) and len(rows) == 2 and all(_whole(one, 2) for one in rows)
-    yield "its halves are no numbers of rows", pair
+    yield "its halves are not numbers of rows", pair
     yield "its halves are not the rows", record.weighted or sum(rows) == record.n
     yield "its draws are no number", _whole(held["draws"], 2)
     yield from _counts(held, held["draws"], record)

@@ -118,12 +118,15 @@ class Stream(ABC):
         Whether rows have weights.
     local : bool
         Whether this process walks over the rows, rather than workers.
+    anew : bool
+        Whether a scheduler computes the rows anew in each pass, and could keep them instead.
     """
 
     spec: Spec
     title: str
     weighted: bool
     local: bool = True
+    anew: bool = False
 
     @property
     def rows(self) -> int | None:
@@ -203,7 +206,7 @@ class DividedStream(Stream):
         self.stream = stream
         self.exponents = exponents
         self.spec, self.title = stream.spec, stream.title
-        self.weighted, self.local = stream.weighted, stream.local
+        self.weighted, self.local, self.anew = stream.weighted, stream.local, stream.anew
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         found = self.stream.reduce(partial(Divided, begin, self.exponents), what)

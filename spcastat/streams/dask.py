@@ -70,6 +70,11 @@ class DaskStream(Stream):
         self._rows: int | None = None
         self._prints: dict[int, Print] | None = None  # of the first pass, which all others are compared with
 
+    @property
+    def anew(self) -> bool:  # type: ignore[override]  # what is kept shows in the graph of tasks
+        """Whether the partitions are computed in each pass, rather than kept by persist()."""
+        return any(_is_task(task) for task in dict(self._data.__dask_graph__()).values())
+
     @classmethod
     def open(cls, data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Self:
         """Get ready to walk over a dask collection; nothing is computed, unless a formula must be tried.
@@ -243,6 +248,12 @@ class DaskStream(Stream):
             name=f"spcastat-sum-{work.token}",
         )
         return list(passes.to_delayed().ravel())
+
+
+def _is_task(task: Any) -> bool:
+    """Whether a value of a graph of tasks computes something."""
+    kept = type(task).__name__ in ("DataNode", "Alias", "Future")
+    return not kept and (callable(task) or type(task) is tuple)
 
 
 _ALLOWED = (

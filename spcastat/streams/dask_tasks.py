@@ -153,7 +153,7 @@ def _compact(values: Any) -> Any:
     """Return rows as an array of their own if they are cut out of a larger one, or not aligned in memory.
 
     What has travelled may lie otherwise than what has not, and products are then summed in another order:
-    the same rows shall give the same bits.
+    the same rows should give the same bits.
     """
     if is_sparse(values):
         return values

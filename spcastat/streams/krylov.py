@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from spcastat.errors import ConvergenceWarning
 
 #: Vectors beyond the k that are asked for.
 OVERSAMPLING = 10
+#: The same where few products are made: of a block several times as wide each costs little more.
+WIDE = 40
 #: Products, at most.
 PASSES = 30
 #: How exact eigenvalues must be, as a share of the largest.
@@ -21,13 +24,37 @@ BASIS = 10_000_000
 NOTHING = 1e-13
 
 
+@dataclass(frozen=True, eq=False)
+class Leading:
+    """What is known of the largest eigenvalues after some products.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,)
+        Descending. Each sum of the first of them is at most that of the eigenvalues themselves.
+    vectors : ndarray of shape (p, k)
+        Orthonormal.
+    errors : ndarray of shape (k,)
+        By how much the values may be too small: an estimate, good once they converge.
+    passes : int
+        Products that were made.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    errors: np.ndarray
+    passes: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the values are exact to ACCURACY of the largest."""
+        return bool(self.errors.max() <= ACCURACY * max(float(self.values[0]), 0.0))
+
+
 def block_lanczos(
-    dot: Callable[[np.ndarray], np.ndarray], p: int, k: int, seed: int, title: str
+    dot: Callable[[np.ndarray], np.ndarray], p: int, k: int, seed: int, title: str, passes: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues, descending, and eigenvectors of a positive semidefinite matrix.
-
-    Rayleigh-Ritz on the whole block Krylov space, with full reorthogonalisation and thick restarts; see
-    Golub and Van Loan (2013), Matrix Computations, section 10.3.
 
     Parameters
     ----------
@@ -38,6 +65,8 @@ def block_lanczos(
         Of the first block.
     title : str
         What the rows are, for the warning.
+    passes : int, optional
+        Products, at most; PASSES by default.
 
     Returns
     -------
@@ -47,19 +76,53 @@ def block_lanczos(
     Warns
     -----
     ConvergenceWarning
-        After PASSES products without convergence.
+        Where so many products were not enough.
+    """
+    found = krylov(dot, p, k, seed, passes or PASSES)
+    if not found.exact:
+        warn(
+            f"The {k} leading principal components of {title} are exact to "
+            f"{found.errors.max() / found.values[0]:.1e} of the largest variance only, after {found.passes} "
+            "passes over the rows: several variances are nearly equal.",
+            ConvergenceWarning,
+        )
+    return found.values, found.vectors
+
+
+def krylov(
+    dot: Callable[[np.ndarray], np.ndarray],
+    p: int,
+    k: int,
+    seed: int,
+    passes: int,
+    oversampling: int = OVERSAMPLING,
+) -> Leading:
+    """Return what so many products at most tell of the k largest eigenvalues and their eigenvectors.
+
+    Rayleigh-Ritz on the whole block Krylov space of a random block, with full reorthogonalisation and thick
+    restarts: Golub and Van Loan (2013), Matrix Computations, section 10.3. What a few products give is
+    analysed in Musco and Musco (2015), "Randomized block Krylov methods for stronger and faster approximate
+    singular value decomposition", NeurIPS.
+
+    Parameters
+    ----------
+    dot, p, k, seed
+        As for :func:`block_lanczos`.
+    passes : int
+    oversampling : int
+        Vectors of a block beyond k.
 
     Notes
     -----
     The error of an eigenvalue is at most its residual, and the square of that over the distance to the
     eigenvalues that are not asked for.
     """
-    size = min(k + OVERSAMPLING, p)
+    size = min(k + oversampling, p)
     most = max(BASIS // p, 4 * size)
     rng = np.random.default_rng(seed)
     block = np.linalg.qr(rng.standard_normal((p, size)))[0]
     basis, image = np.empty((p, 0)), np.empty((p, 0))
-    for _ in range(PASSES):
+    for made in range(1, passes + 1):
         product = dot(block)
         basis, image = np.hstack([basis, block]), np.hstack([image, product])
         T = basis.T @ image
@@ -68,17 +131,13 @@ def block_lanczos(
         residuals = image @ inner[:, :k] - (basis @ inner[:, :k]) * values[:k]
         length = np.linalg.norm(residuals, axis=0)
         block = _beyond(product, basis, NOTHING * max(float(values[0]), 0.0))
-        error = _error(values, length, k)
-        if error.max() <= ACCURACY * max(float(values[0]), 0.0) or not block.shape[1]:
-            return values[:k].clip(min=0.0), basis @ inner[:, :k]
+        errors = _error(values, length, k) if block.shape[1] else np.zeros(k)
+        found = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, made)
+        if found.exact or made == passes:
+            break
         if basis.shape[1] + block.shape[1] > most:
             basis, image = basis @ inner[:, :size], image @ inner[:, :size]
-    warn(
-        f"The {k} leading principal components of {title} are exact to {error.max() / values[0]:.1e} of the "
-        f"largest variance only, after {PASSES} passes over the rows: several variances are nearly equal.",
-        ConvergenceWarning,
-    )
-    return values[:k].clip(min=0.0), basis @ inner[:, :k]
+    return found
 
 
 def _error(values: np.ndarray, residuals: np.ndarray, k: int) -> np.ndarray:

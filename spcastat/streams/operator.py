@@ -16,10 +16,12 @@ from spcastat.operators.columns import is_constant
 from spcastat.operators.rows import FAR_MEAN
 from spcastat.operators.sparse import product
 from spcastat.streams.base import Stream
-from spcastat.streams.krylov import block_lanczos
+from spcastat.streams.krylov import WIDE, block_lanczos, krylov
 
 #: Products that are kept, so that no measure walks over the rows for what another has asked before.
 KEPT = 4
+#: Passes for the directions where a search begins, at most.
+SKETCH = 4
 
 
 class Products:
@@ -98,6 +100,8 @@ class StreamRows(Operator):
         self._far = bool(np.any(standard.mean[~still] ** 2 > FAR_MEAN**2 * variances[~still]))
         self._products: dict[tuple[tuple[int, ...], bytes], np.ndarray] = {}
         self._leading: tuple[int, int, np.ndarray, np.ndarray] | None = None
+        self._sketch: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._most: int | None = None
 
     def diagonal(self) -> np.ndarray:
         return self._variances
@@ -137,15 +141,33 @@ class StreamRows(Operator):
         Warns
         -----
         ConvergenceWarning
-            If they are not exact to ten digits after thirty passes.
+            If they are not exact to ten digits after thirty passes, or as many as :meth:`limit_passes` says.
         """
         if self._leading is None or self._leading[1] != seed or self._leading[0] < k:
             values, vectors = block_lanczos(
-                lambda V: self._pass(V, "leading components"), self.p, k, seed, self.stream.title
+                self._direction, self.p, k, seed, self.stream.title, self._most
             )
             self._leading = (k, seed, *settled(values, vectors))
         _, _, values, vectors = self._leading
         return values[:k].copy(), vectors[:, :k].copy()
+
+    def sketched(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self._leading is not None and self._leading[0] >= k:
+            return *self.leading(k, self._leading[1]), np.zeros(k)
+        if self._sketch is None or len(self._sketch[0]) < k:
+            found = krylov(self._direction, self.p, k, 0, self._most or SKETCH, WIDE)
+            values, vectors = settled(found.values, found.vectors)
+            if found.exact:
+                self._leading = (k, 0, values, vectors)
+            self._sketch = values, vectors, np.zeros(k) if found.exact else found.errors
+        values, vectors, errors = self._sketch
+        return values[:k].copy(), vectors[:, :k].copy(), errors[:k].copy()
+
+    def limit_passes(self, passes: int) -> None:
+        self._most = passes
+
+    def _direction(self, V: np.ndarray) -> np.ndarray:
+        return self._pass(V, "leading components")
 
     def _pass(self, V: np.ndarray, what: str) -> np.ndarray:
         """Return S V after one pass."""

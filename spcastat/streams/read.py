@@ -49,7 +49,7 @@ def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chu
     FormulaError
         For a formula that cannot be read, or that has terms of more than one row at a time.
     DataError
-        For data that are no table of numbers; see :func:`spcastat.intake.read_data`.
+        For data that are not a table of numbers; see :func:`spcastat.intake.read_data`.
     """
     if reading.categorical == "dummy":
         raise OptionError(

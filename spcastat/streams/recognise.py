@@ -39,7 +39,7 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     Returns
     -------
     Stream or None
-        None for data that are no stream.
+        None for data that are not a stream.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
 
 
 def _refuse_gaps(na: str) -> None:
-    """Raise OptionError where gaps shall stay: what they need are many passes, by patterns of whole rows."""
+    """Raise OptionError where gaps should stay: what they need are many passes, by patterns of whole rows."""
     if na in GAPS:
         raise OptionError(
             f"na={na!r} was given with rows that come in chunks; it needs them in memory, since their "

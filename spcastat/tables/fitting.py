@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from spcastat.labels import NAME_WIDTH
@@ -11,6 +12,30 @@ from spcastat.tables.table import Table
 
 #: Where a name can go on in the next line: after a space or a mark, and before a capital within a word.
 BREAKS = re.compile(r"(?<=[\s_./:,;+=\-])(?=\w)|(?<=[a-z0-9])(?=[A-Z][a-z])")
+
+
+def display_width(text: str) -> int:
+    """Return the number of console cells of `text`: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    cells = 0
+    for char in text:
+        if not unicodedata.combining(char):
+            cells += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return cells
+
+
+def lines_width(text: str) -> int:
+    """Return the number of console cells of the longest line."""
+    return max(map(display_width, text.split("\n")))
+
+
+def padded(texts: Iterable[str], widths: Iterable[int], align: Iterable[str]) -> Iterator[str]:
+    """Yield texts with spaces about them, so that each has its width; `align` is of "l", "c" and "r"."""
+    for text, width, side in zip(texts, widths, align, strict=True):
+        space = width - display_width(text)
+        left = {"l": 0, "c": space // 2, "r": space}[side]
+        yield " " * left + text + " " * (space - left)
 
 
 def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
@@ -51,8 +76,8 @@ def panels(
 ) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
 
-    Columns that belong together, so many each, are not parted. Every panel has at least these. The panels
-    are as few as possible.
+    Columns that belong together, `together` at a time, are not parted. Every panel has at least these. The
+    panels are as few as possible.
     """
     start, used = 0, label
     for i in range(0, len(columns), together):

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spcastat.tables.fitting import blocks, column_widths, label_room, label_width, panels
-from spcastat.tables.latex_text import breakable, escape, number, paragraph, points, stacked
+from spcastat.tables.latex_text import breakable, escape, hanging, number, points, stacked
 from spcastat.tables.layout import Layout
 from spcastat.tables.siunitx import cell_of, column_of, width_of
-from spcastat.tables.table import Document, Table
+from spcastat.tables.table import Document, Row, Table
 
 #: Points: width and height of a page of the class article, twice \\tabcolsep as it is set below, a line.
 PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
@@ -90,12 +90,12 @@ class Panel:
         )
         return (lines + 3) * LINE
 
-    def _lines(self, row: object) -> int:
-        return 1 + self.label(getattr(row, "label", "")).count(r"\newline")
+    def _lines(self, row: Row) -> int:
+        return len(self.label(row.label))
 
-    def label(self, text: str) -> str:
-        """Return a label as LaTeX."""
-        return paragraph(text, self.room) if self.room else escape(text)
+    def label(self, text: str) -> list[str]:
+        """Return the lines of a label as LaTeX."""
+        return hanging(text, self.room) if self.room else [escape(text)]
 
     def apart(self) -> Iterator[Panel]:
         """Yield the panel of each table by itself."""
@@ -106,19 +106,27 @@ class Panel:
         """Return the line of headings."""
         table = self.tables[0]
         heads = [self.head(text, side) for text, side in zip(table.headings, table.align, strict=True)]
-        return " & ".join([self.label(title), *heads]) + r" \\"
+        return " & ".join([r"\newline".join(self.label(title)), *heads]) + r" \\"
 
     def body(self, table: Table) -> Iterator[str]:
         """Yield the lines below the headings of a table."""
         group = ""
-        for row in table.rows:
+        for row, label in zip(table.rows, self._labels(table.rows), strict=True):
             if row.rule:
                 yield r"\midrule"
             if row.group and row.group != group:
                 yield rf"\multicolumn{{{self.width}}}{{l}}{{\textit{{{escape(row.group)}}}}} \\"
             group = row.group
-            label = (r"\quad " if row.group else "") + self.label(row.label)
-            yield " & ".join([label, *map(self.cell, row.cells)]) + r" \\"
+            yield " & ".join([r"\quad " * bool(row.group) + label, *map(self.cell, row.cells)]) + r" \\"
+
+    def _labels(self, rows: tuple[Row, ...]) -> Iterator[str]:
+        """Yield labels as LaTeX; further lines of a long name stand in the rows below that have no name."""
+        waiting: list[str] = []
+        for row, below in zip(rows, [*rows[1:], None], strict=True):
+            waiting = self.label(row.label) if row.label else waiting
+            parted = below is not None and not below.label
+            now, waiting = (waiting[:1], waiting[1:]) if parted else (waiting, [])
+            yield r"\newline".join(now)
 
 
 def _panels(document: Document, width: int, layout: Layout) -> Iterator[Panel]:

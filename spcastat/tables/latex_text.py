@@ -117,10 +117,10 @@ def stacked(text: str, width: int, side: str) -> str:
     return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}" + r"\\".join(lines) + r"\end{tabular}"
 
 
-def paragraph(text: str, width: int) -> str:
-    """Return a name in lines of at most `width` points for a column of paragraphs."""
+def hanging(text: str, width: int) -> list[str]:
+    """Return a name in lines of `width` points for a column of paragraphs; all but the first are indented."""
     first, *rest = (escape(line) for line in wrapped(text, int(0.93 * width) - INDENT, points))
-    return "".join([first, *(rf"\newline\hspace*{{{INDENT}pt}}{line}" for line in rest)])
+    return [first, *(rf"\hspace*{{{INDENT}pt}}{line}" for line in rest)]
 
 
 def breakable(text: str) -> str:

@@ -105,7 +105,7 @@ def restyled(document: Document, digits: int | None = None, decimal: str = ".") 
 
 
 def shortened(document: Document, limit: int, heading_limit: int) -> Document:
-    """Return the document with labels and headings of so many characters at most, and a key."""
+    """Return the document with labels and headings of a limited number of characters, and a key."""
     labels = dict.fromkeys(row.label for table in document.tables for row in table.rows)
     headings = dict.fromkeys(text for table in document.tables for text in table.headings)
     return document.with_names(short(labels, limit), short(headings, heading_limit))

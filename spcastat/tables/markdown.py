@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator
+from math import ceil
 
-from spcastat.labels import NAME_WIDTH
-from spcastat.tables.fitting import blocks, column_widths, label_room, label_width, panels
+from spcastat.tables.fitting import blocks, column_widths, display_width, label_room, label_width, panels
 from spcastat.tables.layout import Layout
 from spcastat.tables.table import Document, Table
-from spcastat.tables.text import display_width
 
 #: Characters that a page holds; pandoc takes the widths of columns from their dashes where a line has more.
 LINE = 72
-#: Characters between two columns.
-PADDING = 3
+#: Dashes that labels have at least.
+LABELS = 18
+#: Points of Word: what a dash of a full line has of 6.5 inches, the size of letters, both margins of a cell.
+DASH, SIZE, MARGINS = 468 / LINE, 12.0, 12.0
+#: Widths of characters in wide faces, such as stand in where a font is missing; in sizes of the letters.
+_WIDTHS = {**dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36), **dict.fromkeys("ijltfr", 0.45)}
 
 #: Characters with a meaning in Markdown; "_" only at the edge of a word, "<" only where a tag could start.
 _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^[#>+](?=\s)")
@@ -55,10 +58,19 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> list[str]:
 
 def _panels(block: tuple[Table, ...], width: int) -> Iterator[Table]:
     """Yield the tables of a block, those too wide for a page in panels one after another."""
-    columns, label = column_widths(block, display_width), label_width(block, display_width)
-    room = label_room(label, columns, width, PADDING, NAME_WIDTH)
-    for start, stop in panels(room, columns, width, PADDING, block[0].together):
+    columns, page = column_widths(block, _room), LINE * width // 80
+    room = label_room(label_width(block, _room), columns, page, 0, LABELS)
+    for start, stop in panels(room, columns, page, 0, block[0].together):
         yield from (table.columns(start, stop) for table in block)
+
+
+def _room(text: str) -> int:
+    """Return the dashes that give a column the room for `text` on one line."""
+    letters = sum(
+        _WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78) * display_width(char)
+        for char in text
+    )
+    return ceil((letters * SIZE + MARGINS) / DASH)
 
 
 def escape(text: str) -> str:
@@ -72,7 +84,7 @@ def _table(table: Table) -> Iterator[str]:
     lines = [[escape(cell) for cell in line] for line in _grid(table)]
     align = "l" + table.align
     needed = [max(display_width(line[i]) for line in lines) for i in range(len(align))]
-    dashes = _dashes(needed)
+    dashes = _dashes(table)
     widths = list(map(max, needed, dashes))
     for number, line in enumerate(lines):
         yield _pipes(_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
@@ -94,11 +106,10 @@ def _grid(table: Table) -> Iterator[tuple[str, ...]]:
         yield (label, *(cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in row.cells))
 
 
-def _dashes(needed: list[int]) -> list[int]:
+def _dashes(table: Table) -> list[int]:
     """Return the dashes of every column, whose share is its width: labels may wrap, numbers not."""
-    _, *columns = needed
-    wide = [column + 2 for column in columns]  # about what a page leaves free at both sides of a cell
-    return [max(LINE - sum(wide), 3 * NAME_WIDTH // 4), *wide]
+    columns = column_widths((table,), _room)
+    return [max(LINE - sum(columns), LABELS), *columns]
 
 
 def _pad(cell: str, width: int, side: str) -> str:

@@ -28,7 +28,7 @@ class Row:
     cells : tuple of str
         One formatted cell a column; an empty string is a blank.
     group : str
-        Rows that follow one another with the same `group` stand under that heading; "" is no group.
+        Rows that follow one another with the same `group` stand under that heading; "" is not a group.
     rule : bool
         Draw a rule above the row.
     """
@@ -58,7 +58,7 @@ class Table:
     sparse : bool
         A panel with some of the columns leaves out the rows that are blank in all of them.
     together : int
-        So many columns each stay in one panel.
+        This many columns at a time stay in one panel.
 
     Raises
     ------

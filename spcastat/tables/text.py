@@ -11,12 +11,22 @@ import dataclasses
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
 from spcastat.tables.cells import Figures
-from spcastat.tables.fitting import blocks, column_widths, label_room, label_width, panels, wrapped
+from spcastat.tables.fitting import (
+    blocks,
+    column_widths,
+    display_width,
+    label_room,
+    label_width,
+    lines_width,
+    padded,
+    panels,
+    wrapped,
+)
 from spcastat.tables.layout import Layout, short
 from spcastat.tables.table import Document, Row, Table
 
@@ -45,7 +55,7 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
     layout = layout or Layout()
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
     document = dataclasses.replace(layout, full_names=None).of(document)
-    document = _encodable(document.with_cells(_star_width(document)), encoding)
+    document = _encodable(_with_room_for_stars(document), encoding)
     if layout.full_names:
         document = _with_high_headings(document)
     else:
@@ -58,12 +68,14 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
     return "\n\n".join(part for part in parts if part)
 
 
-def _star_width(document: Document) -> Callable[[str], str]:
-    """Return what puts spaces behind cells with fewer stars than others, so that all end in one column."""
+def _with_room_for_stars(document: Document) -> Document:
+    """Return the document with spaces behind cells of fewer stars, so that figures end in one column."""
     cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
     most = max((len(cell.stars) for cell in cells if isinstance(cell, Figures)), default=0)
-    return lambda cell: (
-        cell + " " * (most - (len(cell.stars) if isinstance(cell, Figures) else 0)) if cell else cell
+    if not most:
+        return document
+    return document.with_cells(
+        lambda cell: cell and cell + " " * (most - (len(cell.stars) if isinstance(cell, Figures) else 0))
     )
 
 
@@ -108,10 +120,6 @@ def _with_high_headings(document: Document) -> Document:
     return dataclasses.replace(document.with_names({}, lines), key=document.key)
 
 
-def _width(text: str) -> int:
-    return max(map(display_width, text.split("\n")))
-
-
 def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
     """Return short names of at most `limit` characters, in ASCII; those that fit stay as they are."""
     long = [name for name in names if display_width(name) > limit]
@@ -136,17 +144,6 @@ def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
         yield from (" " * indent + line for line in lines)
 
 
-def display_width(text: str) -> int:
-    """Return the number of console cells of `text`: two for a wide character, none for a combining one."""
-    if text.isascii():
-        return len(text)
-    cells = 0
-    for char in text:
-        if not unicodedata.combining(char):
-            cells += 2 if unicodedata.east_asian_width(char) in "WF" else 1
-    return cells
-
-
 def _header(document: Document, width: int) -> str:
     lines = [_wrap(document.heading, width)] if document.heading else []
     indent = max((display_width(label) for label, _ in document.facts), default=0) + GAP
@@ -164,7 +161,7 @@ def _header(document: Document, width: int) -> str:
 
 
 def _block(block: tuple[Table, ...], width: int) -> Iterator[str]:
-    columns = column_widths(block, _width)
+    columns = column_widths(block, lines_width)
     label = label_room(label_width(block, display_width), columns, width, GAP, NAME_WIDTH)
     for start, stop in panels(label, columns, width, GAP, block[0].together):
         widths = columns[start:stop]
@@ -197,12 +194,7 @@ def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[
 
 
 def _line(label: str, cells: tuple[str, ...], width: int, widths: list[int], align: str) -> str:
-    parts = [label + " " * (width - display_width(label))]
-    for cell, column, side in zip(cells, widths, align, strict=True):
-        space = column - display_width(cell)
-        left = {"l": 0, "c": space // 2, "r": space}[side]
-        parts.append(" " * left + cell + " " * (space - left))
-    return (" " * GAP).join(parts).rstrip()
+    return (" " * GAP).join(padded((label, *cells), [width, *widths], f"l{align}")).rstrip()
 
 
 def _wrap(text: str, width: int) -> str:

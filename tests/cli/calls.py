@@ -285,7 +285,7 @@ OUTPUTS = [
     Call("path ok.csv --cards 1-3 --out p.csv --plot p.svg", 0, makes=("p.csv", "p.svg")),
     Call("path ok.csv --cards 1-3 --out p.tsv", 0, makes=("p.tsv",)),
     Call("fit ok.csv --k 1 --save 'standard input' --report '-'", 0, makes=("standard input", "-")),
-    Call("transform ok.spca utf7.csv --encoding utf-7 --out keep.out", words="it is no text in UTF-7"),
+    Call("transform ok.spca utf7.csv --encoding utf-7 --out keep.out", words="it is not text in UTF-7"),
     Call("transform ok.spca ok.csv --out keep.out", 0, makes=("keep.out",), prints="12 rows written"),
     Call("transform ok.spca text.csv --out keep.out", words="'a'"),
     Call("fit ok.csv --k 1 --card 2 --save s.spca --report r.html", 0, makes=("s.spca", "r.html")),

@@ -32,7 +32,7 @@ SLOW = ("dcpca", "alspca")
 
 
 def control(name, unit=1.0):
-    """Return how sparse a fit shall be; two methods search long for a cardinality, and have a penalty."""
+    """Return how sparse a fit should be; two methods search long for a cardinality, and have a penalty."""
     if name in SLOW:
         return {"penalty": 0.1 * unit**2}
     return {"card": 3} if "card" in SOLVERS[name].controls else {}

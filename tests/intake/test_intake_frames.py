@@ -205,7 +205,7 @@ def test_arrays_without_numbers_are_refused(array, phrase):
     ("array", "phrase"),
     [
         (np.arange(3.0), r"shape \(3,\).*reshape\(-1, 1\)"),
-        (np.array(1.0), "no table"),
+        (np.array(1.0), "not a table"),
         (np.zeros((2, 2, 2)), r"reshape\(len\(data\), -1\)"),
         (np.zeros((3, 0)), "no columns"),
         (sps.csr_array((3, 0)), "no columns"),

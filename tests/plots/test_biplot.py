@@ -291,7 +291,7 @@ def test_many_points_are_rasterised(loadings):
         ({"arrows": "corelations"}, OptionError, "Did you mean 'correlations'"),
         ({"arrows": "correlations"}, OptionError, "without correlations"),
         ({"groups": ["a", "b"] * 30, "palette": ["red"]}, OptionError, "1 colours for 2 groups"),
-        ({"groups": ["a", "b"] * 30, "palette": ["red", "reddd"]}, OptionError, "'reddd' is no colour"),
+        ({"groups": ["a", "b"] * 30, "palette": ["red", "reddd"]}, OptionError, "'reddd' is not a colour"),
         ({"groups": ["a", "b"] * 30, "palette": {"a": "red"}}, OptionError, "no colour for 'b'"),
         ({"groups": ["a", "b"] * 30, "palette": "virids"}, OptionError, "Did you mean 'viridis'"),
         ({"color": ["a"] * 60}, OptionError, "takes one number for each row"),
@@ -324,5 +324,5 @@ def test_data_without_a_biplot(scores, loadings):
 
 
 def test_a_colour_of_missing_numbers_is_none(scores, loadings):
-    with pytest.raises(OptionError, match="is no colour"):
+    with pytest.raises(OptionError, match="is not a colour"):
         biplot(scores, loadings, groups=["a", "b"] * 30, palette=[(np.nan,) * 3] * 2)

@@ -50,6 +50,19 @@ def test_every_table_of_a_fit_has_its_sheet(fit, tmp_path):
     assert "k\\x07nots" in names
 
 
+def test_proofs_have_their_sheets(fit, tmp_path):
+    one, both = fit.certify(), fit.certify(joint=True, objective="pev", time_limit=2)
+    fit.to_excel(tmp_path / "fit.xlsx")
+    sheets = pd.read_excel(tmp_path / "fit.xlsx", sheet_name=None, index_col=0)
+    for name, certificate in (("proof", one), ("proof pev", both)):
+        found = sheets[name]
+        assert [str(label) for label in found.index] == list(certificate.index)
+        for column in ("value", "upper_bound", "gap"):
+            np.testing.assert_allclose(found[column], certificate[column], rtol=1e-15, atol=0)
+        assert found["optimal"].tolist() == certificate["optimal"].tolist()
+        assert found["proof"].tolist() == certificate["proof"].tolist()
+
+
 def test_text_is_no_formula(tmp_path):
     frame = pd.DataFrame({"=A1": ["=1+1", "@x", ""]}, index=["=b", "+c", "d"])
     write_workbook(tmp_path / "f.xlsx", {"f": frame}, [("=a", "=b")])

@@ -43,7 +43,7 @@ def test_rows_that_were_left_out_have_no_group(df):
 
 
 def test_columns_that_are_not_there(fit, df, tmp_path):
-    with pytest.raises(OptionError, match=r"groups='sit' is no column.*Did you mean 'site'"):
+    with pytest.raises(OptionError, match=r"groups='sit' is not a column.*Did you mean 'site'"):
         fit.biplot(groups="sit")
     with pytest.raises(OptionError, match="an array without names"):
         sp.spca(df[list("abcd")].to_numpy(), k=2, card=3).biplot(groups="site")

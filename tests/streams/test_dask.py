@@ -517,7 +517,7 @@ def test_weights_that_do_not_fit_are_refused(X, w):
     cases = [
         (df, w[:100], "numbers of rows are not known beforehand"),
         (unknown, w[:100], "compute_chunk_sizes"),
-        (df, "v1", "pass the column itself"),
+        (df, "v99", "no such column"),
         (df, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
         (df, series.repartition(divisions=(0, 10, 20, 30, 99)), "at different labels"),
         (unknown, series.repartition(npartitions=2), "in 2 blocks, the rows in 4"),
@@ -602,3 +602,21 @@ def test_large_parts_meet_in_pairs():
     assert parts_met(2000) == 4  # 32 MB each, 128 MB together
     assert parts_met(3000) == 2
     assert dask_run.fan_in(Summing(None, partial(Sums, 10**6))) == 8
+
+
+def test_partitions_that_are_computed_anew_are_told_of():
+    """Told as dask has it: what persist() returns has no task left to run."""
+    import dask.array
+    import dask.dataframe
+
+    def random(rows, block_id=None):
+        return np.random.default_rng(block_id[0]).normal(size=(len(rows), 3001))
+
+    lazy = dask.array.zeros((40, 3001), chunks=(20, 3001)).map_blocks(random, dtype=float)
+    told = "computed anew in each of"
+    kept = lazy.persist()
+    assert told in str(sp.spca(lazy, 1, card=3, method="bcd-l0"))
+    assert told not in str(sp.spca(kept, 1, card=3, method="bcd-l0"))
+    frame = dask.dataframe.from_pandas(pd.DataFrame({"a": range(6), "b": 1.0}), npartitions=2) + 1.0
+    assert DaskStream.open(frame).anew
+    assert not DaskStream.open(frame.persist()).anew

@@ -214,3 +214,68 @@ def test_a_column_that_does_not_vary_is_exactly_zero(kind):
     assert op.diagonal()[7] == 0.0
     assert not op.dot(np.eye(40))[7].any()
     assert not op.columns(np.array([7])).any()
+
+
+# --- few passes for dense PCA ---------------------------------------------------------------------
+
+
+def weak(n=250, p=3200):
+    """Three components of eight variables each that stand out little from noise."""
+    rng = np.random.default_rng(3)
+    V = np.zeros((3, p))
+    for i in range(3):
+        V[i, 100 * i : 100 * i + 8] = 8**-0.5
+    return (rng.normal(size=(n, 3)) * [4.5, 4.0, 3.5]) @ V + rng.normal(size=(n, p))
+
+
+WEAK = weak()
+
+
+@pytest.fixture(scope="module")
+def shares():
+    """What dense PCA explains, cumulative: by the singular values of all rows."""
+    values = np.linalg.svd(WEAK - WEAK.mean(axis=0), compute_uv=False) ** 2
+    return np.cumsum(values)[:3] / values.sum()
+
+
+@pytest.mark.parametrize("how", [{"effort": "quick"}, {"method": "bcd-l0"}], ids=["joint", "bcd-l0"])
+def test_a_search_begins_after_few_passes_and_calls_dense_pca_a_bound(how, shares, tmp_path):
+    fit = sp.spca([WEAK[:150], WEAK[150:]], 3, card=8, **how)
+    assert fit._source.op.passes <= 4 + 4  # the start; cross-products, columns, measures
+    supports = [np.flatnonzero(fit.loadings[name]).tolist() for name in fit.components]
+    assert sorted(supports) == [list(range(100 * i, 100 * i + 8)) for i in range(3)]
+    found = fit.variance["cumulative PCA"].to_numpy()
+    assert np.all(found <= shares * (1 + 1e-12))
+    short = sum(fit._state.record.pca_errors)
+    assert short > 1e-5
+    np.testing.assert_allclose(found, shares, atol=short)
+    assert "Dense PCA explains at least what is given here" in str(fit)
+    fit.save(tmp_path / "weak.spca")
+    assert str(sp.load(tmp_path / "weak.spca")) == str(fit)
+
+
+def test_more_passes_are_made_where_they_are_asked_for(shares):
+    chunks = [WEAK[:150], WEAK[150:]]
+    fit = sp.spca(chunks, 3, card=8, passes=30, method="bcd-l0")
+    np.testing.assert_allclose(fit.variance["cumulative PCA"], shares, rtol=1e-9)
+    assert "at least what is given" not in str(fit)
+    assert "passes=30" in fit.call
+
+
+def test_a_share_of_what_pca_explains_needs_pca_itself():
+    X = wide()
+    fit = sp.spca([X[:25], X[25:]], 2, variance=0.5, effort="quick")
+    assert fit._state.record.pca_errors is None
+
+
+def test_passes_are_for_rows_in_pieces():
+    with pytest.raises(OptionError, match=r"passes=5 was given with data in memory"):
+        sp.spca(WEAK, 2, card=3, passes=5)
+    with pytest.raises(OptionError, match="passes=0"):
+        sp.spca([WEAK[:10], WEAK[10:]], 2, card=3, passes=0)
+
+
+def test_a_joint_bound_never_rests_on_a_pca_that_is_too_small(shares):
+    fit = sp.spca([WEAK[:150], WEAK[150:]], 3, card=8, method="bcd-l0")
+    found = fit.certify(joint=True, time_limit=0.5)
+    assert found["pca_bound"].iloc[0] >= shares[-1] * (1 - 1e-9)

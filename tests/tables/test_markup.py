@@ -101,13 +101,46 @@ def test_markdown_exactly(loadings):
     document = Document("t", (("data", "a_b"),), (loadings_table(loadings.iloc[:3]),))
     assert render(document, "markdown") == (
         "**t**\n\n- data: a_b\n\n"
-        "| Loadings                                                  |      PC1 |     PC2 |\n"
-        "| :-------------------------------------------------------- | -------: | ------: |\n"
-        "| height                                                    |    0.800 |         |\n"
-        "| weight                                                    |   -0.600 |         |\n"
-        "| age                                                       |          |   1.000 |\n\n"
+        "| Loadings                                                 |      PC1 |      PC2 |\n"
+        "| :------------------------------------------------------- | -------: | -------: |\n"
+        "| height                                                   |    0.800 |          |\n"
+        "| weight                                                   |   -0.600 |          |\n"
+        "| age                                                      |          |    1.000 |\n\n"
         "A blank is exactly zero.\n"
     )
+
+
+def _points_in_a_wide_face(text: str) -> float:
+    """Return the width in DejaVu Serif of 12 points, which stands in where other faces lack."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    face = FontProperties(family="DejaVu Serif", size=12)
+    return TextToPath().get_text_width_height_descent(text, face, ismath=False)[0]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell"),
+    [
+        *(("value", "7.28162"), ("PC2", "-0.364"), ("upper", "0.515"), ("PCA 2", "0.287")),
+        *(("gap, %", "2.122"), ("optimal", "yes"), ("PC1", "[-0.495, 0.508]"), ("selected", "1.000")),
+        *(("x", "1.234567e-05"), ("PC1", "-12345.678"), ("p", "0.1"), ("lower", "100.00")),
+    ],
+)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_numbers_of_markdown_have_room_on_a_page_of_word(heading, cell, columns):
+    """Pandoc gives a column its share of 6.5 inches; cells of Word leave 0.08 inches free at both sides."""
+    rows = tuple(Row(name, (cell,) * columns) for name in ("a", "a name that is longer than most of them"))
+    names = tuple(heading + " " * i for i in range(columns))
+    text = render(Document("", (), (Table("", names, rows),)), "markdown")
+    for line in text.splitlines():
+        if set(line) <= set("|:- ") and "-" in line:
+            dashes = [len(part.strip()) for part in line.strip("|").split("|")]
+            assert len(line) > 72  # else pandoc takes no widths at all
+            for share in dashes[1:]:
+                room = 468 * share / sum(dashes) - 2 * 72 * 0.08
+                assert room >= _points_in_a_wide_face(cell)
+                assert room >= _points_in_a_wide_face(heading)
 
 
 @pytest.mark.parametrize(
