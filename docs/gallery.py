@@ -224,8 +224,8 @@ FIGURES = (
     Figure(
         "scree",
         "cells",
-        "Sparse and dense components in percent of the total variance; above the dashed line stands what noise "
-        "does not give.",
+        "Sparse and dense components in percent of the total variance; above the dashed line stands what "
+        "noise does not give.",
         "fit = sp.spca(df, k=3, card=8, scale=True)\n"
         "noise = sp.choose_k(df, scale=True, n_resample=99, rng=0)\n"
         'ax = fit.screeplot(kind="share", parallel=noise, max_components=12)',
