@@ -266,11 +266,20 @@ class Choice(Summary):
         The parameters are those of ``fit.report``.
         """
         what = "The criterion of every cardinality"
-        parts = [chapter_of("How sparse", self.document, self.plot, what)]
+        unsaid = (
+            f"Every cardinality by {NAMES[self.by]}"
+            f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
+            "variables of the choice are, nor that those left out have nothing to do with the component."
+        )
+        parts = [chapter_of("How sparse", self.document, self.plot, what, unsaid)]
         if self.components is not None:
             number = self.components
             what = "Eigenvalues of the data and of noise"
-            parts.insert(0, chapter_of("How many components", number.document, number.plot, what))
+            unsaid = (
+                "Eigenvalues beside those of noise. A component below the line may be real and weak, and one "
+                "above it need not mean anything."
+            )
+            parts.insert(0, chapter_of("How many components", number.document, number.plot, what, unsaid))
         self._fit._report(path, title, call, full_names, tuple(parts))
 
     # --- in words ---------------------------------------------------------------------------------
