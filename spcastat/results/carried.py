@@ -78,7 +78,7 @@ class Carried:
 #: Parts of a result that hold a spec, and with it the names that a formula uses.
 _SPECS = ("_source", "_state")
 #: Parts that are computed again when they are asked for.
-_WORKED_OUT = ("_distances", "_scores")
+_WORKED_OUT = ("_distances", "_drawn", "_scores")
 
 
 def _repacked(part: Any, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from spcastat import plots
@@ -14,6 +15,7 @@ from spcastat.errors import OptionError
 from spcastat.plots.biplot import ARROWS
 from spcastat.results.columns import row_values
 from spcastat.results.documented import documented
+from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told
 from spcastat.results.supplement import Supplement
 from spcastat.state import FitState, frames, interpreted, rows, trust
 from spcastat.state.handed import own
@@ -56,6 +58,11 @@ class Plotted:
     def _distances(self) -> pd.DataFrame:
         return rows.diagnostics(self._state, self._source)
 
+    @cached_property
+    def _drawn(self) -> pd.DataFrame:
+        """Scores, T2 and Q of a sample of rows that are never all in memory."""
+        return sampled(self._state, self._source)
+
     @documented(
         plots.biplot,
         *("scores", "loadings", "correlations", "shares", "supplementary"),
@@ -82,8 +89,9 @@ class Plotted:
         supplement: Supplement | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        return plots.biplot(
-            self._scores_for("biplot"),
+        scores = self._scores_for("biplot")
+        drawn = plots.biplot(
+            scores,
             frames.loadings(self._state),
             components=components,
             scale=scale,
@@ -102,6 +110,7 @@ class Plotted:
             **_beside(supplement, arrows),
             ax=ax,
         )
+        return told(drawn, scores)
 
     def biplot_data(
         self,
@@ -224,12 +233,13 @@ class Plotted:
         max_components: int | None = 30,
         ax: Axes | None = None,
     ) -> Axes:
+        spectrum = interpreted.spectrum(self._state)
         return plots.screeplot(
             variance(self._state),
-            interpreted.spectrum(self._state),
+            spectrum,
             kind=kind,
             sparse=self._state.record.sparse,
-            parallel=parallel,
+            parallel=_noise(parallel, spectrum),
             max_components=max_components,
             ax=ax,
         )
@@ -242,11 +252,12 @@ class Plotted:
         max_components: int | None = 30,
     ) -> pd.DataFrame:
         """Return what `screeplot` draws; its parameters are described there."""
+        spectrum = interpreted.spectrum(self._state)
         return plots.screeplot_data(
             variance(self._state),
-            interpreted.spectrum(self._state),
+            spectrum,
             kind=kind,
-            parallel=parallel,
+            parallel=_noise(parallel, spectrum),
             max_components=max_components,
         )
 
@@ -302,8 +313,9 @@ class Plotted:
         densities: bool = True,
         ax: Axes | None = None,
     ) -> Axes:
-        return plots.plot_scores(
-            self._scores_for("plot_scores"),
+        scores = self._scores_for("plot_scores")
+        drawn = plots.plot_scores(
+            scores,
             components=components,
             groups=self._by_row(groups, "groups"),
             palette=palette,
@@ -311,6 +323,7 @@ class Plotted:
             shares=variance(self._state)["share of total"],
             ax=ax,
         )
+        return told(drawn, scores)
 
     def plot_scores_data(
         self, *, components: Sequence[int | str] | None = None, groups: Any = None
@@ -349,7 +362,7 @@ class Plotted:
         """
         found, limits = self._judged(new, level)
         groups = groups if new is not None else self._by_row(groups, "groups")
-        return plots.plot_diagnostics(found, limits, groups=groups, labels=labels, ax=ax)
+        return told(plots.plot_diagnostics(found, limits, groups=groups, labels=labels, ax=ax), found)
 
     def plot_diagnostics_data(
         self, new: Any = None, *, level: float = 0.95, groups: Any = None, labels: int = 10
@@ -360,11 +373,15 @@ class Plotted:
 
     def _judged(self, new: Any, level: float) -> tuple[pd.DataFrame, pd.Series]:
         """Return the distances of rows, and their limits."""
-        found = own(self._distances) if new is None else rows.diagnostics_of(self._state, new)
+        here = self._drawn[["T2", "Q"]] if is_apart(self._source) and new is None else None
+        if here is None:
+            here = self._distances if new is None else rows.diagnostics_of(self._state, new)
+        found = own(here)
         return found, frames.limits(self._state, level)
 
     def _by_row(self, given: Any, option: str) -> Any:
         """Return values for the rows of the fit: a text names a column of its data."""
+        refuse_of_sample(given, option, self._source)
         return row_values(given, option, self._source, self._call)
 
     def _new_scores(self, new: Any, supplement: Supplement | None) -> pd.DataFrame | None:
@@ -375,6 +392,8 @@ class Plotted:
         return scores if further is None else pd.concat([further, scores])
 
     def _scores_for(self, what: str) -> pd.DataFrame:
+        if self._state.scores is None and in_pieces(self._source):
+            return own(self._drawn[self._state.components])
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)
         return own(self._scores)
@@ -396,3 +415,9 @@ def _beside(given: Supplement | None, arrows: str) -> dict[str, pd.DataFrame | N
     found = _supplement(given)
     correlations = found.correlations if one_of("arrows", arrows, ARROWS) == "correlations" else None
     return {"supplementary": correlations, "levels": found.levels}
+
+
+def _noise(parallel: Any, spectrum: np.ndarray) -> Any:
+    """Return thresholds of parallel analysis: numbers as they are, or those that a choice has for the fit."""
+    choice = getattr(type(parallel), "noise_for", None)
+    return parallel if choice is None else choice(parallel, spectrum)

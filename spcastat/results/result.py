@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from spcastat.config import MISSING, one_of
+from spcastat.config import MISSING, one_of, warn
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
+from spcastat.errors import DataWarning
 from spcastat.measures import MEASURES
 from spcastat.report.equations import Text, equations
 from spcastat.report.loadings import print_loadings
@@ -23,6 +24,7 @@ from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
+from spcastat.results.sampled import is_apart
 from spcastat.results.written import Written
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
@@ -238,6 +240,9 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     def diagnostics(self, new: Any = None, na: str = "raise") -> pd.DataFrame:
         """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
 
+        Of rows on workers of dask, those of a sample of 2000, drawn at random by one pass (without labels);
+        a warning says so.
+
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks, optional
@@ -246,6 +251,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
             As for `transform`. With "pairwise", rows with gaps have no distances.
         """
         one_of("na", na, MISSING)
+        if new is None and is_apart(self._source):
+            if "sample" in self._drawn.attrs:
+                warn(f"diagnostics() has those of {self._drawn.attrs['sample']}.", DataWarning)
+            return own(self._drawn[["T2", "Q"]])
         return own(self._distances) if new is None else rows.diagnostics_of(self._state, new, na)
 
     @documented(frames.limits, "state")

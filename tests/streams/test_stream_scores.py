@@ -49,8 +49,6 @@ def test_diagnostics_are_those_in_memory(fits):
 def test_what_needs_the_rows_in_memory_says_so(fits):
     fit, _ = fits
     for ask in [
-        lambda: fit.biplot(),
-        lambda: fit.plot_scores(),
         lambda: fit.residuals,
         lambda: fit.augment(),
     ]:
