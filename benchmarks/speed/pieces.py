@@ -128,8 +128,8 @@ def weak_times(n: int, p: int) -> dict[str, float]:
 
     seconds = {"pass": spent(one_pass), "ours": spent(lambda: fitted("ours"), 1)}
     seconds["before"] = spent(lambda: fitted("before", passes=30), 1)
-    X -= X.mean(axis=0)
-    shares = svds(X, 3, return_singular_vectors=False)[::-1] ** 2 / (X**2).sum()
+    X = X - X.mean(axis=0)
+    shares = svds(X, 3, return_singular_vectors=False) ** 2 / (X**2).sum()
     made = {name: fit._state.record.passes for name, fit in fits.items()}
     right = (fits["ours"].loadings.to_numpy() != 0).any(axis=1) & V.any(axis=0)
     return {
