@@ -25,8 +25,9 @@ import numpy as np
 from scipy.linalg import null_space
 
 from spcastat.certify.joint import JointCertificate, certify_joint
-from spcastat.certify.orthogonal import Orthogonal, climbed
-from spcastat.certify.relaxed import Relaxed, relaxed
+from spcastat.certify.orthogonal import climbed
+from spcastat.certify.problems import relaxed
+from spcastat.certify.relaxed import Relaxed
 from spcastat.operators import Gram
 from spcastat.search.default import held
 from spcastat.search.fixed import refined
@@ -218,7 +219,7 @@ def _poor_orthogonal(case: Case, seed: int) -> np.ndarray:
 def pieces(case: Case, measure: str, V: np.ndarray) -> Iterator[tuple[str, float]]:
     """Yield the name and value of every bound, each by itself, that a fit has to obey."""
     orthogonal = measure == "orthogonal"
-    problem = Orthogonal(case.S, case.cards) if orthogonal else relaxed(case.S, case.cards, measure)
+    problem = relaxed(case.S, case.cards, "pev" if orthogonal else measure, orthogonal)
     yield "dense", problem.dense()
     singles, rows = _chosen(problem, V)
     if singles is None:

@@ -11,8 +11,8 @@ import numpy as np
 from spcastat.certify.clock import Clock
 from spcastat.certify.covariance import formed
 from spcastat.certify.leaves import Leaves
-from spcastat.certify.orthogonal import Orthogonal, OrthogonalLeaves
-from spcastat.certify.relaxed import relaxed
+from spcastat.certify.orthogonal import OrthogonalLeaves
+from spcastat.certify.problems import relaxed
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
 from spcastat.certify.tuples import Stop, Tuples
 from spcastat.measures import MEASURES
@@ -198,7 +198,7 @@ class _Search:
         S = S / self.op.total
         if self.measure == "adjusted" or self.orthogonal:
             self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
-        problem = Orthogonal(S, self.cards) if self.orthogonal else relaxed(S, self.cards, self.measure)
+        problem = relaxed(S, self.cards, self.measure, self.orthogonal)
         if not (problem.m or problem.cards):
             raise Stop(problem.unsearched)
         self.leaves = OrthogonalLeaves(S, self.V) if self.orthogonal else Leaves(S, self.V, self.measure)

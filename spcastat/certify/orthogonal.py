@@ -14,7 +14,8 @@ import numpy as np
 from spcastat.certify import ordered
 from spcastat.certify.dual import ROUNDING, Running, ky_fan
 from spcastat.certify.leaves import placed
-from spcastat.certify.relaxed import MOST_SUPPORTS, Projection, Root
+from spcastat.certify.projection import Projection
+from spcastat.certify.relaxed import MOST_SUPPORTS, Root
 from spcastat.operators import Operator
 from spcastat.search.default import joint
 

@@ -14,7 +14,7 @@ from spcastat.search.effort import Effort, Patience
 from spcastat.search.evidence import SAME, Evidence
 from spcastat.search.fits import Fits, joined
 from spcastat.search.fixed import refined
-from spcastat.search.kicks import kicked
+from spcastat.search.kicks import interchanged, kicked
 from spcastat.search.order import reordered
 from spcastat.search.pool import pool
 from spcastat.search.sweeps import swept
@@ -25,6 +25,8 @@ ELITE, NEAR = 3, 0.02
 SMALL, LONGER = 30, 1.5
 #: Where good optima lie far apart, a chain behind another begins anew after this many fruitless rounds.
 PATIENT = 2
+#: Ends of climbs from new starts, the best ones, in which components then change places.
+CHANGED = 8
 
 
 def search(
@@ -144,7 +146,8 @@ def _grown(
     """Sweep and climb from the fits of every chain, and return the best of each with those it had.
 
     Where good optima lie far apart, twice as many are climbed from once there are kicks, and of new starts
-    as many again that look no better than others.
+    twice as many again that look no better than others; where cardinalities differ half of these, and as
+    many after an interchange.
     """
     climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     sizes = [len(part) for part in parts]
@@ -155,19 +158,37 @@ def _grown(
         some = distinct(everything.value[start:stop], climbs)
         if elite is None and criterion.rugged:
             rest = np.setdiff1d(np.arange(stop - start), some)
-            some = np.concatenate([some, rng.permutation(rest)[: 2 * climbs]])
+            some = np.concatenate([some, rng.permutation(rest)[: climbs * (2 if criterion.equal else 1)]])
         chosen.append(start + some)
     tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
     ends = np.cumsum([0, *(len(some) for some in chosen)])
+    fresh = [tops.some(slice(start, stop)) for start, stop in pairwise(ends)]
+    if criterion.rugged and effort.kicks and not criterion.equal:
+        new = [chain for chain, elite in enumerate(elites) if elite is None]
+        changed = _changed(criterion, [fresh[chain] for chain in new], climbs, effort)
+        for chain, more in zip(new, changed, strict=True):
+            fresh[chain] = joined([fresh[chain], more])
     found = []
-    for elite, (start, stop) in zip(elites, pairwise(ends), strict=True):
-        fresh = tops.some(slice(start, stop))
-        evidence.add(fresh.value)
-        both = fresh if elite is None else joined([elite, fresh])
+    for elite, fits in zip(elites, fresh, strict=True):
+        evidence.add(fits.value)
+        both = fits if elite is None else joined([elite, fits])
         kept = distinct(both.value, ELITE)
         kept = kept[both.value[kept] >= both.value[kept[0]] * (1.0 - NEAR)]
         found.append(both.some(kept))
     return found
+
+
+def _changed(criterion: Criterion, parts: list[Fits], climbs: int, effort: Effort) -> list[Fits]:
+    """Return where fits of every chain climb to after two components have taken one another's cardinality."""
+    if not parts:
+        return []
+    tried = [interchanged(criterion, part.some(distinct(part.value, CHANGED))) for part in parts]
+    everything = swept(criterion, joined(tried), effort.sweeps)
+    ends = np.cumsum([0, *(len(part) for part in tried)])
+    chosen = [start + distinct(everything.value[start:stop], climbs) for start, stop in pairwise(ends)]
+    tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
+    ends = np.cumsum([0, *(len(some) for some in chosen)])
+    return [tops.some(slice(start, stop)) for start, stop in pairwise(ends)]
 
 
 def distinct(values: np.ndarray, count: int) -> np.ndarray:

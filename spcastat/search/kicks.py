@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from spcastat.search.columns import hard
 from spcastat.search.criterion import Criterion
-from spcastat.search.fits import Fits
+from spcastat.search.fits import Fits, joined
 from spcastat.search.order import permuted
 from spcastat.search.rebuild import CHOICE, rebuild
 
@@ -59,6 +61,24 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
             rebuild(criterion, fits, which, int(i), seeds, pick)
     fits.value = criterion.value(fits.G, fits.N)
     return fits
+
+
+def interchanged(criterion: Criterion, fits: Fits) -> Fits:
+    """Return the fits with any two components of different cardinalities in one another's place.
+
+    The images of the two change places and are cut anew: B fits for each such pair. Climbs hardly ever
+    come from one assignment of cardinalities to directions to another.
+    """
+    images = fits.first if criterion.T is None else fits.second
+    every = np.arange(len(fits))
+    found = []
+    for a, b in combinations(range(criterion.k), 2):
+        if criterion.cards[a] != criterion.cards[b]:
+            new = fits.some(slice(None))
+            criterion.put(new, every, a, *hard(images[:, b], criterion.cards[a]))
+            criterion.put(new, every, b, *hard(images[:, a], criterion.cards[b]))
+            found.append(new)
+    return joined(found)
 
 
 def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator) -> None:

@@ -11,7 +11,8 @@ from spcastat.certify.clock import Clock
 from spcastat.certify.frame import elimination_bounds, least_squares_frame, pev_frame, without
 from spcastat.certify.ordered import certified, ordered_bounds, sequential
 from spcastat.certify.orthogonal import Orthogonal
-from spcastat.certify.relaxed import meeting, relaxed
+from spcastat.certify.problems import relaxed
+from spcastat.certify.projection import meeting
 from spcastat.certify.root import root_bound, sparse_eigenvalues
 from spcastat.certify.unions import reaches, union_table
 from spcastat.operators import Gram

@@ -1,0 +1,156 @@
+"""PEV and the least-squares share, relaxed: their frames, tables of unions, and supports that fall apart."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import comb
+
+import numpy as np
+
+from spcastat.certify.dual import Running, planes, support_bounds, within_union
+from spcastat.certify.frame import Frame, least_squares_frame, pev_frame, without
+from spcastat.certify.relaxed import MOST_SUPPORTS, Relaxed, Root
+from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
+
+
+class Projection(Relaxed):
+    """PEV or the least-squares share."""
+
+    def __init__(self, S: np.ndarray, cards: tuple[int, ...], measure: str):
+        self.measure = measure
+        super().__init__(S, cards)
+
+    def searched(self, c: int) -> bool:
+        """A space of k dimensions among p variables holds a vector with p - k + 1 nonzeros anyway."""
+        return c < self.p - self.k + 1 and comb(self.variables, c) <= MOST_SUPPORTS
+
+    @cached_property
+    def frame(self) -> Frame:
+        build = pev_frame if self.measure == "pev" else least_squares_frame
+        return build(self.S, self.k)
+
+    def root(self, singles: np.ndarray) -> Root:
+        frame = without(self.frame, singles) if self.m else self.frame
+        reach = None
+        if self.all_searched and self.cards and self.variables <= MOST_VARIABLES:
+            reach = reaches(union_table(frame), min(sum(self.cards), self.variables))
+        return Root(frame, singles, reach)
+
+    def shape(self, root: Root) -> tuple[int, int]:
+        return len(root.frame.M), root.frame.k
+
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+    ) -> np.ndarray:
+        k = roots[0].frame.k
+        M = np.stack([root.frame.M for root in roots])
+        offset = np.array([root.frame.offset for root in roots])
+        bases, sound = [], np.ones(len(roots), dtype=bool)
+        for t in range(chosen.shape[1]):
+            places = self.supports[t][chosen[:, t]]
+            D, fine = _bases(roots, places)
+            bases.append(D)
+            sound &= fine
+        level = threshold - offset
+        found = self.within(M, bases, chosen, k, level, steps, running)
+        return np.where(sound, offset + found, np.inf)
+
+    def within(
+        self,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        chosen: np.ndarray,
+        k: int,
+        level: np.ndarray,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        """Return what the dual proves for matrices M and the bases of the chosen supports, shape (B,).
+
+        Where all supports are chosen, PEV falls apart: components whose supports meet no other are orthogonal
+        to all others, whatever their loadings. Groups of components that meet are problems of their own, and
+        a component alone explains its largest eigenvalue.
+        """
+        if not (self.all_searched and chosen.shape[1] == len(self.cards)):
+            return spanned_bounds(M, bases, k, level, steps, running)
+        groups = np.zeros(chosen.shape, dtype=int)
+        if self.measure == "pev":
+            groups = meeting([self.supports[t][rows] for t, rows in enumerate(chosen.T)], self.variables)
+        found = np.zeros(len(chosen))
+        patterns, which = np.unique(groups, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            part = np.flatnonzero(which.ravel() == number)
+            found[part] = self._apart(M[part], [D[part] for D in bases], pattern, level[part], steps, running)
+        return found
+
+    def _apart(
+        self,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        pattern: np.ndarray,
+        level: np.ndarray,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        """Return the sum of the bounds of groups of components; `pattern` says which group each is in."""
+        groups = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
+        problems = [(within_union(M, [bases[t] for t in group]), len(group)) for group in groups]
+        first = [spanned_bounds(*inner, size, np.inf, 0, running) for inner, size in problems]
+        found = np.sum(first, axis=0)
+        for (inner, size), before in zip(problems, first, strict=True):
+            if size > 1:
+                own = spanned_bounds(*inner, size, level - (found - before), steps, running)
+                found = found - before + own
+        return np.asarray(found)
+
+    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
+        held = root.frame.variables
+        parts = [held[self.supports[t][row]] for t, row in enumerate(chosen)]
+        return [*(np.array([i]) for i in root.singles), *parts]
+
+
+def spanned_bounds(
+    M: np.ndarray, bases: list[np.ndarray], k: int, level: np.ndarray | float, steps: int, running: Running
+) -> np.ndarray:
+    """Return the bounds for chosen supports, each two of which hold a plane, shape (B,)."""
+    found = support_bounds(M, bases, k, level, steps, running=running).bound
+    at = np.flatnonzero(found > level)
+    if steps and at.size and len(bases) > 1 and k > 2:  # of two components the plane is all there is
+        parts = [D[at] for D in bases]
+        pairs = planes(parts)
+        ranks = [1] * len(parts) + [2] * len(pairs)
+        left = np.broadcast_to(level, found.shape)[at]
+        new = support_bounds(M[at], parts + pairs, k, left, steps, ranks=ranks, running=running).bound
+        found[at] = np.minimum(found[at], new)
+    return found
+
+
+def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
+    """Return the groups of supports that meet, directly or by others, shape (B, m): the first of each group.
+
+    Parameters
+    ----------
+    supports : list of m ndarrays of int, shape (B, c_j)
+    q : int
+        The number of variables.
+    """
+    B, m = len(supports[0]), len(supports)
+    held = np.zeros((B, m, q), dtype=bool)
+    for t, places in enumerate(supports):
+        held[np.arange(B)[:, None], t, places] = True
+    joined = held @ held.swapaxes(1, 2)
+    for _ in range(max(m - 1, 0).bit_length()):
+        joined = joined @ joined
+    return np.asarray(joined.argmax(axis=2))
+
+
+def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bases of a support for each of many roots: those that share a frame together."""
+    d = len(roots[0].frame.M)
+    D, sound = np.empty((len(roots), d, places.shape[1])), np.empty(len(roots), dtype=bool)
+    groups: dict[int, list[int]] = {}
+    for b, root in enumerate(roots):
+        groups.setdefault(id(root.frame), []).append(b)
+    for members in groups.values():
+        D[members], sound[members] = roots[members[0]].frame.bases(places[members])
+    return D, sound

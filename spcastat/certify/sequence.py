@@ -1,0 +1,87 @@
+"""Adjusted variance, relaxed: what components add one after another, in any order."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import comb
+
+import numpy as np
+
+from spcastat.certify import ordered
+from spcastat.certify.dual import ROUNDING, Running
+from spcastat.certify.frame import least_squares_frame, without
+from spcastat.certify.relaxed import MOST_SUPPORTS, Relaxed, Root
+from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
+
+#: Components of one variable whose orders are all gone through, at most.
+MOST_ORDERED = 8
+
+
+class Sequence(Relaxed):
+    """Adjusted variance, in any order of the components."""
+
+    @property
+    def variables(self) -> int:
+        return self.p  # the others may load on the variables of components of one variable
+
+    def searched(self, c: int) -> bool:
+        return c < self.p and comb(self.p, c) <= MOST_SUPPORTS
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """F with S = F'F, shape (d, p)."""
+        return least_squares_frame(self.S, self.k).F
+
+    @cached_property
+    def table(self) -> np.ndarray | None:
+        """Bounds of PEV, which is never less, by sets of variables."""
+        if not self.all_searched or not self.cards or self.p > MOST_VARIABLES:
+            return None
+        return reaches(union_table(self.frame), min(sum(self.cards), self.p))
+
+    def root(self, singles: np.ndarray) -> Root:
+        frame = without(self.frame, singles) if self.m else self.frame
+        F = self.factor
+        taken = F[:, singles] @ F[:, singles].T
+        alone = None
+        if self.m + len(self.cards) == self.k:
+            held: dict[int, np.ndarray] = {}
+            for c, places in zip(self.cards, self.supports, strict=True):
+                if c not in held:
+                    A = F[:, places].transpose(1, 0, 2)
+                    held[c] = np.linalg.eigvalsh(A @ A.swapaxes(1, 2) - taken)[:, -1] + ROUNDING
+            alone = tuple(held[c] for c in self.cards)
+        own = float(np.trace(taken))
+        return Root(frame, singles, self.table, int((1 << singles).sum()), own, alone)
+
+    def shape(self, root: Root) -> tuple[int, int]:
+        return len(self.factor), self.k
+
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+    ) -> np.ndarray:
+        F = self.factor
+
+        def outer(places: np.ndarray) -> np.ndarray:
+            A = F[:, places].transpose(1, 0, 2)
+            return A @ A.swapaxes(1, 2)
+
+        taken = outer(np.stack([root.singles for root in roots]))
+        own = np.trace(taken, axis1=1, axis2=2)
+        groups = [outer(self.supports[t][rows]) - taken for t, rows in enumerate(chosen.T)]
+        counts = [1] * len(groups)
+        rest = self.k - self.m - len(groups)
+        if rest:
+            groups.append(F @ F.T - taken)
+            counts.append(rest)
+        return own + ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
+
+    def single_bounds(self, singles: np.ndarray) -> np.ndarray:
+        """Return what these variables add in their best order where they are all; else the bound of PEV."""
+        if self.m == self.k <= MOST_ORDERED:
+            return ordered.sequential(self.S, singles)
+        return super().single_bounds(singles)
+
+    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
+        parts = [self.supports[t][row] for t, row in enumerate(chosen)]
+        return [*(np.array([i]) for i in root.singles), *parts]
