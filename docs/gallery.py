@@ -186,6 +186,36 @@ FIGURES = (
         'ax = fit.biplot(arrows="correlations", supplement=extra)',
     ),
     Figure(
+        "new-rows",
+        "small wine",
+        "Rows that took no part in the fit, on its scale.",
+        'fit = sp.spca(df.iloc[:40], k=2, card=8, scale=True)\nax = fit.biplot(new=df.iloc[40:])',
+    ),
+    Figure(
+        "frequency",
+        "exams",
+        "How often fits of half of the rows select each variable.",
+        'fit = sp.spca(df, k=2, card=3, method="greedy", scale=True)\nax = fit.stability(20, rng=0).plot()',
+    ),
+    Figure(
+        "diagnostics",
+        "cells",
+        "Rows that lie far out within the components, or far from what they describe.",
+        "fit = sp.spca(df, k=3, card=8, scale=True)\nax = fit.plot_diagnostics(groups=group)",
+    ),
+    Figure(
+        "choice",
+        "wine",
+        "Cross-validation over the cardinality, with the sparsest fit within one standard error of the best.",
+        "choice = sp.choose(df, k=3, scale=True, rng=0)\nax = choice.plot()",
+    ),
+    Figure(
+        "components",
+        "survey",
+        "How many components stand out of noise.",
+        "choice = sp.choose_k(df, scale=True, n_resample=99, rng=0)\nax = choice.plot()",
+    ),
+    Figure(
         "images",
         "images",
         "Loadings as images; pixels without a loading are white.",
@@ -194,9 +224,11 @@ FIGURES = (
     Figure(
         "scree",
         "cells",
-        "Sparse and dense components in percent of the total variance.",
+        "Sparse and dense components in percent of the total variance; above the dashed line stands what "
+        "noise does not give.",
         "fit = sp.spca(df, k=3, card=8, scale=True)\n"
-        'ax = fit.screeplot(kind="share", max_components=12)',
+        "noise = sp.choose_k(df, scale=True, n_resample=99, rng=0)\n"
+        'ax = fit.screeplot(kind="share", parallel=noise, max_components=12)',
     ),
     Figure(
         "path",
@@ -223,6 +255,12 @@ FIGURES = (
         "coordinates",
         "Sparse principal coordinates over the rows.",
         "fit = sp.spco(df, k=2, zeros=0.5)\nax = fit.plot(groups=group)",
+    ),
+    Figure(
+        "coordinates-path",
+        "coordinates",
+        "What sparse coordinates keep, from none of them zero to nearly all.",
+        "ax = sp.spco(df, k=2, zeros=0.5).path().plot()",
     ),
     Figure(
         "dark",

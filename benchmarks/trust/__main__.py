@@ -18,6 +18,7 @@ from benchmarks.trust.sets import Call
 #: Name of a table -> "module:function" that makes it of a `Call`, and of what else follows: ":A"
 TABLES: dict[str, str] = {
     **{f"choose-{model}": f"choosing:table_choose:{model}" for model in "ABCDEF"},
+    "choose-others": "choosing:table_others",
     "choose-free": "choosing:table_free",
     "choose-k": "choosing:table_k",
     "choose-speed": "choosing:table_speed",

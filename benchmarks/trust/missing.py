@@ -248,7 +248,11 @@ def missing(call: Call) -> Table:
 
     which = [*(f"A {condition}" for condition, _ in CONDITIONS), "wine 30 %"]
     table = _filled("model A, wine", call, which, one)
-    table.notes.append(f"{NOTE} The unstructured EM takes up to thousands of iterations: at 5 % only.")
+    table.notes.append(
+        f"{NOTE} The unstructured EM takes up to thousands of iterations: at 5 % only. MAR 20 %: the eight "
+        "variables of noise have gaps, too, in which nothing is known. With gaps in the variables of the "
+        "components alone, 30 data sets: na='em' .757 (.007), missMDA .755, the true model .734."
+    )
     return table
 
 

@@ -1,22 +1,28 @@
-"""Rules of other packages for how sparse, re-implemented from their definitions for the comparison.
+"""Rules of other packages for how many and how sparse, written anew from what their sources compute.
 
 Each takes the fits V (p, k) of a grid of cardinalities, the same for all rules, and returns a place in the
-grid, so that what differs is the rule and not the search.
+grid (mixOmics: a cardinality for each component), so that what differs is the rule and not the search.
 
 pcaPP ``opt.BIC``
-    Croux, Filzmoser and Fritz (2013): residual variance of the fit over that of dense PCA
-    + nonzeros log(n) / n, the smallest.
+    Croux, Filzmoser and Fritz (2013): residual variance |X - X V V'|^2 of the fit over that of dense PCA
+    + nonzeros log(n) / n, the smallest. The source divides by n in a variant that it does not call: its
+    default adds nonzeros log(n), which chooses the sparsest fit whatever the data.
 pcaPP ``opt.TPO``
     The same paper: variance explained times the number of zeros, both summed over components, the largest.
+    The source chooses the penalty of one component after another.
 mixOmics ``tune.spca``
-    The correlation of held-out scores with the scores of the fit to all rows, the mean over folds and over
-    components, the largest; components are matched as in the package.
+    One component after another, the earlier at what was chosen: the correlation of held-out scores with those
+    of the fit to all rows, the mean over folds, three times; the test rows are centred by themselves and
+    deflated by regression. A larger cardinality is taken where a t-test over the repeats says, at .05, that
+    its correlation is larger than that of the one taken so far.
 PMA ``SPC.cv``
     Cells of the first component held out at random (five parts), filled with the mean of all others, and
     predicted by d u v'; the smallest squared error. One component only: its cardinality is taken for all.
 abess
-    Its GIC for PCA on one component: n log(1 - v'Sv / tr S) + c log(p) log(log n), the smallest. That
-    cardinality is taken for all.
+    Its GIC for PCA on one component: -2 v'Sv + c log(p) log(log n), the smallest. That cardinality is taken
+    for all. The variance is not multiplied by n, so that the price of a variable is far above what it brings.
+missMDA ``estim_ncpPCA``
+    The number of components by generalised cross-validation: see `gcv_number`.
 held-out PEV
     The variance of held-out rows that projection on the loadings keeps, the largest mean over folds: a
     row-wise cross-validation.
@@ -27,20 +33,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.stats import ttest_ind
 
-from spcastat.operators import Gram
-from spcastat.resample import align
 from spcastat.search.default import held
 from spcastat.search.pool import from_directions
 from spcastat.search.sweeps import swept
+
+#: Of `tune_spca`.
+FOLDS, REPEATS = 5, 3
 
 
 def croux_bic(fits: Sequence[np.ndarray], S: np.ndarray, n: int) -> int:
     """pcaPP ``opt.BIC``."""
     k = fits[0].shape[1]
     dense = np.trace(S) - np.linalg.eigvalsh(S)[-k:].sum()
-    values = [(np.trace(S) - kept(V, S)) / dense + np.count_nonzero(V) * np.log(n) / n for V in fits]
+    left = [np.trace(_residual(V, S)) for V in fits]
+    values = [rss / dense + np.count_nonzero(V) * np.log(n) / n for rss, V in zip(left, fits, strict=True)]
     return int(np.argmin(values))
+
+
+def _residual(V: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """The covariance matrix of X - X V V'."""
+    A = np.eye(len(S)) - V @ V.T
+    return np.asarray(A @ S @ A.T)
 
 
 def tpo(fits: Sequence[np.ndarray], S: np.ndarray) -> int:
@@ -53,22 +68,58 @@ def kept(V: np.ndarray, S: np.ndarray) -> float:
     return float(np.trace(np.linalg.pinv(V.T @ V) @ (V.T @ S @ V)))
 
 
-def score_correlation(
-    fits: Sequence[np.ndarray],
-    by_fold: Sequence[Sequence[np.ndarray]],
-    rows: Sequence[np.ndarray],
-    S: np.ndarray,
-) -> int:
-    """mixOmics ``tune.spca``: rows are those held out, centred by the others."""
-    values = np.zeros(len(fits))
-    for found, X in zip(by_fold, rows, strict=True):
-        for i, (V, full) in enumerate(zip(found, fits, strict=True)):
-            turned = align(V, full, Gram(S)).V
-            a, b = X @ turned, X @ full
-            a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-            size = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
-            values[i] += np.abs((a * b).sum(axis=0) / np.where(size > 0, size, 1)).mean()
-    return int(np.argmax(values.round(12)))
+def tune_spca(X: np.ndarray, k: int, grid: Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
+    """mixOmics ``tune.spca``: the cardinality of each component."""
+    cards: list[int] = []
+    parts = [rng.permutation(len(X)) % FOLDS for _ in range(REPEATS)]
+    for _ in range(k):
+        found = np.zeros((REPEATS, len(grid)))
+        full = _extended(X, cards, grid)
+        for r, labels in enumerate(parts):
+            for fold in range(FOLDS):
+                out = labels == fold
+                trained = _extended(X[~out], cards, grid)
+                for i, (V, whole) in enumerate(zip(trained, full, strict=True)):
+                    found[r, i] += _agreement(X[out], V, _scores(X, whole)[out]) / FOLDS
+        best = 0
+        for i in range(1, len(grid)):
+            with np.errstate(divide="ignore", invalid="ignore"):  # equal correlations
+                p = ttest_ind(found[:, best], found[:, i], equal_var=False, alternative="less").pvalue
+            best = i if p < 0.05 else best
+        cards.append(grid[best])
+    return tuple(cards)
+
+
+def _extended(X: np.ndarray, cards: Sequence[int], grid: Sequence[int]) -> list[np.ndarray]:
+    """Return loadings (p, j + 1) of the components at `cards` and one more at every cardinality of a grid."""
+    Y, columns = X - X.mean(axis=0), []
+    for card in cards:
+        columns.append(one_component(Y.T @ Y, card))
+        Y = _deflated(Y, columns[-1])
+    S = Y.T @ Y
+    return [np.column_stack([*columns, one_component(S, card)]) for card in grid]
+
+
+def _deflated(Y: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return what regression on the scores leaves."""
+    t = Y @ v
+    return np.asarray(Y - np.outer(t, Y.T @ t) / max(t @ t, np.finfo(float).tiny))
+
+
+def _scores(X: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the scores of the last component, the earlier ones taken out."""
+    Y = X - X.mean(axis=0)
+    for v in V.T[:-1]:
+        Y = _deflated(Y, v)
+    return np.asarray(Y @ V[:, -1])
+
+
+def _agreement(X: np.ndarray, V: np.ndarray, whole: np.ndarray) -> float:
+    """Return the absolute correlation of held-out scores with those of the fit to all rows."""
+    t = _scores(X, V)
+    a, b = t - t.mean(), whole - whole.mean()
+    size = np.sqrt((a @ a) * (b @ b))
+    return float(abs(a @ b) / size) if size > 0 else 0.0
 
 
 def held_out_pev(by_fold: Sequence[Sequence[np.ndarray]], rows: Sequence[np.ndarray]) -> int:
@@ -107,9 +158,30 @@ def pma_cv(X: np.ndarray, grid: Sequence[int], rng: np.random.Generator, parts: 
 
 def abess_gic(S: np.ndarray, n: int, grid: Sequence[int]) -> int:
     """The GIC of abess, on the first component."""
-    p, total = len(S), np.trace(S)
-    values = []
+    p, values = len(S), []
     for card in grid:
         v = one_component(S, card)
-        values.append(n * np.log(1.0 - v @ S @ v / total) + card * np.log(p) * np.log(np.log(n)))
+        values.append(-2.0 * v @ S @ v + card * np.log(p) * np.log(np.log(n)))
     return int(np.argmin(values))
+
+
+def gcv_number(X: np.ndarray, most: int) -> int:
+    """missMDA ``estim_ncpPCA``: the mean squared residual over the freedom that it has left.
+
+    The residual is that of the regularised PCA; with q components (np / ((n - 1) p - q (n + p - q - 1)))^2
+    times its mean square. The number before the first rise. On complete rows the source has an error for a
+    result, since its imputation then returns the rows; this is what it would compute.
+    """
+    n, p = X.shape
+    scale = X.std(axis=0)
+    Y = (X - X.mean(axis=0)) / scale
+    U, s, Vt = np.linalg.svd(Y / np.sqrt(n), full_matrices=False)
+    values = [float(((X - X.mean(axis=0)) ** 2).mean())]
+    for q in range(1, most + 1):
+        freedom = (n - 1) * p - (n - 1) * q - p * q + q * q
+        noise = min(n * p / min(p, n - 1) * (s[q:] ** 2).sum() / freedom, s[q] ** 2)
+        fitted = np.sqrt(n) * (U[:, :q] * ((s[:q] ** 2 - noise) / s[:q])) @ Vt[:q]
+        weight = n * p / ((n - 1) * p - q * (n + p - q - 1))
+        values.append(float(((weight * (Y - fitted) * scale) ** 2).mean()))
+    rises = np.flatnonzero(np.diff(values) > 0)
+    return int(rises[0]) if rises.size else int(np.argmin(values))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: The part of half a band that the largest loading takes.
 FILL = 0.42
+#: Points: the width of a digit of the scale, and what stays free between the numbers of two bands.
+CHARACTER, GAP = 4.6, 7.0
 
 
 def band_width(value: float, largest: float) -> float:
@@ -52,7 +54,10 @@ def draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
 
 
 def _value_ticks(ax: Axes, largest: float, k: int) -> None:
-    """Mark a round loading on both sides of every zero line, or name the width of a band if that is tight."""
+    """Mark a round loading on both sides of every zero line, or name the width of a band if that is tight.
+
+    Where the numbers of neighbouring bands would run together, only the positive side has its number.
+    """
     power = 10.0 ** np.floor(np.log10(largest))
     value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)
     figure = ax.get_figure(root=True)
@@ -66,5 +71,6 @@ def _value_ticks(ax: Axes, largest: float, k: int) -> None:
     offset = FILL * value / largest
     places = (np.arange(k)[:, None] + offset * np.array([-1, 0, 1])).ravel()
     ax.xaxis.remove_overlapping_locs = False
-    ax.set_xticks(places, [f"−{text}", "0", text] * k, minor=True)
+    together = band * (1 - 2 * offset) < CHARACTER * (len(text) + 0.5) + GAP
+    ax.set_xticks(places, ["" if together else f"−{text}", "0", text] * k, minor=True)
     ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)

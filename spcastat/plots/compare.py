@@ -72,6 +72,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             markersize=line(6),
             label=f"{i}",
             zorder=3,
+            clip_on=False,  # marks at 0 and 100 % are whole
         )
     ax.set_yticks(places, list(ROWS.values()))
     ax.set_ylim(len(ROWS) - 0.5, -0.5)

@@ -119,7 +119,8 @@ def screeplot(
         what is left of the spectrum.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances: a line, above
-        which dense components exceed what rows without structure give.
+        which dense components exceed what rows without structure give. A fit takes what `choose_k` or
+        `choose` returned, too.
     max_components : int, optional
         The most components of the spectrum to draw; never fewer than were fitted.
     ax : Axes, optional

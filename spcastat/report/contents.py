@@ -51,10 +51,12 @@ class Chapter:
     parts: tuple[Content, ...]
 
 
-def chapter_of(heading: str, document: Document, draw: Callable[..., Any], about: str) -> Chapter:
+def chapter_of(
+    heading: str, document: Document, draw: Callable[..., Any], about: str, caption: str
+) -> Chapter:
     """Return a chapter of tables and a plot, which draws on axes given as ``ax=``."""
     name = heading.lower().replace(" ", "-")
-    return Chapter(heading, (document, Picture(lambda ax: draw(ax=ax), 4.9, 3.4, name, about)))
+    return Chapter(heading, (document, Picture(lambda ax: draw(ax=ax), 4.9, 3.4, name, about, caption)))
 
 
 def chapters(state: FitState, source: Source | None, call: str) -> Iterator[Chapter]:

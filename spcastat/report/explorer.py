@@ -27,7 +27,7 @@ from spcastat.measures import measures_of
 from spcastat.plots._scaling import stretch_of
 from spcastat.report.contents import MOST_TERMS
 from spcastat.report.equations import equations
-from spcastat.report.page import write_page
+from spcastat.report.page import ENDINGS, write_page
 from spcastat.report.page_tables import document_html
 from spcastat.report.skeleton import PAGE, POLICY, asset, page_style
 from spcastat.report.summary import describe_data, largest_with_another
@@ -84,7 +84,7 @@ def write_explorer(
     title : str, optional
     max_rows : int
     """
-    target = file_path(path)
+    target = file_path(path, ENDINGS)
     source = positions[0].source
     if source is not None:
         source.spare(target)

@@ -13,6 +13,9 @@ from spcastat.report.pictures import Picture, picture_html
 from spcastat.report.skeleton import Section, page_of
 from spcastat.storage.atomic import write_file
 
+#: Endings of the names of pages, which need none.
+ENDINGS = ("", ".html", ".htm")
+
 
 def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
     """Return chapters as a page."""

@@ -202,7 +202,7 @@ class Renderings:
         ExtraError
             Where python-docx is not installed.
         FileError
-            Where the file cannot be written.
+            Where the file cannot be written, or has another ending than .docx.
         """
         from spcastat.report.word_file import write_tables
         from spcastat.tables import Layout

@@ -16,6 +16,7 @@ from spcastat.tables import Document, Layout
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
+ENDING = ".docx"
 #: Inches of a page between its margins.
 PAGE = 6.5
 
@@ -41,9 +42,9 @@ def write_tables(
     ExtraError
         Where python-docx is not installed.
     FileError
-        Where the file cannot be written.
+        Where the file cannot be written, or has another ending than .docx.
     """
-    target = file_path(path)
+    target = file_path(path, (ENDING,))
     require_docx(what)
     from spcastat.tables.word import add_tables
 

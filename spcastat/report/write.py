@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
 from spcastat.config import flag, text
 from spcastat.engine.inputs import Source
 from spcastat.report.contents import Chapter, chapters
-from spcastat.report.page import chapters_page, write_page
+from spcastat.report.page import ENDINGS, chapters_page, write_page
 from spcastat.report.word import write_chapters
-from spcastat.report.word_file import require_docx
+from spcastat.report.word_file import ENDING, require_docx
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
 from spcastat.tables import Document, Layout
@@ -36,8 +35,8 @@ def write_report(
     Parameters
     ----------
     path : str or path
-        With a name that ends in .docx for Word, which needs the extra: ``pip install 'spcastat[docx]'``.
-        Everything else becomes a page.
+        Ending in .html, .htm or not at all for a page, or in .docx for Word, which needs the extra:
+        ``pip install 'spcastat[docx]'``.
     title : str, optional
     call : str, optional
         What remakes the fit, instead of `call`.
@@ -49,19 +48,19 @@ def write_report(
     Raises
     ------
     FileError
-        Where the file cannot be written.
+        Where the file cannot be written, or has another ending.
     ExtraError
         For Word, where python-docx is not installed.
     OptionError
         For the file that the rows of the fit are read from.
     """
-    target = file_path(path)
+    target = file_path(path, (*ENDINGS, ENDING))
     if source is not None:
         source.spare(target)
     record = state.record
     title = None if title is None else text("title", title)
     call = None if call is None else text("call", call)
-    word = Path(target).suffix.lower() == ".docx"
+    word = target.suffix.lower() == ENDING
     if word:
         require_docx("report()")
     heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import plural
+from spcastat.errors import OptionError
 from spcastat.report.contents import chapter_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.result import SpcaResult
@@ -101,6 +102,24 @@ class ComponentChoice(Summary):
         """Why so many, in words."""
         return " ".join(self._reasons())
 
+    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
+
+        Raises
+        ------
+        OptionError
+            The analysis was of other data, or of another scale.
+        """
+        own_values = self._spectrum["eigenvalue"].to_numpy()
+        both = min(len(own_values), len(spectrum))
+        if not np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]):
+            raise OptionError(
+                "parallel= is an analysis of other data, or of another scale, than those of the fit (its "
+                f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
+                "choose_k() the data and the scale= of the fit."
+            )
+        return self._table["noise"].to_numpy(dtype=float)
+
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the eigenvalues and those of noise; see :func:`spcastat.plots.plot_components`."""
         return plots.plot_components(self.spectrum, self.table, alpha=self.alpha, ax=ax)
@@ -187,6 +206,15 @@ class Choice(Summary):
         self.by, self.components, self.call = by, components, call
         super().__init__(self._made(), {"choice": table})
 
+    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds that chose the number of components; see `ComponentChoice.noise_for`."""
+        if self.components is None:
+            raise OptionError(
+                "parallel= is a choice whose number of components was given, so that no parallel analysis "
+                "was run; give what choose_k() returns."
+            )
+        return self.components.noise_for(spectrum)
+
     @property
     def fit(self) -> SpcaResult:
         """The fit with the chosen cardinalities, as a call with them gives it."""
@@ -238,11 +266,20 @@ class Choice(Summary):
         The parameters are those of ``fit.report``.
         """
         what = "The criterion of every cardinality"
-        parts = [chapter_of("How sparse", self.document, self.plot, what)]
+        unsaid = (
+            f"Every cardinality by {NAMES[self.by]}"
+            f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
+            "variables of the choice are, nor that those left out have nothing to do with the component."
+        )
+        parts = [chapter_of("How sparse", self.document, self.plot, what, unsaid)]
         if self.components is not None:
             number = self.components
             what = "Eigenvalues of the data and of noise"
-            parts.insert(0, chapter_of("How many components", number.document, number.plot, what))
+            unsaid = (
+                "Eigenvalues beside those of noise. A component below the line may be real and weak, and one "
+                "above it need not mean anything."
+            )
+            parts.insert(0, chapter_of("How many components", number.document, number.plot, what, unsaid))
         self._fit._report(path, title, call, full_names, tuple(parts))
 
     # --- in words ---------------------------------------------------------------------------------

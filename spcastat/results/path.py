@@ -95,7 +95,8 @@ class SpcaPath(Summary):
         Parameters
         ----------
         path : str or path
-            Of the file, such as "wine.html"; one that is there is replaced once the new one is whole.
+            Of the file, such as "wine.html"; it ends in .html, .htm or not at all. A file that is there is
+            replaced once the new one is whole.
         title : str, optional
             By default what `print` has as its title.
         max_rows : int
@@ -105,7 +106,7 @@ class SpcaPath(Summary):
         Raises
         ------
         FileError
-            Where the file cannot be written.
+            Where the file cannot be written, or has another ending.
         OptionError
             A path that is not one, a title that is not text, a number of rows below zero, or the file that
             the rows are read from.

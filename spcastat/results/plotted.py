@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from spcastat import plots
@@ -232,12 +233,13 @@ class Plotted:
         max_components: int | None = 30,
         ax: Axes | None = None,
     ) -> Axes:
+        spectrum = interpreted.spectrum(self._state)
         return plots.screeplot(
             variance(self._state),
-            interpreted.spectrum(self._state),
+            spectrum,
             kind=kind,
             sparse=self._state.record.sparse,
-            parallel=parallel,
+            parallel=_noise(parallel, spectrum),
             max_components=max_components,
             ax=ax,
         )
@@ -250,11 +252,12 @@ class Plotted:
         max_components: int | None = 30,
     ) -> pd.DataFrame:
         """Return what `screeplot` draws; its parameters are described there."""
+        spectrum = interpreted.spectrum(self._state)
         return plots.screeplot_data(
             variance(self._state),
-            interpreted.spectrum(self._state),
+            spectrum,
             kind=kind,
-            parallel=parallel,
+            parallel=_noise(parallel, spectrum),
             max_components=max_components,
         )
 
@@ -412,3 +415,9 @@ def _beside(given: Supplement | None, arrows: str) -> dict[str, pd.DataFrame | N
     found = _supplement(given)
     correlations = found.correlations if one_of("arrows", arrows, ARROWS) == "correlations" else None
     return {"supplementary": correlations, "levels": found.levels}
+
+
+def _noise(parallel: Any, spectrum: np.ndarray) -> Any:
+    """Return thresholds of parallel analysis: numbers as they are, or those that a choice has for the fit."""
+    choice = getattr(type(parallel), "noise_for", None)
+    return parallel if choice is None else choice(parallel, spectrum)

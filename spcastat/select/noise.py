@@ -112,7 +112,7 @@ class RowNoise(Noise):
         spread = np.sqrt((self.Z**2).T @ score**2)
         some = _beyond(score @ self.Z, spread, v)
         loadings = np.zeros(self.p)
-        loadings[some] = np.linalg.svd(self.Z[:, some], full_matrices=False)[2][0]
+        loadings[some] = _leading_of_rows(self.Z[:, some])
         return loadings
 
 
@@ -187,6 +187,14 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
 def _beyond(covariance: np.ndarray, spread: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return where covariances with the score of v are beyond such noise, and the variables of v."""
     return np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(len(v))) * spread))
+
+
+def _leading_of_rows(Z: np.ndarray) -> np.ndarray:
+    """Return the leading eigenvector of Z'Z, by the smaller of Z'Z and ZZ'."""
+    if Z.shape[1] <= Z.shape[0]:
+        return np.asarray(top_eigh(Z.T @ Z, 1)[1][:, 0])
+    v = Z.T @ top_eigh(Z @ Z.T, 1)[1][:, 0]
+    return np.asarray(v / max(np.linalg.norm(v), np.finfo(float).tiny))
 
 
 def _inflation(Q: np.ndarray) -> np.ndarray:

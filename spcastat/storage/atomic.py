@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -19,17 +19,29 @@ PART_OF_NAME = 100
 LONGEST = 4096
 
 
-def file_path(path: Any) -> Path:
+def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     """Return what a user gave as the path of a file to write.
+
+    Parameters
+    ----------
+    path : object
+    endings : sequence of str
+        How its name may end, such as ".html", or "" for names without an ending; by default in any way.
+        Capitals do not matter.
 
     Raises
     ------
     OptionError
         For what is not a path, or names no file.
+    FileError
+        For another ending: what opens the file would take it for what it is not.
     """
     target = as_path(path)
     if not target.name:
         raise OptionError(f"path={shown(str(path))} was given, which names no file.")
+    if endings and target.suffix.lower() not in endings:
+        allowed = " or ".join(filter(None, endings))
+        raise FileError(f"{shown(target.name)} was given; its name must end in {allowed}.")
     return target
 
 

@@ -129,3 +129,25 @@ def test_shares_are_written_beside_what_is_drawn(fit):
     dense = [f"{share:.1f}" for share in data["dense"].iloc[:10]]
     assert sorted(written) == sorted(sparse + dense)
     assert not list(fit.screeplot(kind="variance").texts)
+
+
+def test_the_line_of_an_analysis_that_was_run(pitprops):
+    choice = sp.choose_k(pitprops, scale=True, n_resample=49, rng=0)
+    fit = sp.spca(pitprops, k=3, card=4, scale=True, method="greedy")
+    data = fit.screeplot_data(parallel=choice)
+    np.testing.assert_array_equal(data["parallel"].dropna(), choice.table["noise"])
+    assert (data["dense"] > data["parallel"]).sum() == choice.k
+    assert "parallel analysis" in [line.get_label() for line in fit.screeplot(parallel=choice).lines]
+    with pytest.raises(OptionError, match="of other data, or of another scale"):
+        sp.spca(2 * pitprops, k=3, card=4, method="greedy").screeplot(parallel=choice)
+
+
+def test_the_line_of_a_choice(pitprops):
+    chosen = {"scale": True, "cards": [3, 6], "by": "bic", "rng": 0}
+    choice = sp.choose(pitprops, **chosen)
+    np.testing.assert_array_equal(
+        choice.fit.screeplot_data(parallel=choice)["parallel"].dropna(), choice.components.table["noise"]
+    )
+    without = sp.choose(pitprops, k=2, **chosen)
+    with pytest.raises(OptionError, match="no parallel analysis was run"):
+        without.fit.screeplot(parallel=without)

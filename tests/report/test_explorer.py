@@ -144,6 +144,8 @@ def test_cardinalities_of_their_own(pitprops, tmp_path):
 def test_wrong_places_and_options(path, tmp_path):
     with pytest.raises(FileError, match="cannot be written"):
         path.explore(tmp_path / "nowhere" / "out.html")
+    with pytest.raises(FileError, match=r"must end in \.html or \.htm"):
+        path.explore(tmp_path / "out.pdf")
     for wrong in (3, None, "", "a\0b"):
         with pytest.raises(OptionError, match="path="):
             path.explore(wrong)

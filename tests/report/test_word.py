@@ -144,6 +144,10 @@ def test_options_and_paths_that_are_not_allowed(fit, tmp_path):
         fit.summary().as_docx(tmp_path / "x.docx", decimal="'")
     with pytest.raises(FileError):
         fit.summary().as_docx(tmp_path / "no" / "x.docx")
+    with pytest.raises(FileError, match=r"'x.txt' was given; its name must end in \.docx\."):
+        fit.summary().as_docx(tmp_path / "x.txt")
+    with pytest.raises(FileError, match=r"must end in \.html or \.htm or \.docx\."):
+        fit.report(tmp_path / "x.pdf")
     with pytest.raises(OptionError, match="full_names='no' was given; it must be True or False"):
         fit.report(tmp_path / "x.docx", full_names="no")
     assert not list(tmp_path.iterdir())

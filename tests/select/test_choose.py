@@ -244,6 +244,8 @@ def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
     sp.choose(X, cards=CARDS).report(tmp_path / "a.html", title="Planted")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page.index("How many components") < page.index("How sparse") < page.index("Loadings and variance")
+    assert "It does not say how sure the variables of the choice are" in page  # what each figure does not say
+    assert "A component below the line may be real and weak" in page
 
 
 # --- refusals -------------------------------------------------------------------------------------
