@@ -73,8 +73,23 @@ def visible(ax: Axes, colour: Any) -> RGB:
 
 
 def accents(ax: Axes) -> tuple[RGB, RGB]:
-    """Return blue and vermilion, which say positive and negative, or the usual and the marked."""
-    return visible(ax, GROUP_COLOURS[0]), visible(ax, GROUP_COLOURS[3])
+    """Return blue and vermilion, which say positive and negative, or the usual and the marked.
+
+    Two greys in a style without colours.
+    """
+    blue, vermilion = _greys(2) or (GROUP_COLOURS[0], GROUP_COLOURS[3])
+    return visible(ax, blue), visible(ax, vermilion)
+
+
+def _greys(count: int) -> list[RGB]:
+    """Return so many greys, dark ones first, where the style in use has no colour; else none."""
+    import matplotlib
+    from matplotlib.colors import to_rgb
+
+    cycle = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", [])
+    if not cycle or any(np.ptp(to_rgb(one)) > 0 for one in cycle):
+        return []
+    return [_rgb([grey] * 3) for grey in np.linspace(0.2, 0.65, count)]
 
 
 def line(width: float) -> float:
@@ -119,7 +134,8 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     """
     count = len(categories)
     if palette is None:
-        return [visible(ax, GROUP_COLOURS[i % len(GROUP_COLOURS)]) for i in range(count)]
+        own = _greys(count) or GROUP_COLOURS
+        return [visible(ax, own[i % len(own)]) for i in range(count)]
     if isinstance(palette, Mapping):
         absent = [one for one in categories if one not in palette]
         if absent:

@@ -243,6 +243,18 @@ def test_names_without_room_are_counted(loadings):
     assert f"{120 - written} names of points had no room" in note_of(ax)
 
 
+def test_a_style_without_colours_is_drawn_in_greys(scores, loadings):
+    """Each group has a grey of its own; colours come back with the next style."""
+    groups = [f"g{i % 9}" for i in range(len(scores))]
+    with plt.style.context("grayscale"):
+        ax = biplot(scores, loadings, groups=groups)
+    faces = {tuple(found.get_facecolor()[0][:3]) for found in ax.collections if not isinstance(found, Quiver)}
+    assert len(faces) == 9
+    assert all(red == green == blue for red, green, blue in faces)
+    coloured = biplot(scores, loadings, groups=groups)
+    assert np.ptp(coloured.collections[0].get_facecolor()[0][:3]) > 0.1
+
+
 def test_new_rows_are_on_the_scale_of_the_others(scores, loadings):
     data = biplot_data(scores, loadings, new=scores.iloc[:5])
     np.testing.assert_allclose(data.new[["x", "y"]], data.points[["x", "y"]].iloc[:5])
