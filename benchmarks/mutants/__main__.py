@@ -89,7 +89,8 @@ def drawn(tree: Path, only: list[str], n: int, seed: int) -> list[Mutant]:
     found: list[Mutant] = []
     for line in draw.sample(sorted(by_line), len(by_line)):
         of_it = draw.sample(by_line[line], len(by_line[line]))
-        found += [mutant for mutant in of_it if len(found) < n and mutant.valid(sources[mutant.file])][:1]
+        of_it = [mutant for mutant in of_it if not mutant.idle and mutant.valid(sources[mutant.file])]
+        found += of_it[: min(1, n - len(found))]
         if len(found) == n:
             break
     return found
@@ -109,11 +110,11 @@ def tested(
     passed = before["passed"] if before else []
     tests = seen.tests_of(mutant)
     left = sorted(set(tests) - set(passed), key=tests.index)
-    spent = 0.0
+    spent = sum(seen.seconds.get(name, 0.0) for name in passed)
     for number, name in enumerate(left):
         spent += seen.seconds[name]
         if spent > most:
-            left = left[: max(number, 1)]
+            left = left[: number if passed else max(number, 1)]
             break
     if before and (before["outcome"] == "killed" or not left):
         return before

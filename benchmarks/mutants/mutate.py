@@ -37,6 +37,14 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
+#: Functions of two arguments that may change places.
+SYMMETRIC = {"maximum", "minimum", "max", "min", "hypot", "add", "multiply", "array_equal", "allclose"}
+#: Functions that make messages, which nothing computes with.
+WORDS = {"one_line", "shown", "shortened", "listed", "plural", "short_name", "warn", "stage"}
+#: One more in a whole number of this size or above, a bound of memory or of steps, changes no result.
+LARGE = 100
+#: Numbers below this are tolerances.
+TINY = 1e-5
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ class Mutant:
         The piece of the source, and what stands for it.
     start, end : int
         Where the piece lies in the source.
+    idle : bool
+        Whether it is seen at once that no result can change; such mutants are not drawn.
     """
 
     file: str
@@ -67,6 +77,7 @@ class Mutant:
     new: str
     start: int
     end: int
+    idle: bool
 
     @property
     def key(self) -> str:
@@ -99,24 +110,23 @@ def mutants_of(path: Path, name: str) -> list[Mutant]:
         return starts[line - 1] + len(raw[line - 1].encode()[:column].decode())
 
     found = []
-    for node, kind, new, bodies in _sites(ast.parse(source)):
+    for node, kind, new, bodies, idle in _sites(ast.parse(source)):
         start = place(node.lineno, node.col_offset)
         end = place(node.end_lineno or 0, node.end_col_offset or 0)
         text = new if isinstance(new, str) else f"({ast.unparse(new)})"
         if isinstance(new, ast.Constant):
             text = ast.unparse(new)
-        found.append(
-            Mutant(name, node.lineno, node.col_offset, kind, bodies, source[start:end], text, start, end)
-        )
+        where = name, node.lineno, node.col_offset
+        found.append(Mutant(*where, kind, bodies, source[start:end], text, start, end, idle))
     return found
 
 
 def _sites(
     tree: ast.Module,
-) -> Iterator[tuple[ast.expr | ast.stmt, str, ast.AST | str, tuple[tuple[int, int], ...]]]:
-    """Yield (node, kind of mutation, what stands for the node, the bodies of the functions around it)."""
+) -> Iterator[tuple[ast.expr | ast.stmt, str, ast.AST | str, tuple[tuple[int, int], ...], bool]]:
+    """Yield (node, kind of mutation, what stands for the node, bodies around it, whether it is idle)."""
 
-    def walk(node: ast.AST, bodies: tuple[tuple[int, int], ...]) -> Iterator[tuple]:
+    def walk(node: ast.AST, bodies: tuple[tuple[int, int], ...], words: bool) -> Iterator[tuple]:
         if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
             return  # messages, and what holds for the type checker
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -124,19 +134,42 @@ def _sites(
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
             body = node.body if isinstance(node.body, list) else [node.body]
             bodies = (*bodies, (body[0].lineno, body[-1].end_lineno or body[-1].lineno))
+        words = words or (isinstance(node, ast.Call) and _called(node) in WORDS)
+        words = words or (isinstance(node, ast.keyword) and node.arg == "strict")  # zip of equal lengths
         if isinstance(node, (ast.expr, ast.stmt)):
             for kind, new in _changes(node):
-                yield node, kind, new, bodies
+                yield node, kind, new, bodies, words or _is_idle(node, kind)
             if isinstance(node, (ast.If, ast.While)):
-                yield node.test, "condition", ast.UnaryOp(ast.Not(), node.test), bodies
+                yield node.test, "condition", ast.UnaryOp(ast.Not(), node.test), bodies, words
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "type_comment"):
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from walk(child, bodies)
+                    yield from walk(child, bodies, words)
 
-    yield from walk(tree, ())
+    yield from walk(tree, (), False)
+
+
+def _other(value: float) -> float:
+    """Return another number; twice a tolerance is as good as the tolerance."""
+    if value == 0.0:
+        return 1.0
+    return value * (1e6 if abs(value) < TINY else 2.0)
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _is_idle(node: ast.AST, kind: str) -> bool:
+    if kind == "arguments":
+        assert isinstance(node, ast.Call)
+        alike = ast.dump(node.args[0]) == ast.dump(node.args[1])
+        return alike or (len(node.args) == 2 and _called(node) in SYMMETRIC)
+    if kind == "constant" and isinstance(node, ast.Constant):
+        return type(node.value) is int and node.value >= LARGE
+    return False
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, ast.AST | str]]:
@@ -164,7 +197,7 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, ast.AST | str]]:
         elif isinstance(node.value, int):
             yield "constant", ast.Constant(node.value + 1)
         elif isinstance(node.value, float):
-            yield "constant", ast.Constant(2.0 * node.value if node.value else 1.0)
+            yield "constant", ast.Constant(_other(node.value))
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
         yield "index", changed(slice=ast.BinOp(node.slice, ast.Sub(), ast.Constant(1)))
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.upper:

@@ -55,7 +55,8 @@ class Seen:
     def tests_of(self, mutant: Mutant) -> list[str]:
         """Return the tests that execute the line, or else the body or the file around it, quickest first.
 
-        Tests of the package of the line count as quicker than they are.
+        Tests of the package of the line count as quicker than they are; where no test is known to come
+        there, they are all tried.
         """
         lines = self._data.contexts_by_lineno(str(self._package / mutant.file))
         first, last = mutant.bodies[-1] if mutant.bodies else (1, 0)
@@ -70,7 +71,8 @@ class Seen:
                 own = f"tests/{mutant.file.split('/')[0]}/"
                 weights = {name: OWN if own in name else 1.0 for name in found}
                 return sorted(found, key=lambda name: (self.seconds[name] * weights[name], name))
-        return []
+        own = [name for name in self.seconds if name.startswith(f"tests/{mutant.file.split('/')[0]}/")]
+        return sorted(own, key=lambda name: (self.seconds[name], name))
 
 
 def passed(seen: dict[str, Any]) -> bool:
@@ -189,6 +191,7 @@ def with_runner(
     sys.path.insert(0, str(tree))
     for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
         del sys.modules[name]  # tests of the copy import its own
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # a broken source is mended
     loop = _Loop(tree, seconds, work)
     place = f"--basetemp={tree.parent / 'tmp'}"
     pytest.main(["-p", "no:terminal", "-p", "no:cacheprovider", place, *tests], plugins=[loop])
@@ -237,6 +240,7 @@ class _First:
 def _own_group() -> None:
     """Give this process a group of its own, and an end with its parent (Linux: prctl PR_SET_PDEATHSIG)."""
     os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from spcastat.kernels.ties import first_max, flip_signs, top
+from spcastat.kernels.ties import first_max, flip_signs, levelled, top
 
 quick = settings(max_examples=150, deadline=None, database=None)
 tables = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.integers(-3, 3))
@@ -62,3 +62,15 @@ def test_scale_does_not_matter(scale):
     values = np.array([3.0, 1.0, 3.0, 2.0]) * scale
     np.testing.assert_array_equal(top(values, 1), [True, False, False, False])
     np.testing.assert_array_equal(top(values, 3), [True, False, True, True])
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_width_within_which_entries_are_levelled_is_relative(unit):
+    column = np.array([[3.0, -3.0 - 3e-12, 1.0, 1.0 + 1e-12, 2e-13, 2.0]]).T * unit
+    found = np.abs(levelled(column, 1e-10)[:, 0]) / unit
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert found[4] == 0.0
+    np.testing.assert_allclose(found, [3.0, 3.0, 1.0, 1.0, 0.0, 2.0], rtol=1e-11)
+    apart = np.array([[3.0, 2.9, 1.0]]).T * unit
+    np.testing.assert_array_equal(levelled(apart, 1e-10), apart)

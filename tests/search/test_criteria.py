@@ -11,6 +11,7 @@ from spcastat.search.default import CRITERIA, held
 from spcastat.search.exchange import exchange_values
 from spcastat.search.fixed import refined
 from spcastat.search.order import reordered
+from spcastat.search.sweeps import swept
 from tests.search.conftest import draw
 
 CARDS = (4, 3, 2)
@@ -144,3 +145,12 @@ def test_the_order_is_the_best_of_all_that_keep_the_cardinalities():
         admissible = [[a, b, 2, c] for a, b, c in permutations((0, 1, 3))]
         best = max(MEASURES["adjusted"](V[:, order], op)[-1] for order in admissible)
         assert value == pytest.approx(best, rel=1e-9)
+
+
+def test_a_sweep_gives_the_fits_of_its_loadings_and_loses_nowhere(problem):
+    _, criterion, _, fits = problem
+    found = swept(criterion, fits, 3)
+    assert (found.value >= fits.value).all()
+    assert (found.value > fits.value * 1.01).any()  # random supports are far from the best
+    np.testing.assert_allclose(criterion.fits(found.places, found.x).value, found.value, rtol=1e-8)
+    np.testing.assert_array_equal(swept(criterion, fits, 0).x, fits.x)

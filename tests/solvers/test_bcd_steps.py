@@ -59,3 +59,22 @@ def test_nonnegative_loadings_stay_so(R):
     fit = sp.spca_cov(R, 3, card=5, method="bcd-l0", nonneg=True)
     assert (fit.loadings.to_numpy() >= 0).all()
     assert (fit.card <= 5).all()
+
+
+def test_starts_that_have_met_are_told_by_loadings_and_value():
+    v, w = np.array([[0.6, 0.8, 0.0]]), np.array([[0.0, 0.6, 0.8]])
+    V, value = np.array([v, w, -v, v, v]), np.array([2.0, 2.0, 2.0, 1.0, 2.0])
+    going = np.array([True, True, True, True, False])
+    assert list(bcd._met(V, value, going, 1e-9)) == [(2, 0)]  # signs do not matter; the last has ended
+
+
+def test_the_status_is_that_of_the_start_that_is_kept(R):
+    ends = set()
+    for max_iter in (2, 5, 8, 11, 14, 17, 20):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = sp.spca_cov(R, 3, [5, 4, 3], method="bcd-l0", n_init=6, max_iter=max_iter)
+        # A start that has not converged has taken every sweep that it had; one that has took fewer here.
+        assert (fit.status == "converged") == (fit.n_iter < max_iter)
+        ends.add(fit.status)
+    assert ends == {"converged", "max_iter"}

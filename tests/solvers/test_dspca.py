@@ -91,3 +91,28 @@ def test_refusals() -> None:
     X = scipy.sparse.random_array((20, 1500), density=0.1, rng=np.random.default_rng(0))
     with pytest.raises(OptionError, match="few hundred variables"):
         sp.spca(X, 1, 3, method="dspca")
+
+
+def test_the_penalty_of_a_cardinality_is_found_to_one_percent_and_no_further(monkeypatch) -> None:
+    penalties = []
+    relaxed = DSPCA.relaxed
+
+    def counted(self, S, penalty, last):
+        penalties.append(penalty)
+        return relaxed(self, S, penalty, last)
+
+    monkeypatch.setattr(DSPCA, "relaxed", counted)
+    fit = sp.spca_cov(R, 1, 4, method="dspca")
+    assert fit.details["by penalty"].tolist() == [True]
+    # From the largest diagonal entry, 1, halvings end where what is left is below a hundredth of the penalty.
+    penalty = float(fit.details["penalty"].iloc[0])
+    assert len(penalties) <= 2 + np.ceil(np.log2(1.0 / (0.01 * penalty)))
+    again = sp.spca_cov(R, 1, method="dspca", penalty=penalty)
+    assert ((again.loadings != 0) == (fit.loadings != 0)).all(axis=None)
+
+
+def test_a_cardinality_that_no_penalty_gives_says_so() -> None:
+    equal = np.full((4, 4), 0.5) + 0.5 * np.eye(4)  # all loadings go at the same penalty
+    fit = sp.spca_cov(equal, 1, 2, method="dspca")
+    assert fit.card.tolist() == [2]
+    assert fit.details["by penalty"].tolist() == [False]

@@ -279,3 +279,12 @@ def test_a_joint_bound_never_rests_on_a_pca_that_is_too_small(shares):
     fit = sp.spca([WEAK[:150], WEAK[150:]], 3, card=8, method="bcd-l0")
     found = fit.certify(joint=True, time_limit=0.5)
     assert found["pca_bound"].iloc[0] >= shares[-1] * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("mean", [-1e7, 1e7])
+def test_means_far_from_zero_cost_no_digits(mean):
+    X = rows(shift=0.0)
+    V = np.random.default_rng(2).normal(size=(40, 3))
+    near, far = opened(cut(X)), opened(cut(X + mean))
+    # Of 16 digits 8 are the mean's: entries of the rows are known to some 1e-9, and so are their products.
+    np.testing.assert_allclose(far.dot(V), near.dot(V), rtol=0, atol=1e-6)

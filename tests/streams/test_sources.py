@@ -306,3 +306,13 @@ def test_a_relative_path_stays_that_of_the_fit(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert len(fit.scores.to_frame()) == 700
+
+
+def test_a_pattern_reaches_into_folders_of_folders(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=list("abcd"))
+    for number, place in enumerate((tmp_path, tmp_path / "a", tmp_path / "a" / "b")):
+        place.mkdir(exist_ok=True)
+        X[10 * number : 10 * number + 10].to_parquet(place / f"{number}.parquet")
+    fit = sp.spca(str(tmp_path / "**" / "*.parquet"), 1, 2)
+    np.testing.assert_allclose(fit.loadings, sp.spca(X, 1, 2).loadings, atol=1e-12)
+    assert fit.scores.shape == (30, 1)

@@ -1,0 +1,59 @@
+"""Pieces of the bounds against enumeration and closed forms, in any unit."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from spcastat.certify import certificate
+from spcastat.certify.dual import ky_fan
+from spcastat.certify.ordered import sequential
+from spcastat.operators import Gram
+
+
+def spread(seed: int, d: int) -> np.ndarray:
+    """A covariance matrix whose variances are far apart."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((3 * d, d)) * np.geomspace(1.0, 50.0, d)
+    return np.cov(X, rowvar=False)
+
+
+def test_no_eigenvalues_have_the_sum_zero_for_every_matrix():
+    M = np.stack([spread(0, 4), spread(1, 4)])
+    np.testing.assert_array_equal(ky_fan(M, 0), np.zeros(2))
+    np.testing.assert_allclose(ky_fan(M, 5), np.trace(M, axis1=1, axis2=2))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_best_order_of_single_variables_is_that_of_enumeration(unit):
+    S = unit * spread(2, 5)
+    singles = np.array([[0, 2, 4], [1, 3, 4]])
+
+    def in_order(order: tuple[int, ...]) -> float:
+        # What each variable adds is its variance given those before it: squared pivots of Cholesky.
+        return float((np.diag(np.linalg.cholesky(S[np.ix_(order, order)])) ** 2).sum())
+
+    best = [max(map(in_order, permutations(one))) for one in singles.tolist()]
+    found = sequential(S, singles)
+    assert (found >= best).all()
+    np.testing.assert_allclose(found, best, rtol=1e-9)  # but for the rounding that it allows for
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_an_interruption_between_searches_ends_all_that_follow(monkeypatch, at):
+    S = spread(3, 8)
+    V = np.linalg.eigh(S)[1][:, ::-1][:, :3]
+    whole = certificate._Run.one_more
+    seen = []
+
+    def interrupted(run):
+        seen.append(len(run.certificates))
+        if len(seen) == at + 1:
+            raise KeyboardInterrupt
+        whole(run)
+
+    monkeypatch.setattr(certificate._Run, "one_more", interrupted)
+    found = certificate.certify(Gram(S), V)
+    assert [one.proof.endswith("(interrupted)") for one in found] == [j >= at for j in range(3)]
