@@ -1,4 +1,4 @@
-"""The command: ``python -m benchmarks.speed [table ...] [--data DIR] [--small] [--write]``."""
+"""The command: ``python -m benchmarks.speed [table ...] [--scale] [--data DIR] [--small] [--write]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables, stamp
-from benchmarks.speed import controlled, dense, growth, methods, others, parquet, process, sparse
+from benchmarks.speed import (
+    cluster,
+    controlled,
+    dense,
+    growth,
+    methods,
+    others,
+    parquet,
+    pieces,
+    process,
+    sparse,
+)
 from benchmarks.speed.fresh import Call
 
 TABLES: dict[str, Callable[[Call], Table]] = {
@@ -24,6 +35,14 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "parquet": parquet.parquet,
     "others": others.others,
     "methods": methods.methods,
+}
+#: Those of large data, a section of their own.
+SCALE: dict[str, Callable[[Call], Table]] = {
+    "command": pieces.command,
+    "weak": pieces.weak,
+    "single": pieces.single,
+    "sparse-rows": pieces.sparse_rows,
+    "workers": cluster.workers,
 }
 #: Packages beside those of every benchmark: module -> name of its distribution.
 FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "abess": "abess", "sparsepca": "sparsepca"}
@@ -45,19 +64,22 @@ def machine() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Make the tables, print them, and write them where that is asked for."""
-    parser = command_line("speed", __doc__, TABLES)
+    parser = command_line("speed", __doc__, [*TABLES, *SCALE])
+    parser.add_argument("--scale", action="store_true", help="the tables of large data, and no others")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
     parser.add_argument("--small", action="store_true", help="shrink the largest data, to try the benchmark")
     parser.add_argument(
         "--threads", type=int, metavar="N", help="threads of linear algebra; the libraries' own by default"
     )
-    given = read_arguments(parser, TABLES, arguments)
+    given = read_arguments(parser, [*TABLES, *SCALE], arguments)
+    tables = SCALE if given.scale else {**TABLES, **SCALE} if given.tables else TABLES
     call = Call(given.data, given.small, given.threads)
     versions = ["spcastat", "numpy", "scipy", "pandas"]
     versions += [name for module, name in FURTHER.items() if find_spec(module)]
     body = [
-        "## Speed",
-        f"`python -m benchmarks.speed`, {'with' if given.data else 'without'} real data"
+        "## Scale" if given.scale else "## Speed",
+        f"`python -m benchmarks.speed{' --scale' * given.scale}`, "
+        f"{'with' if given.data else 'without'} real data"
         f"{', large data shrunk' if given.small else ''}. {machine()}; threads of linear algebra: "
         f"{given.threads or 'as the libraries choose, one a processor'} (one in the table of all methods). "
         f"{stamp(versions)}",
@@ -66,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
         "others use the machine, too. Memory is what the system says was resident (MB of 10^6 bytes).",
     ]
     print("\n\n".join(body), flush=True)
-    run_tables("speed", given, TABLES, call, body, Table.show)
+    run_tables("scale" if given.scale else "speed", given, tables, call, body, Table.show)
     return 0
 
 

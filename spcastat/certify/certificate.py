@@ -179,6 +179,8 @@ def _search(
         callback=callback,
         known=known,
     )
+    if not np.isfinite(proof.bound):  # Ctrl-C came before any bound: cheap ones are left
+        raise KeyboardInterrupt
     argument = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
     certificate = _certificate(
         float(v @ S @ v), v, proof.bound, floor, argument, proof.nodes, begun, proof.value, proof.support

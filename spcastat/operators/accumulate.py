@@ -31,7 +31,7 @@ def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
 #: two of sixteen digits, and saves a copy of every row.
 NEAR = 10.0
 #: Rows by which that is judged.
-SAMPLE = 1000
+SAMPLE = 200
 #: Sparse rows are made dense in slabs of at most half as many numbers as are stored, or of this many.
 SMALL_SLAB = 100_000
 #: Rows that need no copy are multiplied in blocks of about this many numbers.
@@ -137,6 +137,9 @@ class CrossProducts:
 
     @quiet
     def merge(self, other: CrossProducts) -> None:
+        if other.triangle is not None and (self.triangle is not None or not self.weight):
+            self._join_triangle(other.weight, other.mean, other.triangle)
+            return
         packed = other.triangle is not None
         products = unpacked(other.triangle, len(other.mean)) if other.triangle is not None else other.products
         self._join(other.weight, other.mean, products if packed or self.weight else products.copy())
@@ -196,9 +199,24 @@ class CrossProducts:
             weight, mean, Y = centred(X[rows], w)
             self._join(weight, mean, Y.T @ Y)
 
+    def _join_triangle(self, weight: float, mean: np.ndarray, triangle: np.ndarray) -> None:
+        """Add sums that are packed to none, or to sums that are: no whole matrix is made for it."""
+        if weight == 0:
+            return
+        total = self.weight + weight
+        away = mean - self.mean
+        if self.triangle is None:
+            self.triangle, self.products = triangle.copy(), np.empty((0, 0))
+        else:
+            self.triangle += triangle
+            add_packed(self.triangle, away, self.weight * weight / total)
+        self.mean = self.mean + away * (weight / total)
+        self.weight = total
+
     def _join(self, weight: float, mean: np.ndarray, products: np.ndarray) -> None:
         if weight == 0:
             return
+        self.unpack()
         total = self.weight + weight
         away = mean - self.mean
         if self.weight:
@@ -248,6 +266,13 @@ def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
         start = i * (i + 1) // 2
         S[i, : i + 1] = S[: i + 1, i] = triangle[start : start + i + 1]
     return S
+
+
+def add_packed(triangle: np.ndarray, a: np.ndarray, factor: float) -> None:
+    """Add factor a a' to the symmetric matrix of which :func:`packed` gave the triangle."""
+    for i, value in enumerate(a):
+        start = i * (i + 1) // 2
+        triangle[start : start + i + 1] += factor * (value * a[: i + 1])
 
 
 #: Numbers that are worked on at once (a quarter of a MB of float64).

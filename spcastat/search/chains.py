@@ -146,10 +146,11 @@ def _grown(
     """Sweep and climb from the fits of every chain, and return the best of each with those it had.
 
     Where good optima lie far apart, twice as many are climbed from once there are kicks, and of new starts
-    twice as many again that look no better than others; where cardinalities differ half of these, and as
-    many after an interchange.
+    twice as many again that look no better than others. Where cardinalities differ it is half of these, and
+    as many after two components have changed places.
     """
     climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
+    changing = criterion.rugged and effort.kicks > 0 and not criterion.equal
     sizes = [len(part) for part in parts]
     everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *sizes])
@@ -158,12 +159,12 @@ def _grown(
         some = distinct(everything.value[start:stop], climbs)
         if elite is None and criterion.rugged:
             rest = np.setdiff1d(np.arange(stop - start), some)
-            some = np.concatenate([some, rng.permutation(rest)[: climbs * (2 if criterion.equal else 1)]])
+            some = np.concatenate([some, rng.permutation(rest)[: climbs if changing else 2 * climbs]])
         chosen.append(start + some)
     tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
     ends = np.cumsum([0, *(len(some) for some in chosen)])
     fresh = [tops.some(slice(start, stop)) for start, stop in pairwise(ends)]
-    if criterion.rugged and effort.kicks and not criterion.equal:
+    if changing:
         new = [chain for chain, elite in enumerate(elites) if elite is None]
         changed = _changed(criterion, [fresh[chain] for chain in new], climbs, effort)
         for chain, more in zip(new, changed, strict=True):

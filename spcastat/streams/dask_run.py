@@ -13,8 +13,8 @@ from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
 #: Parts that one task merges, at most.
 FAN_IN = 8
-#: Most bytes (128 MB) of the parts that meet on a worker to be merged; two meet whatever their size.
-MEETING = 128 * 1024 * 1024
+#: Most bytes (64 MB) of the parts that meet on a worker to be merged; two meet whatever their size.
+MEETING = 64 * 1024 * 1024
 #: Most bytes (1 MB) that go along with the task of each partition.
 LIGHT = 1024 * 1024
 #: Bytes (4 MB) above which what a pass shares goes to the workers by itself, not in the graph of tasks.
@@ -29,6 +29,7 @@ def fan_in(work: Summing[Any]) -> int:
 
 def tree(parts: list[Any], work: Summing[Any]) -> Any:
     """Return the delayed merge of all delayed `parts`, some at a time, in their order whoever is first."""
+    from dask import annotate
     from dask.delayed import delayed
 
     many = fan_in(work)
@@ -36,10 +37,11 @@ def tree(parts: list[Any], work: Summing[Any]) -> Any:
     shared, level = _shared(work), 0
     while level == 0 or len(parts) > 1:
         groups = [parts[start : start + many] for start in range(0, len(parts), many)]
-        parts = [
-            merge(shared, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
-            for place, group in enumerate(groups)
-        ]
+        with annotate(priority=level + 1):  # before further partitions, whose parts would pile up
+            parts = [
+                merge(shared, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
+                for place, group in enumerate(groups)
+            ]
         level += 1
     return parts[0]
 

@@ -184,3 +184,31 @@ def test_ctrl_c_anywhere_gives_the_certificates_proven_by_then(rng, monkeypatch,
     for one, other in zip(found, plain, strict=True):
         assert one.value == pytest.approx(other.value, rel=1e-10)
         assert one.upper_bound >= other.best_known * (1 - 1e-10)
+
+
+@pytest.mark.parametrize("when", [0, 1, 2])
+def test_ctrl_c_before_a_component_has_any_bound_leaves_cheap_ones(rng, monkeypatch, when):
+    """The sum of the largest variances of what is left, of which the trace of any support is a part."""
+    from spcastat.certify.branch import _Search
+
+    run, calls = _Search.run, iter(range(9))
+
+    def interrupted(self, support):
+        if next(calls) == when:
+            raise KeyboardInterrupt
+        run(self, support)
+
+    monkeypatch.setattr(_Search, "run", interrupted)
+    X = rng.standard_normal((40, 9))
+    S = X.T @ X / 39
+    V = np.zeros((9, 3))
+    for j in range(3):
+        V[3 * j : 3 * j + 3, j] = 3**-0.5
+    found = certify(Gram(S), V)
+    left = S
+    for j, one in enumerate(found):
+        assert one.proof.endswith("(interrupted)") == (j >= when)
+        if j >= when:
+            assert one.upper_bound == pytest.approx(np.sort(np.diag(left))[-3:].sum(), rel=1e-10)
+        s = left @ V[:, j]
+        left = left - np.outer(s, s) / (V[:, j] @ s)

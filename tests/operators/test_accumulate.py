@@ -214,7 +214,7 @@ def test_single_precision_of_any_order_and_mean_is_summed_in_double(order, shift
     np.testing.assert_allclose(found.products, exact, rtol=0, atol=1e-12 * np.abs(exact).max())
 
 
-def test_a_packed_triangle_gives_the_same_bits():
+def test_packed_triangles_are_merged_as_such_to_the_same_bits():
     X = np.random.default_rng(0).normal(size=(90, 7))
     plain, parts = CrossProducts(7), []
     for rows in (X[:40], X[40:41], X[41:]):
@@ -228,6 +228,8 @@ def test_a_packed_triangle_gives_the_same_bits():
     merged = CrossProducts(7)
     for one in parts:
         merged.merge(one)
+    assert merged.products.size == 0  # no whole matrix is made on the way
+    merged.unpack()
     assert merged.products.tobytes() == plain.products.tobytes()
     parts[2].unpack()
     np.testing.assert_array_equal(parts[2].products, parts[2].products.T)

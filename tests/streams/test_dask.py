@@ -599,7 +599,7 @@ def test_large_parts_meet_in_pairs():
         return dask_run.fan_in(Summing(None, partial(CrossProducts, p)))
 
     assert parts_met(100) == 8
-    assert parts_met(2000) == 4  # 32 MB each, 128 MB together
+    assert parts_met(1400) == 4  # 16 MB each, 64 MB together
     assert parts_met(3000) == 2
     assert dask_run.fan_in(Summing(None, partial(Sums, 10**6))) == 8
 

@@ -1,0 +1,207 @@
+"""Rows in pieces and other large data: the command, weak structure, single precision, sparse rows."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import svds
+
+import spcastat as sp
+from benchmarks.report import Table
+from benchmarks.speed.data import counts
+from benchmarks.speed.fresh import Call, beyond, fresh
+from benchmarks.speed.parquet import written
+from benchmarks.speed.rows import HEAD, bounded, ratio
+from benchmarks.speed.sparse import centred, megabytes
+
+#: MB that the command may take beyond what spca(path) takes.
+MORE = 30.0
+#: MB that a fit of single precision may hold beyond its data: a block of rows in double precision.
+BEYOND = 40.0
+
+
+def spent(work: Callable[[], Any], rounds: int = 3) -> float:
+    """Return the least CPU seconds of some rounds: other processes on the machine add to the others."""
+    taken = []
+    for _ in range(rounds):
+        begun = time.process_time()
+        work()
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+def command(call: Call) -> Table:
+    """The peak of ``spcastat fit`` for a large file, beside that of ``spca(path)``, and read whole."""
+    n, p = call.size(200_000), 50
+    table = Table(f"The command: {n:,} x {p}", HEAD)
+    folder = Path(tempfile.mkdtemp(prefix="speed-"))
+    try:
+        path = str(folder / "rows.parquet")
+        fresh(written, threads=1, path=path, n=n, p=p)
+        fresh(as_text, threads=1, path=path)
+        plain = fresh(by_call, threads=1, path=path)[1]
+        table.rows.append(bounded("spca('rows.parquet')", plain, None))
+        for name in ("rows.parquet", "rows.csv"):
+            where = str(folder / name)
+            most = plain + MORE if name == "rows.parquet" else None
+            peak = fresh(by_command, threads=1, path=where, whole=False)[1]
+            table.rows.append(bounded(f"spcastat fit {name}", peak, most))
+            peak = fresh(by_command, threads=1, path=where, whole=True)[1]
+            table.rows.append(bounded("the same with --in-memory, the default of before", peak, None))
+    finally:
+        shutil.rmtree(folder)
+    table.notes.append(f"Peaks of whole processes. The rows have {8 * n * p / 1e6:,.0f} MB as float64.")
+    return table
+
+
+def as_text(path: str) -> None:
+    """Write the rows of a Parquet file as text beside it."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file, open(Path(path).with_suffix(".csv"), "w", encoding="utf-8") as text:
+        for number, batch in enumerate(file.iter_batches()):
+            batch.to_pandas().round(4).to_csv(text, index=False, header=number == 0)
+
+
+def by_call(path: str) -> None:
+    """Fit by the function."""
+    print(sp.spca(path, 3, card=5))
+
+
+def by_command(path: str, whole: bool) -> None:
+    """Fit by the command, in this process; files of any size are large."""
+    from spcastat import cli
+    from spcastat.cli import pieces
+
+    pieces.LARGE = 0
+    cli.main(["fit", path, "--k", "3", "--card", "5", *(["--in-memory"] if whole else [])])
+
+
+def weak(call: Call) -> Table:
+    """Many variables with weak structure: passes, and seconds beside those of one pass for sums."""
+    n, p = 400 if call.small else 2000, 6000
+    found = fresh(weak_times, threads=1, n=n, p=p)[0]
+    table = Table(f"Weak structure: {n:,} x {p:,} in ten pieces, k = 3, card 10", HEAD)
+    table.rows += [
+        ratio("fit, against the pass for means and variances", found["pass"], found["ours"], at_most=15.0),
+        ratio("the same with passes=30, the default of before", found["pass"], found["before"]),
+        bounded("passes of the whole fit, 4 of them for the start", found["passes"], None, "", 0),
+        bounded("the same with passes=30", found["passes before"], None, "", 0),
+        ["planted variables found, of 30", "-", "-", "-", str(found["right"]), "-"],
+    ]
+    table.notes.append(
+        f"Dense PCA explains {100 * found['pca']:.3f} % by scipy's svds; by the fit at least "
+        f"{100 * found['bound']:.3f} %, which the summary calls a bound, and with passes=30 "
+        f"{100 * found['exact']:.3f} %. CPU seconds."
+    )
+    return table
+
+
+def weak_times(n: int, p: int) -> dict[str, float]:
+    """Time fits of rows in pieces, and count their passes."""
+    rng = np.random.default_rng(0)
+    V = np.zeros((3, p))
+    for i, J in enumerate(rng.choice(p, (3, 10), replace=False)):
+        V[i, J] = 10**-0.5
+    X = (rng.standard_normal((n, 3)) * [2.0, 1.9, 1.8]) @ V
+    X += rng.standard_normal((n, p))
+    chunks = np.array_split(X, 10)
+    from spcastat.operators import Sums
+    from spcastat.streams import open_stream
+
+    def one_pass() -> None:
+        stream = open_stream(chunks)
+        assert stream is not None
+        stream.reduce(partial(Sums, p), "sums")
+
+    fits: dict[str, Any] = {}
+
+    def fitted(name: str, **how: Any) -> None:
+        fits[name] = sp.spca(chunks, 3, 10, **how)
+
+    seconds = {"pass": spent(one_pass), "ours": spent(lambda: fitted("ours"), 1)}
+    seconds["before"] = spent(lambda: fitted("before", passes=30), 1)
+    X = X - X.mean(axis=0)
+    shares = svds(X, 3, return_singular_vectors=False) ** 2 / (X**2).sum()
+    made = {name: fit._state.record.passes for name, fit in fits.items()}
+    right = (fits["ours"].loadings.to_numpy() != 0).any(axis=1) & V.any(axis=0)
+    return {
+        **seconds,
+        "passes": made["ours"],
+        "passes before": made["before"],
+        "right": int(right.sum()),
+        "pca": float(shares.sum()),
+        "bound": float(fits["ours"].variance["cumulative PCA"].iloc[-1]),
+        "exact": float(fits["before"].variance["cumulative PCA"].iloc[-1]),
+    }
+
+
+def single(call: Call) -> Table:
+    """Single precision in both orders beside X'X, and what a fit adds to its memory."""
+    n, p = call.size(200_000), 200
+    table = Table(f"Single precision: {n:,} x {p}, k = 3, card 10, bcd-l0", HEAD)
+    for order, name in (("C", "rows together"), ("F", "columns together")):
+        found = fresh(single_times, threads=1, n=n, p=p, order=order)[0]
+        table.rows += [
+            ratio(f"{name}: fit, against X'X in double", found["double"], found["ours"], at_most=2.0),
+            ratio(f"{name}: fit, against X'X in single", found["single"], found["ours"]),
+            bounded(f"{name}: memory beyond the data", found["beyond"], None if call.small else BEYOND),
+        ]
+    table.notes.append(
+        f"The data have {4 * n * p / 1e6:,.0f} MB. Sums are made in double precision, whose product alone "
+        "takes twice that in single precision. CPU seconds."
+    )
+    return table
+
+
+def single_times(n: int, p: int, order: str) -> dict[str, float]:
+    """Time the fit and both products."""
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.standard_normal((n, p), dtype=np.float32), order=order)
+    X[:, :10] += 2.0 * rng.standard_normal((n, 1), dtype=np.float32)
+    sp.spca(X[:1000], 3, 10, method="bcd-l0")
+    grown = beyond(lambda: sp.spca(X, 3, 10, method="bcd-l0"))
+    D = X.astype(float)
+    return {
+        "ours": spent(lambda: sp.spca(X, 3, 10, method="bcd-l0"), 5),
+        "single": spent(lambda: X.T @ X, 5),
+        "double": spent(lambda: D.T @ D, 5),
+        "beyond": grown,
+    }
+
+
+def sparse_rows(call: Call) -> Table:
+    """Sparse rows beside a truncated SVD of the centred matrix."""
+    n, p, cells = call.size(50_000), 50_000, call.size(2_500_000)
+    found = fresh(sparse_times, threads=1, n=n, p=p, cells=cells)[0]
+    table = Table(f"Sparse: {n:,} x {p:,}, {found['nonzeros']:,} nonzeros, k = 3, card 20", HEAD)
+    for name in ("joint", "bcd-l0"):
+        table.rows.append(
+            ratio(f"{name}, against svds(k=3), centred", found["reference"], found[name], at_most=3.0)
+        )
+    over = 1.0 + found["beyond"] / found["data"]
+    table.rows.append(bounded("joint: data and what the fit adds, over the data", over, 1.5, "x", 2))
+    table.notes.append(f"The data have {found['data']:,.0f} MB. CPU seconds; k = 3 by both.")
+    return table
+
+
+def sparse_times(n: int, p: int, cells: int) -> dict[str, float]:
+    """Time fits and a truncated SVD."""
+    X = counts(n, p, cells)
+    sp.spca(X[:2000], 3, 20)
+    grown = beyond(lambda: sp.spca(X, 3, 20))
+    return {
+        "joint": spent(lambda: sp.spca(X, 3, 20), 2),
+        "bcd-l0": spent(lambda: sp.spca(X, 3, 20, method="bcd-l0"), 2),
+        "reference": spent(lambda: svds(centred(X), 3), 2),
+        "nonzeros": int(X.nnz),
+        "data": megabytes(X),
+        "beyond": grown,
+    }
