@@ -43,7 +43,6 @@ SCALE: dict[str, Callable[[Call], Table]] = {
     "single": pieces.single,
     "sparse-rows": pieces.sparse_rows,
     "workers": cluster.workers,
-    "plan": cluster.plan,
 }
 #: Packages beside those of every benchmark: module -> name of its distribution.
 FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "abess": "abess", "sparsepca": "sparsepca"}

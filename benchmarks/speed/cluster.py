@@ -1,4 +1,4 @@
-"""Rows on workers of dask: what a fit takes beside cross-products, what moves, and who holds how much."""
+"""Rows on a worker of dask: what a fit takes beside cross-products, and how much it holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.speed.fresh import Call, forget_peak, fresh, resident
-from benchmarks.speed.rows import HEAD, bounded, ratio, seconds
+from benchmarks.speed.rows import HEAD, bounded, ratio
 
 #: Rows of a partition hold so many numbers (16 MB).
 NUMBERS = 2_000_000
@@ -41,7 +41,7 @@ def collection(n: int, p: int) -> Any:
 def workers(call: Call) -> Table:
     """Sums on one worker of a single thread, beside the product that they need."""
     table = Table("Dask: one worker of one thread", HEAD)
-    for p, n in ((1000, 24_000), (2000, 16_000), (3000, 12_000)):
+    for p, n in ((1000, 10_000), (2000, 16_000)):
         size = call.size(n) if call.small else n
         found = fresh(one_worker, threads=1, n=size, p=p)[0]
         work = f"{found['n']:,} x {p:,}, {found['parts']} partitions"
@@ -86,74 +86,6 @@ def one_worker(n: int, p: int) -> dict[str, float]:
         }
 
 
-def plan(call: Call) -> Table:
-    """One, two and four workers: seconds, futures, bytes between workers and to the client, memory."""
-    head = ["data", "workers", "CPU s", "of X'X", "transitions", "MB moved", "MB of a worker", "MB of client"]
-    table = Table("Dask: workers of one thread each", head)
-    for n, p, sparse in ((400_000, 100, False), (40_000, 20_000, True)):
-        for count in (1, 2, 4):
-            size = call.size(n) if call.small else n
-            one = fresh(several_workers, threads=1, n=size, p=p, count=count, sparse=sparse)[0]
-            name = f"{one['n']:,} x {p:,}{', sparse' if sparse else ''}"
-            cells = [f"{one[key]:,.1f}" for key in ("moved", "worker", "client")]
-            reference = "-" if sparse else f"{one['ours'] / one['reference']:.2f} x"
-            first = [name, str(count), seconds(one["ours"]), reference, f"{one['tasks']:,}"]
-            table.rows.append([*first, *cells])
-    table.notes.append(
-        "k = 3, card 10. CPU seconds of all processes. Moved: what workers took from one another, by their "
-        "own logs; memory beyond what each process held before the fit. Sparse: 50 nonzeros a row."
-    )
-    return table
-
-
-def several_workers(n: int, p: int, count: int, sparse: bool) -> dict[str, float]:
-    """Fit on some workers, and return what it took."""
-    with cluster(count) as client:
-        X = (sparse_collection(n, p) if sparse else collection(n, p)).persist()
-        small = (sparse_collection if sparse else collection)(4000, p).persist()
-        from distributed import wait
-
-        wait([X, small])
-        sp.spca(small, 3, 10)
-        tasks = _tasks(client)
-        moved, before = _moved(client), _spent(client)
-        memory = _settled(client)
-        forget_peak()
-        own = resident()
-        sp.spca(X, 3, 10)
-        found = {
-            "n": X.shape[0],
-            "ours": _spent(client) - before,
-            "tasks": _tasks(client) - tasks,
-            "moved": (_moved(client) - moved) / 1e6,
-            "worker": max(client.run(resident, "VmHWM").values()) - memory,
-            "client": resident("VmHWM") - own,
-            "reference": float("nan"),
-        }
-        if not sparse:
-            before = _spent(client)
-            (X.T @ X).compute()
-            found["reference"] = _spent(client) - before
-        return found
-
-
-def sparse_collection(n: int, p: int) -> Any:
-    """Return a lazy dask array of sparse blocks, 50 nonzeros a row."""
-    import dask.array as da
-    import scipy.sparse as sps
-
-    rows = 10_000
-    count = max(-(-n // rows), 1)
-
-    def block(_: Any, block_id: tuple[int, int]) -> Any:
-        rng = np.random.default_rng(block_id[0])
-        J = (p * rng.random((rows, 50)) ** 3).astype(np.int32)  # some words are frequent
-        return sps.csr_array((np.ones(J.size), J.ravel(), np.arange(0, J.size + 1, 50)), shape=(rows, p))
-
-    meta = sps.csr_array((0, 0))
-    return da.zeros((count * rows, p), chunks=(rows, p)).map_blocks(block, dtype=float, meta=meta)
-
-
 def cluster(count: int) -> Any:
     """Return the client of new processes of one thread each, to be closed by ``with``."""
     from distributed import Client
@@ -165,17 +97,6 @@ def cluster(count: int) -> Any:
 def _spent(client: Any) -> float:
     """CPU seconds of the client, the scheduler among it, and of all workers."""
     return time.process_time() + sum(client.run(time.process_time).values())
-
-
-def _tasks(client: Any) -> int:
-    return client.run_on_scheduler(lambda dask_scheduler: int(dask_scheduler.transition_counter))
-
-
-def _moved(client: Any) -> float:
-    def taken(dask_worker: Any) -> float:
-        return float(sum(one["total"] for one in dask_worker.transfer_incoming_log))
-
-    return float(sum(client.run(taken).values()))
 
 
 def _settled(client: Any) -> float:

@@ -39,7 +39,7 @@ def spent(work: Callable[[], Any], rounds: int = 3) -> float:
 
 def command(call: Call) -> Table:
     """The peak of ``spcastat fit`` for a large file, beside that of ``spca(path)``, and read whole."""
-    n, p = call.size(500_000), 50
+    n, p = call.size(200_000), 50
     table = Table(f"The command: {n:,} x {p}", HEAD)
     folder = Path(tempfile.mkdtemp(prefix="speed-"))
     try:
@@ -86,7 +86,7 @@ def by_command(path: str, whole: bool) -> None:
 
 def weak(call: Call) -> Table:
     """Many variables with weak structure: passes, and seconds beside those of one pass for sums."""
-    n, p = 400 if call.small else 8000, 6000
+    n, p = 400 if call.small else 2000, 6000
     found = fresh(weak_times, threads=1, n=n, p=p)[0]
     table = Table(f"Weak structure: {n:,} x {p:,} in ten pieces, k = 3, card 10", HEAD)
     table.rows += [
@@ -179,7 +179,7 @@ def single_times(n: int, p: int, order: str) -> dict[str, float]:
 
 def sparse_rows(call: Call) -> Table:
     """Sparse rows beside a truncated SVD of the centred matrix."""
-    n, p, cells = call.size(100_000), 50_000, call.size(5_000_000)
+    n, p, cells = call.size(50_000), 50_000, call.size(2_500_000)
     found = fresh(sparse_times, threads=1, n=n, p=p, cells=cells)[0]
     table = Table(f"Sparse: {n:,} x {p:,}, {found['nonzeros']:,} nonzeros, k = 3, card 20", HEAD)
     for name in ("joint", "bcd-l0"):

@@ -117,7 +117,8 @@ def table_others(call: Call) -> Table:
     table.notes.append(
         "As `benchmarks/trust/rules.py` defines them from their sources. All choose between the same fits "
         "(mixOmics: with a cardinality for each component), and k is given; PMA and abess look at one "
-        "component."
+        "component. Of 20 data sets each, exactly right, A to F: held-out PEV .85 1 .85 .85 .85 .95, opt.TPO "
+        "1 1 0 1 1 .90, SPC.cv .85 .65 .75 .75 .65 .90."
     )
     return table
 

@@ -30,6 +30,7 @@ held-out PEV
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -83,7 +84,8 @@ def tune_spca(X: np.ndarray, k: int, grid: Sequence[int], rng: np.random.Generat
                     found[r, i] += _agreement(X[out], V, _scores(X, whole)[out]) / FOLDS
         best = 0
         for i in range(1, len(grid)):
-            with np.errstate(divide="ignore", invalid="ignore"):  # equal correlations
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # equal correlations
                 p = ttest_ind(found[:, best], found[:, i], equal_var=False, alternative="less").pvalue
             best = i if p < 0.05 else best
         cards.append(grid[best])

@@ -65,7 +65,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "effort": _efforts,
     "kind": lambda: KINDS,
     "by": lambda: ("cv", "ebic", "bic", "is", "variance"),
-    "rule": lambda: ("1se", "min"),
+    "rule": lambda: ("1se", "paired", "min"),
     "each": lambda: ("equal", "free"),
     "promise": _promises,
 }

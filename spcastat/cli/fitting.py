@@ -64,10 +64,12 @@ def card(text: str) -> int | list[int]:
 
 
 def named_value(text: str) -> tuple[str, Any]:
-    """Read ``c=2`` as the option c with the value 2; what is not a Python literal is text."""
+    """Read ``c=2`` as the option c with the value 2; true and false are bools, what is no literal is text."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip().isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} was given; it takes the form NAME=VALUE: c=2")
+    if value.strip() in ("true", "false"):
+        return name.strip(), value.strip() == "true"
     try:
         return name.strip(), ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

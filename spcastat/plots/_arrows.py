@@ -92,7 +92,8 @@ def _numbered(
 ) -> tuple[list[Annotation], str]:
     """Put numbers at the tips that have no room for a name; tips on one spot share one.
 
-    A tip without room even for a number is told beside the nearest one that has a name or a number.
+    A number may stand nearer to a tip close by that has no name than to its own, never to one that has. A tip
+    without room even for a number is told beside the nearest one that has a name or a number.
     """
     written: list[Annotation] = []
     known = {i: labels[i] for i in named}
@@ -107,7 +108,7 @@ def _numbered(
             scene,
             tips[[first]],
             [number],
-            owners=[tuple({*members, *near.tolist()} if len(members) > 1 else members)],
+            owners=[tuple({*members, *(set(near.tolist()) - set(named))} if len(members) > 1 else members)],
             color=colours[first],
             fontsize="x-small",
             fontweight="bold",

@@ -60,7 +60,7 @@ def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
     sentences = list(sentences)
     width = 0.97 * ax.get_window_extent().width / figure.dpi * 72
     for columns in range(max(int(width / (0.45 * _points())), 20), 19, -2):
-        lines = [line for one in sentences for line in textwrap.wrap(one, columns)]
+        lines = [line for one in sentences for line in textwrap.wrap(one, columns, break_on_hyphens=False)]
         longest = max(lines, key=len, default="")
         widest = [line for line in lines if len(line) > 0.9 * len(longest)]
         if all(text_to_path.get_text_width_height_descent(one, font, False)[0] <= width for one in widest):

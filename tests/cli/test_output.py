@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 import spcastat as sp
 from spcastat import cli
 from spcastat.cli.completion import NAMES
+from spcastat.cli.fitting import named_value
 from spcastat.cli.plotting import KINDS
+from spcastat.errors import OptionError
 
 FIT = ["fit", "pitprops", "--k", "2", "--card", "4", "--method", "greedy"]
 
@@ -196,3 +199,19 @@ def test_completed_names_are_those_that_are_taken():
     assert "joint" in set(NAMES["method"]())
     assert {"adjusted", "pev"} <= set(NAMES["objective"]())
     assert all(list(names()) for names in NAMES.values())
+
+
+@pytest.mark.parametrize("name", ["by", "rule", "each"])
+def test_completed_names_of_a_choice_are_all_that_it_takes(name, pitprops):
+    """The message that refuses another name lists those that are allowed."""
+    with pytest.raises(OptionError) as found:
+        sp.choose(pitprops, k=2, **{name: "nothing"})
+    allowed = re.findall("'([a-z0-9]+)'", str(found.value).partition("allowed are")[2])
+    assert set(NAMES[name]()) == set(allowed)
+
+
+def test_true_and_false_of_a_shell():
+    assert named_value("centroids=true") == ("centroids", True)
+    assert named_value("exact=false") == ("exact", False)
+    assert named_value("exact=False") == ("exact", False)
+    assert named_value("outline=hull") == ("outline", "hull")

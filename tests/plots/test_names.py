@@ -14,7 +14,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 import spcastat as sp
-from spcastat.plots import BiplotData, biplot
+from spcastat.plots import BiplotData, biplot, biplot_data
 from spcastat.plots._notes import note_of
 
 from .shapes import SHAPES
@@ -160,3 +160,36 @@ def test_lists_stay_within_axes_that_shrink_later():
         box = text.get_window_extent()
         assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
         assert frame.y0 <= box.y0 <= box.y1 <= frame.y1
+
+
+def test_names_with_hyphens_are_whole_in_the_note(scores):
+    """Twelve arrows on one another: most names stand in the note, none broken at its hyphens."""
+    names = [f"mean-of-raw-channel-{i}" for i in range(12)]
+    turns = np.linspace(0.4, 0.43, 12)
+    weights = pd.DataFrame(np.stack([np.cos(turns), np.sin(turns), 0 * turns], axis=1), index=names)
+    ax = biplot(scores, weights.set_axis(scores.columns, axis=1))
+    ax.figure.canvas.draw()
+    told = note_of(ax)
+    written = [text.get_text() for text in texts_of(ax, "name")]
+    assert len(written) < 6
+    assert all(name in told for name in names if name not in written)
+
+
+def test_no_number_is_nearer_to_a_named_tip(scores):
+    """Two tips on one spot beside one that is named, as of correlated genes."""
+    rng = np.random.default_rng(3)
+    for turn in (0.2, 0.9, 1.4):
+        angles = turn + 0.02 * rng.normal(size=24)
+        lengths = rng.uniform(0.9, 1.0, 24)
+        weights = np.stack([lengths * np.cos(angles), lengths * np.sin(angles), np.zeros(24)], axis=1)
+        names = [f"gene_expression_probe_{i}" for i in range(24)]
+        frame = pd.DataFrame(weights, index=names, columns=scores.columns)
+        ax, data = biplot(scores, frame), biplot_data(scores, frame)
+        ax.figure.canvas.draw()
+        tips = ax.transData.transform(data.arrows[["x", "y"]].to_numpy(dtype=float))
+        labelled = {text.get_text() for text in texts_of(ax, "name")}
+        named = tips[[label in labelled for label in data.arrows["label"]]]
+        for text in texts_of(ax, "number"):
+            members = note_of(ax).partition(f" {text.get_text()} ")[2].partition(";")[0].split(". ")[0]
+            own = tips[[label in members.split(", ") for label in data.arrows["label"]]]
+            assert distance(box_of(text), own).min() <= distance(box_of(text), named).min()
