@@ -9,6 +9,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import CovarianceError, MissingValuesError, ShapeError, SpcaError, TooFewRowsError
+from spcastat.measures import MEASURES
 
 NAMES = ("pev", "rre", "adjusted", "relative_adjusted", "least_squares")
 
@@ -173,3 +174,8 @@ def test_what_is_refused(name):
 def test_data_without_variance_or_numbers_are_refused(name, X):
     with pytest.raises(SpcaError):  # not NaN with a warning of NumPy's, not a ValueError without advice
         getattr(sp.measures, name)(loadings(), X=X)
+
+
+def test_every_measure_has_a_place_of_its_own():
+    places = [measure.place for measure in MEASURES.values()]
+    assert len(set(places)) == len(places)  # tables show them in this order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from spcastat.search.pool import from_directions
 from tests.search.conftest import draw
 
 P, K, CARD = 9, 3, (4, 3, 3)
+module = importlib.import_module("spcastat.search.near")
 
 
 def problems(count):
@@ -62,3 +65,16 @@ def test_fits_of_several_matrices_have_the_figures_of_their_own(objective):
 
 def test_how_many_go_together_is_bounded_by_memory():
     assert together(10) == together(50) > together(200) > together(1000) == 1
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_many_variables_are_searched_by_products_alone(monkeypatch, objective):
+    monkeypatch.setattr(module, "HELD", P - 1)
+    op, starts = Gram(draw(P, 1)), [np.roll(np.eye(P)[:, :K], 2, axis=0)]
+    held_ = near([op], CARD, objective, [starts], fixed=True)[0]
+    free = near([op], CARD, objective, [starts])[0]
+    cut = from_directions(held(op.S / op.total, CARD, objective), starts)
+    supports = [np.flatnonzero(v).tolist() for v in held_.T]
+    assert supports == [cut.places[0, part].tolist() for part in held(op.S, CARD, objective).parts]
+    # Unit vectors are far from the best supports, and sweeps leave them.
+    assert MEASURES[objective](free, op)[-1] > 1.01 * MEASURES[objective](held_, op)[-1]

@@ -70,10 +70,10 @@ def test_starts_that_have_met_are_told_by_loadings_and_value():
 
 def test_the_status_is_that_of_the_start_that_is_kept(R):
     ends = set()
-    for max_iter in (2, 5, 8, 11, 14, 17, 20):
+    for card, max_iter in (((5, 4, 3), 2), ((5, 4, 3), 14), ((3, 3, 3), 12), ((7, 2, 3), 12)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fit = sp.spca_cov(R, 3, [5, 4, 3], method="bcd-l0", n_init=6, max_iter=max_iter)
+            fit = sp.spca_cov(R, 3, card, method="bcd-l0", n_init=5, max_iter=max_iter)
         # A start that has not converged has taken every sweep that it had; one that has took fewer here.
         assert (fit.status == "converged") == (fit.n_iter < max_iter)
         ends.add(fit.status)
