@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What can be drawn, and what the axis says of it.
 KINDS = {"contributions": "Contribution to the component, %", "cos2": "Squared cosine (quality of display)"}
+#: Characters of a name beside a bar.
+LABEL_WIDTH = 28
 #: More components than this are too many bars for one name.
 MOST = 6
 
@@ -27,14 +29,19 @@ MOST = 6
 def plot_contributions_data(
     values: pd.DataFrame, *, components: int | str | Sequence[int | str] = 1, max_rows: int = 20
 ) -> pd.DataFrame:
-    """Return what :func:`plot_contributions` draws: the chosen columns, the largest sums first."""
+    """Return what :func:`plot_contributions` draws: the chosen columns, the largest sums first.
+
+    ``attrs["labels"]`` of the frame is the key: the label that the figure gives to each row, in their order.
+    """
     chosen = _columns(values, components)
     numbers = values.iloc[:, chosen]
     size = np.nan_to_num(numbers.to_numpy(dtype=float)).sum(axis=1)
     if not size.any():
         raise DataError("All values are zero or missing; there is nothing to draw.")
     order = np.argsort(-size, kind="stable")
-    return numbers.iloc[order[size[order] > 0][: whole_number("max_rows", max_rows, 1)]]
+    data = numbers.iloc[order[size[order] > 0][: whole_number("max_rows", max_rows, 1)]].copy()
+    data.attrs["labels"] = short_names(list(data.index), LABEL_WIDTH)
+    return data
 
 
 def plot_contributions(
@@ -83,7 +90,7 @@ def plot_contributions(
     every = values.iloc[:, _columns(values, components)].to_numpy(dtype=float)
     rows, k = data.shape
     factor = 100.0 if kind == "contributions" else 1.0
-    names = short_names(list(data.index), 28)
+    names = data.attrs["labels"]
     size = size_of_text()
     ax = axes_for(
         ax, (3.6 + 0.075 * max(map(len, names))) * size, (1.2 + (0.16 + 0.1 * k) * max(rows, 4)) * size

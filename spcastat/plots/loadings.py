@@ -52,7 +52,8 @@ def plot_loadings_data(
     Returns
     -------
     DataFrame
-        Variables with a nonzero loading by components.
+        Variables with a nonzero loading by components. ``attrs["labels"]`` is the key: the label that the
+        figure gives to each variable, in their order.
 
     Raises
     ------
@@ -65,7 +66,9 @@ def plot_loadings_data(
     DataError
         All loadings are zero.
     """
-    return _chosen(loadings, max_rows, components, groups)[0]
+    data = _chosen(loadings, max_rows, components, groups)[0].copy()
+    data.attrs["labels"] = short_names(list(data.index))
+    return data
 
 
 def plot_loadings(

@@ -108,3 +108,14 @@ def test_the_legend_of_contributions_lies_over_no_bar():
         ax = plot_contributions(parts, components=components)
         ax.figure.canvas.draw()
         assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+
+
+def test_long_names_have_a_key(loadings):
+    """The labels of the figure are in the data, beside the names, which stay whole."""
+    names = [f"share_of_the_households_with_an_income_below_{name}" for name in loadings.index]
+    parts = (loadings**2).set_axis(names, axis=0)
+    data = plot_contributions_data(parts)
+    ax = plot_contributions(parts)
+    assert set(data.index) <= set(names)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == data.attrs["labels"]
+    assert all(len(label) <= 28 and "…" in label for label in data.attrs["labels"])

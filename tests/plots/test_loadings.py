@@ -15,6 +15,7 @@ from spcastat.plots._dots import FILL
 
 def test_data_keep_nonzero_rows_in_order(loadings):
     data = plot_loadings_data(loadings)
+    assert data.attrs["labels"] == list(data.index)
     pd.testing.assert_frame_equal(data, loadings[(loadings != 0).any(axis=1)])
     chosen = plot_loadings_data(loadings, components=[3, "PC1"])
     assert list(chosen.columns) == ["PC3", "PC1"]
