@@ -107,7 +107,7 @@ def asked(result: Any) -> Iterator[tuple[str, Any]]:
                 continue
             if name in ("refit", "print_loadings") or (name.startswith("plot") and not name.endswith("data")):
                 continue
-            if name in ("biplot", "screeplot"):
+            if name in ("biplot", "screeplot", "as_gt"):  # objects of other libraries, made of text
                 continue
             yield name, lambda name=name: getattr(result, name)(**REMEMBERED.get(name, {}))
         else:
