@@ -11,12 +11,12 @@ from spcastat.config import flag, listed, plural, shown, warn, whole_number
 from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.engine.plan import sorts
-from spcastat.errors import ConvergenceWarning, DataWarning, OptionError, UnknownOptionError
+from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
-from spcastat.registry import CONTROLS, SOLVERS
+from spcastat.registry import SOLVERS
 from spcastat.results import Call, SpcaResult
-from spcastat.results.hints import hint
+from spcastat.results.hints import hint, refuse_controls
 from spcastat.solvers import ADVICE
 
 if TYPE_CHECKING:
@@ -332,7 +332,7 @@ def spca_path(
         if covariance is None:
             covariance = options.get("formula") is None and looks_like_covariance(data)
         function = spca_cov if flag("covariance", covariance) else spca
-        _refuse_controls(options)
+        refuse_controls(options)
         names = COVARIANCE if covariance else ROWS
         described = {name: options.pop(name) for name in list(options) if name in names}
         opened = open_covariance(data, **described) if covariance else _opened(data, asked.k, **described)
@@ -356,9 +356,6 @@ def spca_path(
         return SpcaPath(fits)
 
 
-# --- shared by the functions ----------------------------------------------------------------------
-
-
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:
     homes: dict[str, Callable[..., Any]] = {
         "a fit of rows, spca(data, ...)": spca,
@@ -367,16 +364,6 @@ def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str
     }
     options = {option for method in SOLVERS.values() for option in method.options}
     return hint((fit, called), homes, options, name)
-
-
-def _refuse_controls(options: Mapping[str, Any]) -> None:
-    """Raise UnknownOptionError where a path is given what sets the sparsity of one fit."""
-    for name in CONTROLS:
-        if options.get(name) is not None:
-            raise UnknownOptionError(
-                f"{name}= was given to spca_path(), which fits a range of cardinalities: give "
-                f"cards=, such as cards=[1, 4, 7], or use spca() or spca_cov() for one fit with {name}=."
-            )
 
 
 def _opened(data: Any, k: int, center: Any = True, scale: Any = False, **reading: Any) -> Opened:

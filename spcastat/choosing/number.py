@@ -14,7 +14,7 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import GRAM_ORDER, Gram
 from spcastat.progress import listening
 from spcastat.resample import seed_of
-from spcastat.results.choices import ComponentChoice
+from spcastat.results.component_choice import ComponentChoice
 from spcastat.select.components import default_card, standing
 from spcastat.select.noise import MomentNoise, Noise, RowNoise, of_covariance
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from spcastat.config import nearest
-from spcastat.errors import NoRowsError
+from spcastat.errors import NoRowsError, UnknownOptionError
+from spcastat.registry import CONTROLS
 from spcastat.state import FitState
 
 #: (function, argument) -> why there is no such argument there, and what to do.
@@ -50,6 +51,16 @@ def hint(
             word = near.split("'")[1]
             return f"{near} That {_elsewhere(called[0], homes, word)}."
     return ""
+
+
+def refuse_controls(options: Mapping[str, Any]) -> None:
+    """Raise UnknownOptionError where a path is given what sets the sparsity of one fit."""
+    for name in CONTROLS:
+        if options.get(name) is not None:
+            raise UnknownOptionError(
+                f"{name}= was given to spca_path(), which fits a range of cardinalities: give "
+                f"cards=, such as cards=[1, 4, 7], or use spca() or spca_cov() for one fit with {name}=."
+            )
 
 
 def _elsewhere(function: Callable[..., Any], homes: Mapping[str, Callable[..., Any]], name: str) -> str:

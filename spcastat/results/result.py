@@ -24,6 +24,7 @@ from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpreted import Interpreted
 from spcastat.results.plotted import Plotted
+from spcastat.results.plotted_rows import PlottedRows
 from spcastat.results.sampled import is_apart
 from spcastat.results.written import Written
 from spcastat.state import FitState, frames, gaps, rows
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by

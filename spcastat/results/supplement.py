@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.errors import OptionError
 from spcastat.labels import full_names, name_text
 from spcastat.report.summary import Summary
 from spcastat.state.supplement import Further
@@ -15,6 +16,10 @@ from spcastat.tables.cells import fixed
 
 #: The most rows of a table; frames have all.
 MOST_ROWS = 30
+#: What plots say of their option.
+DRAWN = """supplement : Supplement, optional
+    What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and numeric
+    variables as arrows among the correlations."""
 
 
 class Supplement(Summary):
@@ -120,3 +125,13 @@ def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[st
 
 def _level(key: Any) -> str:
     return f"{name_text(key[0])} = {name_text(key[1])}"
+
+
+def checked(given: Any) -> Supplement:
+    """Return what a plot is given as ``supplement=``; raise OptionError for anything else."""
+    if isinstance(given, Supplement):
+        return given
+    raise OptionError(
+        f"supplement of type {type(given).__name__} was given; it must be what fit.supplement(rows=..., "
+        "variables=...) returns."
+    )
