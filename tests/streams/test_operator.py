@@ -192,7 +192,11 @@ def test_what_has_not_converged_says_so(monkeypatch):
     S, _ = spectrum(1 + 1e-3 * np.linspace(1, 0, 200))
     monkeypatch.setattr(krylov, "PASSES", 2)
     with pytest.warns(ConvergenceWarning, match="of the stream are exact to .* after 2 passes"):
-        block_lanczos(lambda B: S @ B, 200, 3, 0, "the stream")
+        found, V = block_lanczos(lambda B: S @ B, 200, 3, 0, "the stream")
+    # variances of directions, and as such at most the eigenvalues, which lie between 1 and 1.001
+    np.testing.assert_allclose(found, np.diag(V.T @ S @ V), rtol=1e-12)
+    assert (found <= np.linalg.eigvalsh(S)[::-1][:3] + 1e-12).all()
+    assert (found > 1.0).all()
 
 
 # --- fits -----------------------------------------------------------------------------------------
