@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,11 +45,14 @@ def test_the_rows_of_a_fit_are_not_written_over(tmp_path, monkeypatch, way, kind
         FRAME.to_parquet(source)
         data = folder if kind == "folder" else source
     monkeypatch.chdir(tmp_path)
-    os.symlink(source, tmp_path / "link")
-    os.link(source, tmp_path / "hard")
+    ending = ".html" if way == "report" else source.suffix  # reports have no other
+    os.symlink(source, tmp_path / f"link{ending}")
+    os.link(source, tmp_path / f"hard{ending}")
     os.symlink(folder, tmp_path / "linked")
-    targets = [source, str(source), f"data/../data/{source.name}", "link", "hard", f"linked/{source.name}"]
-    targets += ["data/new.parquet", "linked/new.parquet"] if kind == "folder" else []
+    targets: list[Any] = [f"link{ending}", f"hard{ending}"]
+    targets += [f"data/new{ending}", f"linked/new{ending}"] if kind == "folder" else []
+    if way != "report":
+        targets += [source, str(source), f"data/../data/{source.name}", f"linked/{source.name}"]
     before = contents(tmp_path)
     for target in targets:
         with pytest.raises(OptionError, match="is read from; give another"):
