@@ -228,9 +228,7 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
     )
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         positions = [parsed.lookups[term[0].text] for term in parsed.terms]
-        columns = table.columns[positions]
-        require_unique(columns)
-        return Spec("formula", columns, formula=parsed.text)
+        return Spec("formula", table.columns[positions], formula=parsed.text)
     model, names = _tried(table, parsed, kinds)
     own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
     columns = pd.Index([own_labels.get(name, name) for name in names], tupleize_cols=False)

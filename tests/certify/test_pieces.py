@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spcastat.certify.clock import Clock
-from spcastat.certify.frame import elimination_bounds, least_squares_frame, pev_frame, without
+from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
 from spcastat.certify.ordered import certified, ordered_bounds, sequential
 from spcastat.certify.orthogonal import Orthogonal
 from spcastat.certify.problems import relaxed
@@ -79,6 +79,15 @@ def test_the_union_table_holds_every_fit_on_its_variables(build, measure):
     for bits in range(32):
         more = [bits | (1 << i) | (1 << j) for i in range(5) for j in range(5)]
         assert reach[2][bits] == table[[*more, bits]].max()
+
+
+def test_the_union_table_of_small_variances_is_no_looser():
+    """One component on uncorrelated variables explains the largest of their variances, in whatever unit."""
+    unit, variances = 1e-8, np.array([3.0, 2.0, 1.0])
+    table = union_table(Frame(unit * np.diag(variances), np.eye(3), np.arange(3), 1))
+    expected = [0.0, *(max(variances[[i for i in range(3) if bits >> i & 1]]) for bits in range(1, 8))]
+    # the allowance for rounding is 1e-10 of the trace
+    np.testing.assert_allclose(table, unit * np.array(expected), rtol=1e-9)
 
 
 def test_duplicates_span_what_one_of_them_spans():

@@ -324,6 +324,52 @@ def test_gpower_reaches_the_maximum_over_a_circle(method):
     np.testing.assert_array_equal(fit.loadings["PC1"].to_numpy() != 0, np.abs(best) > level)
 
 
+def gpower_limit(S, shrink):
+    """The support where the iteration ends that begins at the longest column, in plain NumPy."""
+    v = np.eye(len(S))[:, np.argmax(np.diag(S))]
+    for _ in range(20_000):
+        new = shrink(S @ v / np.sqrt(v @ S @ v))
+        if not new.any():
+            return np.zeros(len(S), dtype=bool)
+        new /= np.linalg.norm(new)
+        if np.abs(new - v).max() < 1e-9:
+            break
+        v = new
+    return new != 0
+
+
+def few_rows(seed: int) -> np.ndarray:
+    """A covariance matrix on which the two ways to a cardinality end at different supports."""
+    rng = np.random.default_rng(seed)
+    return np.cov(rng.standard_normal((12, 8)) @ rng.standard_normal((8, 8)), rowvar=False)
+
+
+@pytest.mark.parametrize(("seed", "card"), [(0, 4), (17, 4), (27, 4), (33, 4), (55, 3)])
+def test_gpower_l1_takes_the_support_of_the_smallest_penalty_with_the_cardinality(seed, card):
+    """Looked up on a grid of penalties, as shares of the longest column."""
+    S = few_rows(seed)
+    longest = np.sqrt(np.diag(S).max())
+    for penalty in np.linspace(0, 1, 1001)[:-1]:
+        support = gpower_limit(S, lambda q, level=penalty * longest: soft_at(q, level))
+        if support.sum() == card:
+            break
+    fit = sp.spca_cov(S, 1, card, method="gpower-l1")
+    np.testing.assert_array_equal(fit.loadings["PC1"].to_numpy() != 0, support)
+    assert fit.details["penalty"].iloc[0] == pytest.approx(penalty, abs=1e-3)  # the step of the grid
+
+
+@pytest.mark.parametrize(("seed", "card"), [(8, 4), (10, 3), (11, 3), (14, 4), (29, 4)])
+def test_gpower_l0_ends_where_thresholds_at_the_cardinality_lead(seed, card):
+    """A step to the `card` largest values solves the constrained problem; penalties lead elsewhere."""
+    S = few_rows(seed)
+
+    def largest(q):
+        return np.where(np.abs(q) >= np.sort(np.abs(q))[-card], q, 0.0)
+
+    fit = sp.spca_cov(S, 1, card, method="gpower-l0")
+    np.testing.assert_array_equal(fit.loadings["PC1"].to_numpy() != 0, gpower_limit(S, largest))
+
+
 @pytest.mark.parametrize("method", GPOWER)
 def test_gpower_loadings_are_the_leading_eigenvector_of_their_support(pitprops, method):
     fit = sp.spca_cov(pitprops, 1, 6, method=method)
@@ -377,6 +423,18 @@ def test_renormalising_raises_the_variance(pitprops):
 
 
 # --- dcpca ------------------------------------------------------------------------------------------
+
+
+def test_dcpca_counts_to_a_thousandth_unless_told_otherwise(pitprops):
+    """The stated default, 1e-3, given or not, leads to the same bits, and twice it to other loadings."""
+    assert "1e-3" in str(sp.methods("dcpca")) or "0.001" in str(sp.methods("dcpca"))
+    plain = sp.spca_cov(pitprops, 2, method="dcpca", penalty=0.2, renormalise=False).loadings
+    given = [
+        sp.spca_cov(pitprops, 2, method="dcpca", penalty=0.2, renormalise=False, epsilon=epsilon).loadings
+        for epsilon in (1e-3, 2e-3)
+    ]
+    pd.testing.assert_frame_equal(plain, given[0], check_exact=True)
+    assert np.abs(plain - given[1]).to_numpy().max() > 1e-4
 
 
 def test_dcpca_never_lowers_its_criterion(pitprops):

@@ -221,6 +221,15 @@ def test_prints_of_partitions_allow_for_order_and_rounding_alone():
     assert not Print.of(wide).agrees(Print.of(moved))
 
 
+@pytest.mark.parametrize("share", [1e-7, 1e-9, 1e-11])
+def test_a_partition_with_one_number_a_little_different_is_not_the_same(share):
+    """Another order changes sums of 4,000 terms by 4,000 times 1.1e-16 of their sizes at most."""
+    other = X.copy()
+    other[1234, 3] += share * np.abs(X[:, 3]).sum()
+    assert not Print.of(X).agrees(Print.of(other))
+    assert not Print.of(sparse.csr_array(X)).agrees(Print.of(sparse.csr_array(other)))
+
+
 @pytest.mark.parametrize("framed", [False, True])
 def test_partitions_of_dask(framed):
     dask = pytest.importorskip("dask")

@@ -32,7 +32,7 @@ from spcastat.streams import dask as dask_streams
 from spcastat.streams import dask_run
 from spcastat.streams.base import Pass, Tally
 from spcastat.streams.dask import DaskStream
-from spcastat.streams.dask_tasks import Reading, Summing
+from spcastat.streams.dask_tasks import Reading, Summing, first_rows
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -184,6 +184,15 @@ def test_any_chunks_give_the_same_sums(monkeypatch):
     monkeypatch.setattr(dask_streams, "BLOCK_BYTES", 100 * P * 8)
     cut = DaskStream.open(da.from_array(X, chunks=(350, 5)))
     assert cut._data.chunks == ((88, 88, 87, 87) * 2, (P,))  # whole rows, no block above 100 of them
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 9])
+def test_the_first_rows_of_a_partition_are_its_head(count):
+    chunk = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": list("wxyz")})
+    found = first_rows(chunk, count)
+    pd.testing.assert_frame_equal(found, chunk.head(count))
+    found["a"] = 0.0
+    assert chunk["a"].tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_sparse_blocks_stay_sparse():

@@ -81,6 +81,14 @@ def test_sparse_rows_far_from_zero_keep_their_digits():
     np.testing.assert_allclose(op.dot(V), np.cov(X.T), atol=1e-8)
 
 
+@pytest.mark.parametrize("shift", [-(10**10), 10**10])
+def test_sparse_whole_numbers_far_from_zero_have_the_covariances_of_small_ones(shift):
+    Z = np.random.default_rng(3).integers(-50, 51, size=(150, 40)).astype(float)
+    op, V = opened(cut(Z + shift, sps.csr_array)), np.eye(40)  # exact: 16 digits hold the sums
+    # Means are known to 1e-6, and count as squares; products of 1e10 are known to 1e-6 times 30 or worse.
+    np.testing.assert_allclose(op.dot(V), np.cov(Z.T), atol=1e-8)
+
+
 def test_single_precision_is_multiplied_in_double_precision():
     X = rows().astype(np.float32)
     for kind in [np.asarray, sps.csr_array]:
@@ -163,6 +171,21 @@ def test_restarts_lose_nothing(monkeypatch):
     monkeypatch.setattr(krylov, "BASIS", 200 * 40)
     found, _ = block_lanczos(lambda B: S @ B, 200, 3, 0, "x")
     np.testing.assert_allclose(found, [1, 1 / 2, 1 / 3], rtol=1e-10)
+
+
+def test_the_basis_is_kept_within_its_bound(monkeypatch):
+    """Eigenvalues so close that thirty products are not enough; all their vectors would be 330 of 2,000."""
+    import tracemalloc
+
+    monkeypatch.setattr(krylov, "BASIS", 1)  # then four blocks of eleven vectors are allowed
+    variances = 1 + 1e-3 * np.linspace(1, 0, 2000)[:, None]
+    tracemalloc.start()
+    found = krylov.krylov(lambda B: variances * B, 2000, 1, 0, 30)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.passes == 30
+    # 44 vectors and their products, each while it is put together anew: 2.8 MB, and blocks; of 330: 10.6 MB
+    assert peak < 6e6
 
 
 def test_what_has_not_converged_says_so(monkeypatch):
