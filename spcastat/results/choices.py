@@ -60,14 +60,14 @@ class Choice(Summary):
         self.by, self.components, self.call = by, components, call
         super().__init__(self._made(), {"choice": table})
 
-    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
-        """Return the thresholds that chose the number of components; see `ComponentChoice.noise_for`."""
+    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds that chose the number of components; see that of the components."""
         if self.components is None:
             raise OptionError(
                 "parallel= is a choice whose number of components was given, so that no parallel analysis "
                 "was run; give what choose_k() returns."
             )
-        return self.components.noise_for(spectrum)
+        return self.components._noise_for(spectrum)
 
     @property
     def fit(self) -> SpcaResult:

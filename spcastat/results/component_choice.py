@@ -91,7 +91,7 @@ class ComponentChoice(Summary):
         """Why so many, in words."""
         return " ".join(self._reasons())
 
-    def noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
 
         Raises

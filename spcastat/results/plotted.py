@@ -200,5 +200,5 @@ class Plotted:
 
 def _noise(parallel: Any, spectrum: np.ndarray) -> Any:
     """Return thresholds of parallel analysis: numbers as they are, or those that a choice has for the fit."""
-    choice = getattr(type(parallel), "noise_for", None)
+    choice = getattr(type(parallel), "_noise_for", None)
     return parallel if choice is None else choice(parallel, spectrum)

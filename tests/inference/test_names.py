@@ -76,6 +76,15 @@ STAGES = {
 }
 
 
+@pytest.fixture
+def heard():
+    """Python's own answer to the signal, which processes that share tests ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("method", STAGES)
 def test_ctrl_c_leaves_what_there_is_and_it_says_so(fit, method, tmp_path):
     """The signal itself, sent where a stage has come to three of forty."""
