@@ -6,7 +6,6 @@ import datetime as dt
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 
 from spcastat.config import require_extra
 from spcastat.engine.inputs import Source
-from spcastat.errors import FileError, OptionError
+from spcastat.errors import OptionError
 from spcastat.labels import name_text
 from spcastat.state import FitState, frames, rows, trust
 from spcastat.state.handed import own
@@ -58,9 +57,7 @@ def write_workbook(
     OptionError
         A frame with more rows or columns than a sheet holds.
     """
-    target = file_path(path)
-    if Path(target).suffix.lower() != ".xlsx":
-        raise FileError(f"{Path(target).name} was given; the name of a workbook must end in .xlsx.")
+    target = file_path(path, [".xlsx"])
     require_extra("openpyxl", "excel", "to_excel()")
     for name, frame in sheets.items():
         height, columns = len(frame) + 1, frame.shape[1] + _levels(frame)

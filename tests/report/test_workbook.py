@@ -101,7 +101,7 @@ def test_a_fit_without_rows_has_no_scores(tmp_path):
 
 
 def test_what_is_refused(fit, tmp_path, monkeypatch):
-    with pytest.raises(FileError, match=r"fit.xls was given; the name of a workbook must end in .xlsx"):
+    with pytest.raises(FileError, match=r"'fit.xls' was given; its name must end in .xlsx"):
         fit.to_excel(tmp_path / "fit.xls")
     wide = pd.DataFrame(np.zeros((1, 16_384)), index=["a"])
     with pytest.raises(OptionError, match=r"table of w has 2 rows and 16,385 columns .*; a sheet holds"):

@@ -24,11 +24,12 @@ MEANINGLESS = frozenset({
     "used up iterator", "[1, 'a']",
 })
 # fmt: on
-#: What of these means something to an argument: all processors, a factor, a BIC.
+#: What of these means something to an argument: all processors, a factor, a BIC, rows not yet read.
 MEANT: dict[str, frozenset[str]] = {
     "n_jobs": frozenset({"-1"}),
     "variables": frozenset({"text column"}),
     "dense": frozenset({"-1", "-10**20"}),
+    "data": frozenset({"polars lazy"}),
 }
 #: Arguments that scikit-learn wants and ignores.
 IGNORED = ("y",)
