@@ -49,7 +49,7 @@ def _tall(parts: list[Panel], document: Document) -> Iterator[bool]:
 
 
 def _needed(long: bool, siunitx: bool) -> str:
-    names = ["booktabs"] + ["longtable"] * long + ["siunitx"] * bool(siunitx)
+    names = ["booktabs"] + ["longtable"] * long + ["siunitx"] * siunitx
     return rf"% needs \usepackage{{{','.join(names)}}}"
 
 

@@ -67,13 +67,12 @@ class Layout:
     def __post_init__(self) -> None:
         whole_number("width", self.width, 40)
         one_of("decimal", self.decimal, DECIMALS)
-        flag("notes", self.notes)
-        flag("siunitx", self.siunitx)
         if self.digits is not None:
             whole_number("digits", self.digits, 0, MOST_DIGITS)
-        for option in ("full_names", "longtable"):
-            if getattr(self, option) is not None:
-                flag(option, getattr(self, option))
+        for option in ("notes", "siunitx", "full_names", "longtable"):
+            given = getattr(self, option)
+            if given is not None or option in ("notes", "siunitx"):
+                object.__setattr__(self, option, flag(option, given))  # those of NumPy as Python's
         if self.caption is not None and not text("caption", self.caption).strip():
             raise OptionError(
                 f"caption={shown(self.caption)} was given; leave it out to have the title as caption."

@@ -296,3 +296,11 @@ def test_unknown_names_are_not_lost_in_the_key():
     lines = render(Document("", tables=(loadings_table(loadings),))).splitlines()
     whole = lines[lines.index("Names in full") + 1 :]
     assert [line.split("  ")[-1] for line in whole] == [f"({'a' * 30}, {i})" for i in range(3)]
+
+
+@pytest.mark.parametrize("option", ["longtable", "siunitx", "notes", "full_names"])
+def test_flags_of_numpy_are_those_of_python(option):
+    document = Document("T", tables=(Table("L", ("PC1",), (Row("a", ("0.500",)),)),))
+    for given in (True, False):
+        expected = render(document, "latex", layout=Layout(**{option: given}))
+        assert render(document, "latex", layout=Layout(**{option: np.bool_(given)})) == expected
