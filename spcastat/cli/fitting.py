@@ -115,18 +115,24 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     reading_arguments(parser)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``spcastat fit``."""
-    add = parser.add_argument
-    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
-    add("--k", type=int, required=True, help="number of components")
+def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what says how sparse the components of a fit or of a figure are, and by which method."""
     sparsity = parser.add_mutually_exclusive_group()
     sparsity.add_argument(
         "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
     )
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
+    add = parser.add_argument
     add("--promise", metavar="WHEN", help="when --variance is kept: after every component, or in total")
     add("--method", help="joint by default; see: spcastat methods")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat fit``."""
+    add = parser.add_argument
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
+    add("--k", type=int, required=True, help="number of components")
+    sparsity_arguments(parser)
     resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")
     add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform, compare and plot")

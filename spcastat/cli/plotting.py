@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fitting import (
-    card,
     fitting_arguments,
     named_value,
     prepare,
     resample,
     resampling_arguments,
+    sparsity_arguments,
 )
 from spcastat.cli.reading import DATA, is_saved_fit, load_table, names
 from spcastat.cli.writing import refuse_overlap, require_picture, save_figure
@@ -68,13 +68,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set: pitprops; or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
     add("--k", type=int, help="number of components")
-    sparsity = parser.add_mutually_exclusive_group()
-    sparsity.add_argument(
-        "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
-    )
-    sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
-    add("--promise", metavar="WHEN", help="when --variance is kept: after every component, or in total")
-    add("--method", help="joint by default; see: spcastat methods")
+    sparsity_arguments(parser)
     figure = parser.add_argument_group("the figure")
     figure.add_argument("--components", type=names, metavar="A,B,...", help="by number or name: 1,3")
     figure.add_argument("--groups", metavar="NAME", help="a column that colours rows, and is not fitted")
