@@ -143,17 +143,19 @@ def compare(
     for name, fit in fits.items():
         if not isinstance(fit, SpcaResult):
             raise OptionError(f"{shown(name)} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
+    held_out = flag("held_out", held_out)
+    how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
+    seed, shared = seed_of(rng), workers(n_jobs)
+    unused = {"data": data is not None, "folds": folds != 5, "repeats": repeats != 1, "rng": rng is not None}
+    if not held_out and any(unused.values()):
+        name = next(name for name, given in unused.items() if given)
+        raise OptionError(f"{name} was given to compare() without held_out=True, and nothing else needs it.")
     loadings = _aligned(fits)
     names = list(fits)
     measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)
-    how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
-    seed, shared = seed_of(rng), workers(n_jobs)
     with listening(progress):
-        if flag("held_out", held_out):
+        if held_out:
             measures = measures.join(held_out_errors(fits, data, *how, seed, shared))
-    idle = {"data": data is not None, "folds": folds != 5, "repeats": repeats != 1, "rng": rng is not None}
-    for name in [] if held_out else [name for name, given in idle.items() if given]:
-        raise OptionError(f"{name} was given to compare() without held_out=True, and nothing else needs it.")
     matches = pd.DataFrame(
         [row for a, b in combinations(names, 2) for row in _matched(a, b, loadings[a], loadings[b])],
         columns=["fit", "other", "component", "matched", "jaccard", "cosine"],
