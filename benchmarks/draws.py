@@ -166,7 +166,7 @@ class Draws:
     @classmethod
     def asked(cls, given: argparse.Namespace) -> Draws:
         """Return them as the command line asks (`add_draws`)."""
-        ends = time.perf_counter() + given.seconds if given.seconds else math.inf
+        ends = time.perf_counter() + given.seconds if given.seconds is not None else math.inf
         return cls(given.data, given.done, given.jobs, ends, given.any_version)
 
     def measured(self, table: str, cells: Iterable[Cell]) -> dict[str, Means | str]:
