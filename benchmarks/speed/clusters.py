@@ -1,4 +1,4 @@
-"""Clusters of one, two and four workers: seconds, bytes moved, tasks and memory, and what follows for larger ones."""
+"""Clusters of one, two and four workers: seconds, bytes moved, tasks, memory; estimates for larger ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def dense(call: Call) -> Table:
     per_row = fresh(on_dense, threads=1, count=1, n=call.size(400_000), p=1000)[0]
     made = fresh(seconds_of_a_million, threads=1)[0]
     table.notes += [
-        f"{found[0]['parts']:,.0f} partitions of 16 MB, drawn from the seed of each: of a worker's CPU seconds "
+        f"{found[0]['parts']:,.0f} partitions of 16 MB, drawn from the seed of each: of the workers' seconds "
         f"drawing the numbers alone takes {made:.4f} a million, {n * p / 1e6 * made:.1f} in all.",
         _of_machine(),
         _thousand(per_row, made),
@@ -60,8 +60,8 @@ def sparse(call: Call) -> Table:
     table.rows = [_row(count, one) for count, one in zip(COUNTS, found, strict=True)]
     table.notes += [
         f"{found[0]['parts']:,.0f} partitions; the rows have {found[0]['data']:,.0f} MB. The fit is that of "
-        "rows with more than 3000 variables: a pass for means and variances, four for the start, and the others "
-        "for variables that the search brings in.",
+        "rows with more than 3000 variables: a pass for means and variances, four for the start, and the "
+        "others for variables that the search brings in.",
         _of_machine(),
         _many_sparse(found[0], nonzeros, p, call),
     ]
@@ -79,8 +79,8 @@ def many(call: Call) -> Table:
         found = fresh(on_small, threads=1, count=2, parts=count, rows=rows, p=p, apart=apart)[0]
         table.rows.append([name, *_row(2, found)[1:]])
     table.notes.append(
-        f"A partition has {8e-6 * rows * p:.1f} MB and a sum {4e-6 * p * p:.0f}; partitions are computed, not "
-        "kept. k = 3, card 10, bcd-l0. Tasks are those that a worker ran."
+        f"A partition has {8e-6 * rows * p:.1f} MB and a sum {4e-6 * p * p:.0f}; partitions are computed, "
+        "not kept. k = 3, card 10, bcd-l0. Tasks are those that a worker ran."
     )
     return table
 
@@ -156,22 +156,21 @@ def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
 
     counted = Counted()
     client.cluster.scheduler.add_plugin(counted)
-    client.run(lambda dask_worker: dask_worker.transfer_incoming_log.clear())
     client.run(lambda dask_worker: dask_worker.transfer_outgoing_log.clear())
     forget_peak()
     own, worker, before = resident(), _settled(client), sum(client.run(time.process_time).values())
     begun, cpu = time.perf_counter(), time.process_time()
     fit = work(X)
     seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
-    moved, sent = (sum(client.run(_logged, name).values()) for name in ("incoming", "outgoing"))
+    between, returned = (sum(client.run(_sent, home).values()) for home in (False, True))
     return {
         "seconds": seconds,
         "cpu": sum(client.run(time.process_time).values()) - before,
         "client": cpu,
         "passes": fit._state.record.passes or 1,
         "tasks": counted.tasks,
-        "moved": moved / 1e6,
-        "returned": (sent - moved) / 1e6,
+        "moved": between / 1e6,
+        "returned": returned / 1e6,
         "worker added": max(client.run(resident, "VmHWM").values()) - worker,
         "client added": resident("VmHWM") - own,
         "parts": X.npartitions,
@@ -179,9 +178,10 @@ def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
     }
 
 
-def _logged(name: str, dask_worker: Any = None) -> float:
-    """Return the bytes that a worker has got from others, or has sent to others and to the client."""
-    return float(sum(one["total"] for one in getattr(dask_worker, f"transfer_{name}_log")))
+def _sent(home: bool, dask_worker: Any = None) -> float:
+    """Return the bytes that a worker has sent, to the client and the scheduler or to other workers."""
+    log = dask_worker.transfer_outgoing_log
+    return float(sum(one["compressed"] for one in log if (one["who"] is None) == home))
 
 
 def seconds_of_a_million() -> float:
@@ -232,8 +232,8 @@ def _thousand(one: dict[str, float], made: float) -> str:
     sums = groups * 8 / 7 * 4e6  # a triangle of 4 MB from each group, and from the merges of eight
     merges = sums / workers / NETWORK
     return (
-        f"1e9 x 1000 on {workers} workers of one thread: a row of 1000 numbers takes {1e6 * row:.1f} us of CPU "
-        f"({1e6 * draw:.1f} of them for drawing it), so that the sums take {n * (row - draw) / workers:,.0f} s "
+        f"1e9 x 1000 on {workers} workers of one thread: a row of 1000 numbers takes {1e6 * row:.1f} us of "
+        f"CPU ({1e6 * draw:.1f} for drawing it), so that the sums take {n * (row - draw) / workers:,.0f} s "
         f"beside reading; {groups:,.0f} sums of 4 MB move {sums / 1e9:,.0f} GB, {merges:,.0f} s at "
         f"{NETWORK / 1e6:.0f} MB/s a worker where none of them overlaps; {parts / 4 * 8 / 7:,.0f} tasks at "
         f"{1e3 * _per_task(one):.1f} ms of the scheduler are {parts / 4 * 8 / 7 * _per_task(one):,.0f} s."

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.streams.dask_tasks import Recipe, Summing, sum_group
+from spcastat.streams.dask_tasks import Recipe, Recipes, Summing, sum_group
 
 #: At least so many groups are made, so that all workers have something to do; fewer partitions stay alone.
 FEWEST = 64
@@ -87,13 +87,9 @@ def grouped(held: Sequence[Any], sizes: Sequence[float], work: Summing[Any], sha
     summed = delayed(sum_group, pure=False)
     parts = []
     for group in groups(sizes, BYTES if inside else 0.5 * getattr(work.begin(), "nbytes", 0)):
-        members: list[Any] = []
-        for number in group:
-            tasks = own[number] if inside else None
-            if tasks is None:
-                members.append(held[number])
-            else:
-                members.append(delayed(Recipe(tasks, keys[number], number), traverse=False))
+        members: Any = [held[number] for number in group]
+        if inside:  # an object that dask does not look into, and so no tasks of its own
+            members = Recipes([Recipe(own[number] or {}, keys[number], number) for number in group])
         name = f"spcastat-sum-{work.token}-{group.start}"
         parts.append(Part(summed(shared, members, dask_key_name=name), group.start, len(group)))
     return parts

@@ -110,10 +110,10 @@ class Summing(Work, Generic[A]):
         """Sum up one partition."""
         return _packed(self._added(Pass(self.begin(), Tally()), chunk, weights, number))
 
-    def group(self, partitions: Sequence[Recipe | Held]) -> Pass[A]:
-        """Sum up neighbouring partitions, one after the other: no two of them are held together."""
+    def group(self, partitions: Sequence[Held] | Recipes) -> Pass[A]:
+        """Sum up neighbouring partitions, one after the other: of recipes, no two are held together."""
         found = Pass(self.begin(), Tally())
-        for one in partitions:
+        for one in partitions.all if isinstance(partitions, Recipes) else partitions:
             held = one.made(self.reading) if isinstance(one, Recipe) else one
             self._added(found, held.chunk, held.weights, held.number)
             del held  # before the next is computed
@@ -195,12 +195,19 @@ class Recipe:
         from spcastat.streams.dask_run import failure
 
         try:
-            held: Held = dask.get(self.tasks, self.key)  # type: ignore[attr-defined]
+            held: Held = dask.get(self.tasks, self.key)
         except (SpcaError, MemoryError):
             raise
         except Exception as error:
             raise failure(error, reading.name(self.number)) from error
         return held
+
+
+class Recipes:
+    """Those of neighbouring partitions."""
+
+    def __init__(self, those: list[Recipe]):
+        self.all = those
 
 
 def _packed(found: Pass[A]) -> Pass[A]:
@@ -252,7 +259,7 @@ def hold_partition(chunk: Any, weights: Any = None, *, partition_info: Any = Non
     return Held(chunk, weights, partition_info["number"])
 
 
-def sum_group(work: Summing[A], partitions: Sequence[Recipe | Held]) -> Pass[A]:
+def sum_group(work: Summing[A], partitions: Sequence[Held] | Recipes) -> Pass[A]:
     """Sum up neighbouring partitions."""
     return work.group(partitions)
 

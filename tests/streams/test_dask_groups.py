@@ -58,7 +58,8 @@ def test_groups_are_neighbours_below_a_size():
     sizes = [1e6] * 1000
     found = groups(sizes)
     assert [number for group in found for number in group] == list(range(1000))
-    assert FEWEST / 2 < len(found) <= FEWEST and max(map(len, found)) == math.ceil(1000 / FEWEST)
+    assert FEWEST / 2 < len(found) <= FEWEST
+    assert max(map(len, found)) == math.ceil(1000 / FEWEST)
     large = groups([BYTES / 2.5] * 1000)
     assert {len(group) for group in large} == {2}
     assert {len(group) for group in groups([2.0 * BYTES] * 1000)} == {1}  # each too large by itself
@@ -85,7 +86,7 @@ def test_a_fit_in_groups_is_that_in_memory(X, kind):
 
 def test_partitions_that_share_nothing_are_computed_where_they_are_summed_up(X):
     parts = tasks_of(lazy())
-    assert len(parts) == 50 and [part.count for part in parts] == [3] * 50
+    assert [part.count for part in parts] == [3] * 50
     # only sums and what they share are tasks: no partition is a result of its own
     computed = [key for key in dict(parts[0].task.dask) if "sum" in str(key) or "hold" in str(key)]
     assert len(computed) == 1
