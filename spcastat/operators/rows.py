@@ -49,6 +49,12 @@ class Rows(Operator):
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         """Return Y' U for U of shape (n,) or (n, m)."""
 
+    def values(self, J: np.ndarray) -> np.ndarray:
+        """Return the variables J as a dense array: Y[:, J], shape (n, len(J))."""
+        selector = np.zeros((self.p, len(J)))
+        selector[J, np.arange(len(J))] = 1.0
+        return self.forward(selector)
+
     @abstractmethod
     def take(self, J: np.ndarray) -> Rows: ...
 
@@ -134,6 +140,9 @@ class DenseRows(Rows):
 
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         return self.Y.T @ U
+
+    def values(self, J: np.ndarray) -> np.ndarray:
+        return self.Y[:, J]
 
     def columns(self, J: np.ndarray) -> np.ndarray:
         return self.Y.T @ self.Y[:, J]

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat import __version__
 from spcastat.config import flag
 from spcastat.engine.inputs import Source
 from spcastat.errors import FileError, OptionError
@@ -34,6 +33,7 @@ from spcastat.storage.proofs import restored
 from spcastat.storage.recorded import record_of
 from spcastat.storage.spec import pack_spec, unpack_spec
 from spcastat.storage.trusted import pack_trust, unpack_trust
+from spcastat.version import __version__
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
