@@ -12,8 +12,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
-from spcastat.kernels.thresholds import soft_at, unit
-from spcastat.kernels.ties import first_max, top
+from spcastat.kernels.ties import first_max, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
 
