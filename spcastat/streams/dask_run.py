@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from spcastat.errors import DataError, FileError, SpcaError
+from spcastat.errors import DataError, SpcaError
 from spcastat.progress import stage
 from spcastat.streams.base import A, Pass
+from spcastat.streams.dask_failure import failure
 from spcastat.streams.dask_groups import Part
 from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
@@ -128,20 +129,6 @@ def current_client() -> Any:
     except ValueError:
         return owner
     return None
-
-
-def failure(error: BaseException, name: str) -> Exception:
-    """Return an error of the package for whatever `error` kept a partition from being computed."""
-    if isinstance(error, (SpcaError, MemoryError)):
-        return error
-    lost = isinstance(error, (ConnectionError, TimeoutError)) or _from_distributed(error)
-    family = FileError if isinstance(error, OSError) and not lost else DataError
-    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return family(f"{name} cannot be computed: {reason}")
-
-
-def _from_distributed(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] == "distributed"
 
 
 def _on_cluster(

@@ -20,6 +20,7 @@ from spcastat.intake.checks import read_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Block, Pass, Tally
+from spcastat.streams.dask_failure import failure
 from spcastat.streams.naming import named
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block
@@ -191,8 +192,6 @@ class Recipe:
             What the partition raised, or why it cannot be computed, with its name.
         """
         import dask
-
-        from spcastat.streams.dask_run import failure
 
         try:
             held: Held = dask.get(self.tasks, self.key)
