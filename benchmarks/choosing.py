@@ -111,7 +111,7 @@ def everything(halves: int) -> Table:
         "product of two loadings; milliseconds of the processor for one fit.",
         f"Stability: the mean share of variables (Jaccard) in common with the fits of {halves} random halves "
         f"of the rows, components being paired; left out where a fit takes more than {LONG:g} s.",
-        "'controlled' keeps nine tenths of what PCA explains; pca and pca-l1 are dense.",
+        "'controlled' keeps nine tenths of what PCA explains; pca, pca-l1 and r1-pca are dense.",
     ]
     return table
 

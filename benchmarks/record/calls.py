@@ -46,6 +46,7 @@ FAMILIES: dict[str, dict[str, dict[str, Any]]] = {
         "rspca-lhalf": {"card": 3},
         "rspca-lp": {"card": 3, "p": 0.3},
         "pca-l1": {},
+        "r1-pca": {},
     },
     "robust grid": {"spcagrid": {"card": 3}},
     "dense": {"pca": {}},

@@ -116,7 +116,7 @@ def run(
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
     solution = replace(solution, V=V, details=details, candidates=None)
-    if solver.own_order and order.tolist() != list(range(k)):
+    if solver.own_order and solver.in_variance_units and order.tolist() != list(range(k)):
         value = float(adjusted_variances(V, op).sum())
         solution = replace(solution, objective=value, objectives=np.array([value]))
     return Fit(outward(solution, solver, op.unit), order, values, tuple(optima), pca_errors=errors)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spcastat.kernels.eig import DENSE_ORDER, settled, top_lanczos, whole_groups
+from spcastat.kernels.eig import DENSE_ORDER, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.kernels.ties import settled
 from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
 from spcastat.operators.base import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
 from spcastat.operators.sparse import product, sparse_squares
@@ -47,6 +48,12 @@ class Rows(Operator):
     @abstractmethod
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         """Return Y' U for U of shape (n,) or (n, m)."""
+
+    def values(self, J: np.ndarray) -> np.ndarray:
+        """Return the variables J as a dense array: Y[:, J], shape (n, len(J))."""
+        selector = np.zeros((self.p, len(J)))
+        selector[J, np.arange(len(J))] = 1.0
+        return self.forward(selector)
 
     @abstractmethod
     def take(self, J: np.ndarray) -> Rows: ...
@@ -133,6 +140,9 @@ class DenseRows(Rows):
 
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         return self.Y.T @ U
+
+    def values(self, J: np.ndarray) -> np.ndarray:
+        return self.Y[:, J]
 
     def columns(self, J: np.ndarray) -> np.ndarray:
         return self.Y.T @ self.Y[:, J]

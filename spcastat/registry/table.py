@@ -270,6 +270,14 @@ _ALL = (
         use="The dense yardstick of the robust methods.",
     ),
     Method(
+        "r1-pca",
+        "R1-PCA, lengths of residuals (dense)",
+        "Ding, Zhou, He and Zha (2006), ICML",
+        "solvers.r1pca.R1PCA",
+        use="The dense yardstick for rows far off the subspace of the others: all components at once, in any "
+        "rotation of the coordinates the same. Rows far out within the subspace keep most of their weight.",
+    ),
+    Method(
         "spcagrid",
         "Robust sparse PCA by grid search",
         "Croux, Filzmoser and Fritz (2013)",

@@ -155,7 +155,10 @@ class Solver(ABC):
 
     @property
     def own_order(self) -> bool:
-        """Whether the order of the components, on which adjusted variance depends, was sought as well."""
+        """Whether the components have an order of the method's own.
+
+        Where the criterion is a variance it is the adjusted one, which depends on the order.
+        """
         return False
 
     @property

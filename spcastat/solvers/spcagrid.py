@@ -144,7 +144,7 @@ class _Search:
         self.rows, self.root = _whole_rows(view)
         self.held: np.ndarray | None = None
         if len(self.rows) * view.p <= AT_HAND:
-            self.held = self.scores(np.eye(view.p)).T
+            self.held = self._columns(np.arange(view.p))
         scales = np.concatenate([self.variances(self.columns(J)) for J in self._chunks(np.arange(view.p), 1)])
         self.single = scales
         self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # scaled variables all tie
@@ -160,11 +160,10 @@ class _Search:
 
     def columns(self, J: np.ndarray) -> np.ndarray:
         """Return the variables J of the view, shape (len(J), n)."""
-        if self.held is not None:
-            return self.held[J]
-        selector = np.zeros((self.view.p, len(J)))
-        selector[J, np.arange(len(J))] = 1.0
-        return self.scores(selector).T
+        return self._columns(J) if self.held is None else self.held[J]
+
+    def _columns(self, J: np.ndarray) -> np.ndarray:
+        return self.view.values(J)[self.rows].T / self.root
 
     def variances(self, Z: np.ndarray) -> np.ndarray:
         """Return the squared scales along the last axis."""

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import scipy.optimize
 import scipy.sparse as sps
+import scipy.special
 import scipy.stats
 
 import spcastat as sp
@@ -29,6 +30,7 @@ DECLARED: dict[tuple[str, str], str] = {
     ("nspca", "PCA"): "loadings are nonnegative",
     ("rotate", "PCA"): "the components are rotated",
     ("pca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
+    ("r1-pca", "PCA"): "lengths of residuals are smallest, not their squares",
     ("rspca-l0", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("rspca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("rspca-lhalf", "PCA"): "the l1 variance of the scores is largest, and loadings shrink at any number",
@@ -480,6 +482,14 @@ def squared_deviations(fit: Any, X: np.ndarray, S: np.ndarray, V: np.ndarray) ->
     )
 
 
+def mean_length(fit: Any, X: np.ndarray, S: np.ndarray, V: np.ndarray) -> float:
+    """Huber's loss of the distances from the subspace over its cutoff, the median of those from PCA's."""
+    Z = X - X.mean(axis=0)
+    pca = np.linalg.svd(Z)[2][: V.shape[1]].T
+    cutoff = np.median(np.linalg.norm(Z - Z @ pca @ pca.T, axis=1))
+    return float(scipy.special.huber(cutoff, np.linalg.norm(Z - Z @ V @ V.T, axis=1)).mean() / cutoff)
+
+
 #: Beginning of the criterion -> how it is computed from the rows and the loadings that the fit gives.
 CRITERIA: dict[str, Callable[..., float]] = {
     "adjusted variance": adjusted,
@@ -491,6 +501,7 @@ CRITERIA: dict[str, Callable[..., float]] = {
     "tr(V'SV) / 2 - alpha": nonnegative,
     "l1 variance": mean_absolute_scores,
     "squared scales": squared_deviations,
+    "mean length of the residuals": mean_length,
 }
 
 
@@ -517,6 +528,7 @@ PROMISES: dict[str, tuple[dict[str, Any], int, int]] = {
     "rspca-l0": ({"card": 3}, 1, 1),
     "rspca-l1": ({"t": 1.5}, 1, 1),
     "pca-l1": ({}, 1, 1),
+    "r1-pca": ({}, 3, -1),
 }
 
 

@@ -1,0 +1,177 @@
+"""R1-PCA: the subspace of smallest residuals, by their lengths."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+import scipy.special
+
+import spcastat as sp
+from spcastat.errors import NoRowsError, OptionError
+
+
+def heavy(seed, n=60, p=5):
+    """Rows of a t distribution, with other variances in every variable."""
+    return np.random.default_rng(seed).standard_t(2, (n, p)) * np.linspace(2.0, 1.0, p)
+
+
+def subspace(fit):
+    V = fit.loadings.to_numpy()
+    return V @ V.T
+
+
+def distances(Z, V):
+    return np.linalg.norm(Z - Z @ V @ V.T, axis=1)
+
+
+def criterion(Z, V, cutoff):
+    """Huber's loss (SciPy's) over the cutoff, or the mean length."""
+    lengths = distances(Z, V)
+    return lengths.mean() if cutoff == 0 else scipy.special.huber(cutoff, lengths).mean() / cutoff
+
+
+def of_pca(Z, k):
+    return np.linalg.svd(Z, full_matrices=False)[2][:k].T
+
+
+@pytest.mark.parametrize("loss", ["huber", "l1"])
+def test_in_the_plane_it_is_the_best_direction_of_a_fine_grid(loss):
+    angles = np.linspace(0, np.pi, 20001)
+    grid = np.array([np.cos(angles), np.sin(angles)])
+    for seed in range(5):
+        Z = heavy(seed, 40, 2)
+        Z -= Z.mean(axis=0)
+        cutoff = np.median(distances(Z, of_pca(Z, 1))) if loss == "huber" else 0.0
+        off = np.abs(Z @ np.array([-grid[1], grid[0]]))  # distances of the rows from every line
+        values = (off if cutoff == 0 else scipy.special.huber(cutoff, off) / cutoff).mean(axis=0)
+        fit = sp.spca(Z, 1, method="r1-pca", loss=loss, n_init=8)
+        found = criterion(Z, fit.loadings.to_numpy(), cutoff)
+        # The grid lies within 8e-5 radians of its best direction; at a kink ("l1") the criterion changes by
+        # at most the mean length of the rows per radian. Under "l1" lengths are rounded below 1e-6 of their
+        # median.
+        assert found <= values.min() * (1 + 1e-6)
+        assert found >= values.min() - 1e-4 * np.linalg.norm(Z, axis=1).mean()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("loss", ["huber", "l1"])
+def test_no_descent_of_another_kind_from_many_starts_ends_below(loss, k):
+    """SciPy's BFGS over matrices whose column space is the subspace."""
+    Z = heavy(7, 50, 4)
+    Z -= Z.mean(axis=0)
+    cutoff = np.median(distances(Z, of_pca(Z, k))) if loss == "huber" else 0.0
+
+    def value(a):
+        return criterion(Z, np.linalg.qr(a.reshape(4, k))[0], cutoff)
+
+    rng = np.random.default_rng(0)
+    ends = [scipy.optimize.minimize(value, rng.standard_normal(4 * k)).fun for _ in range(4)]
+    found = criterion(Z, sp.spca(Z, k, method="r1-pca", loss=loss, n_init=10).loadings.to_numpy(), cutoff)
+    assert found <= min(ends) * (1 + 1e-6)
+    assert found < criterion(Z, of_pca(Z, k), cutoff)
+
+
+def test_components_are_eigenvectors_of_the_covariance_matrix_under_the_weights():
+    Z = heavy(1)
+    Z -= Z.mean(axis=0)
+    fit = sp.spca(Z, 3, method="r1-pca")
+    V = fit.loadings.to_numpy()
+    cutoff = np.median(distances(Z, of_pca(Z, 3)))
+    np.testing.assert_allclose(fit.details["cutoff"], cutoff, rtol=1e-12)
+    weights = 1 / np.maximum(distances(Z, V), cutoff)
+    C = (Z.T * weights) @ Z / weights.mean() / (len(Z) - 1)
+    values, vectors = np.linalg.eigh(C)
+    # The iteration ends where a step turns the subspace by 1e-9.
+    np.testing.assert_allclose(fit.details["weighted variance"], values[::-1][:3], rtol=1e-7)
+    np.testing.assert_allclose(np.abs(V.T @ vectors[:, ::-1][:, :3]), np.eye(3), atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["huber", "l1"])
+def test_a_rotation_of_the_coordinates_rotates_the_components(loss):
+    X = heavy(2)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
+    V = sp.spca(X, 2, method="r1-pca", loss=loss).loadings.to_numpy()
+    W = sp.spca(X @ turn, 2, method="r1-pca", loss=loss).loadings.to_numpy()
+    np.testing.assert_allclose(np.abs(np.sum(V * (turn @ W), axis=0)), 1.0, atol=1e-10)
+
+
+def test_far_rows_off_the_plane_of_the_others_hardly_turn_it():
+    rng = np.random.default_rng(3)
+    axes = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    X = rng.standard_normal((100, 2)) * [3.0, 2.0] @ axes[:, :2].T + 0.1 * rng.standard_normal((100, 6))
+    # Squares: 2700 of the outlying rows against 400 of the second axis. Lengths: 90 against 160.
+    X[:3] += np.outer([30.0, 30.0, -30.0], axes[:, 2])
+    truth = axes[:, :2] @ axes[:, :2].T
+    centre = np.median(X, axis=0)
+    calls = {"pca": {}, "r1-pca": {"n_init": 10}}
+    fits = {method: sp.spca(X, 2, method=method, center=centre, **more) for method, more in calls.items()}
+    lost = {method: np.linalg.norm(subspace(fit) - truth, 2) for method, fit in fits.items()}
+    assert lost["pca"] > 0.9  # the outlying direction is a component
+    assert lost["r1-pca"] < 0.1
+    # PCA's subspace is near a local minimum of the criterion, which one start does not leave.
+    assert sp.spca(X, 2, method="r1-pca", center=centre).objective_value > fits["r1-pca"].objective_value
+
+
+def test_rows_that_lie_in_a_plane_but_for_a_few_give_that_plane_exactly():
+    """More than half of the rows have no residual: under the length of residuals no other row counts."""
+    rng = np.random.default_rng(4)
+    axes = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    X = rng.standard_normal((60, 2)) @ axes[:, :2].T
+    X[:6] = 3.0 * rng.standard_normal((6, 5))
+    fit = sp.spca(X, 2, method="r1-pca", loss="l1", center=False)
+    # A row in the plane counts up to 1e6 times as much as one at the median distance from PCA's.
+    np.testing.assert_allclose(subspace(fit), axes[:, :2] @ axes[:, :2].T, atol=1e-5)
+
+
+def test_data_of_rank_k_are_pca():
+    X = np.random.default_rng(5).standard_normal((30, 2)) @ np.random.default_rng(6).standard_normal((2, 6))
+    for loss in ("huber", "l1"):
+        fit = sp.spca(X, 2, method="r1-pca", loss=loss)
+        np.testing.assert_allclose(fit.loadings, sp.spca(X, 2, method="pca").loadings, atol=1e-8)
+        assert fit.converged
+        assert abs(fit.objective_value) < 1e-10
+
+
+def test_the_order_is_that_of_the_weighted_variances_unless_asked_for():
+    # Two rows far out along the third axis, which is in the subspace, and the rest along the others.
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((40, 5)) * [3.0, 2.0, 0.1, 0.1, 0.1]
+    X[:4] += np.array([[0, 0, 60.0, 4.0, 0], [0, 0, -60.0, 4.0, 0], [0, 0, 60, -4, 0], [0, 0, -60, -4, 0.0]])
+    fit = sp.spca(X, 3, method="r1-pca")
+    variance = fit.variance["score variance"].to_numpy()
+    assert (np.diff(fit.details["weighted variance"]) < 0).all()
+    sorted_fit = sp.spca(X, 3, method="r1-pca", order="variance")
+    assert (np.diff(sorted_fit.variance["score variance"]) < 0).all()
+    assert sorted_fit.objective_value == fit.objective_value  # whatever the order
+    assert sorted(sorted_fit.variance["score variance"]) == pytest.approx(sorted(variance), rel=1e-12)
+
+
+def test_weights_are_repeated_rows_and_some_may_be_zero():
+    X = heavy(9, 30, 4)
+    weights = np.random.default_rng(0).integers(0, 3, 30)
+    for loss in ("huber", "l1"):
+        weighted = sp.spca(X, 2, method="r1-pca", loss=loss, weights=weights)
+        repeated = sp.spca(np.repeat(X, weights, axis=0), 2, method="r1-pca", loss=loss)
+        np.testing.assert_allclose(weighted.loadings, repeated.loadings, atol=1e-7)
+        assert weighted.objective_value == pytest.approx(repeated.objective_value, rel=1e-9)
+
+
+def test_more_starts_never_raise_the_criterion():
+    X = heavy(10, 30, 8)
+    for loss in ("huber", "l1"):
+        one, many = (sp.spca(X, 2, method="r1-pca", loss=loss, n_init=n) for n in (1, 10))
+        assert many.objective_value <= one.objective_value * (1 + 1e-12)
+
+
+def test_sparse_rows_with_more_variables_than_rows():
+    X = scipy.sparse.random_array((25, 60), density=0.2, rng=11).toarray()
+    dense = sp.spca(X, 3, method="r1-pca")
+    sparse = sp.spca(scipy.sparse.csr_array(X), 3, method="r1-pca")
+    np.testing.assert_allclose(sparse.loadings, dense.loadings, atol=1e-7)
+
+
+def test_what_it_cannot_take_is_refused():
+    with pytest.raises(NoRowsError, match="r1-pca"):
+        sp.spca_cov(sp.datasets.load_pitprops(), 2, method="r1-pca")
+    with pytest.raises(OptionError, match=r"'huber', 'l1'"):
+        sp.spca(heavy(0), 1, method="r1-pca", loss="cauchy")
