@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from spcastat.version import __version__
+
 if TYPE_CHECKING:
     from spcastat import datasets, errors, measures
     from spcastat.api import spca, spca_cov, spca_path
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from spcastat.results import SpcaResult
     from spcastat.results.compare import compare
     from spcastat.results.load import load
-
-__version__ = "0.1.0"
 
 __all__ = [
     "SpcaResult",

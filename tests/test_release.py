@@ -21,10 +21,10 @@ def setup_cfg() -> configparser.ConfigParser:
 
 
 def test_the_version_is_written_in_one_place():
-    assert setup_cfg()["metadata"]["version"] == "attr: spcastat.__version__"
+    assert setup_cfg()["metadata"]["version"] == "attr: spcastat.version.__version__"
     assert importlib.metadata.version("spcastat") == spcastat.__version__
     written = f'__version__ = "{spcastat.__version__}"'
-    assert written in (ROOT / "spcastat" / "__init__.py").read_text(encoding="utf-8")
+    assert written in (ROOT / "spcastat" / "version.py").read_text(encoding="utf-8")
     for name in ("setup.cfg", "setup.py", "pyproject.toml", "CITATION.cff", "docs/conf.py", "README.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(rf"(?<![\d.]){re.escape(spcastat.__version__)}(?![\d.])", text), name

@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spcastat import __version__
 from spcastat.cli import choosing, comparing, completion, fitting, plotting, transforming
 from spcastat.cli.printing import discard_output, require_output, show, tell
 from spcastat.config import warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
+from spcastat.version import __version__
 
 _CODES = """
 exit codes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spcastat.plots.biplot import BiplotData, biplot, biplot_data
+from spcastat.plots._biplot_data import BiplotData, biplot_data
+from spcastat.plots.biplot import biplot
 from spcastat.plots.choice import plot_choice, plot_choice_data, plot_components, plot_components_data
 from spcastat.plots.compare import plot_compare, plot_compare_data
 from spcastat.plots.contributions import plot_contributions, plot_contributions_data

@@ -23,7 +23,7 @@ from spcastat.plots._theme import FURTHER, accents, colours_of, ink, line, shade
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.plots.biplot import BiplotData
+    from spcastat.plots._biplot_data import BiplotData
 
 #: Scores that correlate more than this make the biplot approximate, and the plot says so.
 UNCORRELATED = 0.01

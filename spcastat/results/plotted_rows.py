@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import one_of
-from spcastat.plots.biplot import ARROWS
+from spcastat.plots._biplot_data import ARROWS
 from spcastat.results.columns import row_values
 from spcastat.results.documented import documented
 from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told

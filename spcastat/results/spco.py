@@ -180,7 +180,7 @@ class SpcoResult(Carried):
     def _fit(self) -> float:
         return float(self.variance["cumulative fit"].iloc[-1])
 
-    def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath:
+    def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath[SpcoResult]:
         """Fit the same data with other penalties.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import pandas as pd
 
@@ -18,23 +18,44 @@ from spcastat.tables import Document, Row, Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.results.spco import SpcoResult
+
+class Coordinates(Protocol):
+    """What the table of a path reads of each fit."""
+
+    @property
+    def penalty(self) -> float: ...
+
+    @property
+    def cpzc(self) -> float: ...
+
+    @property
+    def cpev(self) -> float: ...
+
+    @property
+    def converged(self) -> bool: ...
+
+    @property
+    def variance(self) -> pd.DataFrame: ...
 
 
-class SpcoPath(Summary):
+#: The fits of a path: `SpcoResult`.
+Fit = TypeVar("Fit", bound=Coordinates)
+
+
+class SpcoPath(Summary, Generic[Fit]):
     """Fits of sparse coordinates from few zeros to many, made by ``spco(...).path()``.
 
     ``path[0.5]`` is the fit that was asked for with that value; `frames` holds the table under "path".
     """
 
-    def __init__(self, option: str, fits: dict[float, SpcoResult]):
+    def __init__(self, option: str, fits: dict[float, Fit]):
         self._option = option
         self._fits = dict(fits)
         table = pd.DataFrame([_row(value, option, fit) for value, fit in fits.items()])
         super().__init__(_document(table, option), {"path": table})
 
     @property
-    def fits(self) -> dict[float, SpcoResult]:
+    def fits(self) -> dict[float, Fit]:
         """The fits by the value of `zeros` or `penalty` that was asked for."""
         return dict(self._fits)
 
@@ -47,7 +68,7 @@ class SpcoPath(Summary):
         """
         return own(self._frames["path"])
 
-    def __getitem__(self, value: float) -> SpcoResult:
+    def __getitem__(self, value: float) -> Fit:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in self._fits:
             raise OptionError(
                 f"The path has no fit with {self._option}={shown(value)}; it has {listed(self._fits, 20)}."
@@ -69,7 +90,7 @@ class SpcoPath(Summary):
         return plots.plot_coordinates_path_data(self.table)
 
 
-def _row(value: float, option: str, fit: SpcoResult) -> dict[str, Any]:
+def _row(value: float, option: str, fit: Coordinates) -> dict[str, Any]:
     variance = fit.variance
     return {
         option if option == "zeros" else "asked": value,

@@ -19,7 +19,7 @@ def grown(model: Model, first: np.ndarray, card: int) -> np.ndarray:
     """Return supports, shape (B, R, card), grown from the variables `first`, shape (B, R)."""
     B, R = first.shape
     several = model.repeated(R)
-    m = several.criterion.m
+    m = several.M.m
     support = first.reshape(B * R, 1)
     every = np.broadcast_to(np.arange(m), (B * R, m))
     while support.shape[1] < card:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spcastat.search.moments import Moments
-
-if TYPE_CHECKING:
-    from spcastat.search.criterion import Criterion
 
 
 @dataclass(eq=False)
@@ -37,7 +33,9 @@ class Model:
 
     Attributes
     ----------
-    criterion : Criterion
+    M : Moments
+    T : Moments or None
+        Of the criterion: None where it needs no second matrix.
     first, second : ndarray of shape (B, k, m)
         Products of the loadings with M and T, as in `Fits`.
     alpha : ndarray of shape (B,)
@@ -46,7 +44,8 @@ class Model:
         As in `Fits`.
     """
 
-    criterion: Criterion
+    M: Moments
+    T: Moments | None
     first: np.ndarray
     second: np.ndarray
     alpha: np.ndarray
@@ -57,60 +56,56 @@ class Model:
     @property
     def main(self) -> Moments:
         """The matrix T of each fit, or M for a criterion without T."""
-        c = self.criterion
-        return (c.M if c.T is None else c.T).of(self.of)
+        return (self.M if self.T is None else self.T).of(self.of)
 
     def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
         """Return A and B on supports, shape (B, c), and what they are for other variables, shape (B, w)."""
-        c = self.criterion
         both = np.concatenate([support, entering], axis=1)
         F = np.take_along_axis(self.first, both[:, None, :], axis=2)
         turned = F[:, :, : support.shape[1]].swapaxes(1, 2)
         A = self.alpha[:, None, None] * self.main.blocks(support, both) - turned @ (self.Z @ F)
         out = F[:, :, support.shape[1] :]
         corner = self.alpha[:, None] * self.main.entries(entering) - (out * (self.Z @ out)).sum(axis=1)
-        if c.T is None:
+        if self.T is None:
             return Bordered(A, corner, None, np.ones(1))
         K = np.take_along_axis(self.second, both[:, None, :], axis=2)
         HF, HK = self.H @ F, self.H @ K
         A -= K[:, :, : support.shape[1]].swapaxes(1, 2) @ HF + turned @ HK
         corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
-        own = c.M.of(self.of)
+        own = self.M.of(self.of)
         M = own.blocks(support, both) - turned @ HF
         corner_M = own.entries(entering) - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
         return Bordered(A, corner, M, corner_M)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return A v, shape (B, L, m), for L sparse columns a fit, shape (B, L, c)."""
-        c = self.criterion
         B, L, width = places.shape
         flat = places.reshape(B * L, width), x.reshape(B * L, width)
-        main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, c.m)
+        main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, self.M.m)
         first = self._dots(self.first, places, x)
         found = self.alpha[:, None, None] * main - first @ (self.Z @ self.first)
-        if c.T is not None:
+        if self.T is not None:
             second = self._dots(self.second, places, x)
             found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
         return found
 
     def corners(self) -> np.ndarray:
         """Return the diagonal of B, shape (B, m)."""
-        c = self.criterion
-        if c.T is None:
-            return np.ones((len(self.first), c.m))
-        return c.M.of(self.of).diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
+        if self.T is None:
+            return np.ones((len(self.first), self.M.m))
+        return self.M.of(self.of).diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal of A, shape (B, m)."""
         found = self.alpha[:, None] * self.main.diagonal() - (self.first * (self.Z @ self.first)).sum(axis=1)
-        if self.criterion.T is not None:
+        if self.T is not None:
             found -= 2.0 * (self.first * (self.H @ self.second)).sum(axis=1)
         return found
 
     def repeated(self, times: int) -> Model:
         """Return the model with every fit repeated `times` times."""
         arrays = (self.first, self.second, self.alpha, self.H, self.Z, self.of)
-        return Model(self.criterion, *(np.repeat(array, times, axis=0) for array in arrays))
+        return Model(self.M, self.T, *(np.repeat(array, times, axis=0) for array in arrays))
 
     @staticmethod
     def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -74,11 +74,11 @@ class Adjusted(Criterion):
             c = np.where(sound, (G[:, i] * b).sum(axis=1) / y, 0.0)
             alpha += c**2
             Z = Z + (c**2)[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * (sound / y)[:, None, None]
-        return Model(self, fits.first, fits.second, alpha, Z, Z, fits.of)
+        return Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
 
     def beside(self, fits: Fits) -> Model:
         Z = inverse(fits.G, range(self.k))
-        return Model(self, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
+        return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
 
     def with_gradient(
         self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None

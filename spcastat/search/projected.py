@@ -57,7 +57,7 @@ class Projected(Criterion):
 
     def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> Model:
         H, W = self._weights(G, N)
-        return Model(self, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
+        return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
 
     def with_gradient(
         self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None

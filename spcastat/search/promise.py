@@ -132,4 +132,4 @@ class Promised(Adjusted):
             alpha += c
             share = worth[:, j] * sound / y
             Z = Z + c[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * share[:, None, None]
-        return Model(self, fits.first, fits.second, alpha, Z, Z, fits.of)
+        return Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)

@@ -61,7 +61,7 @@ def _iterated(model: Model, seeds: np.ndarray, c: int) -> tuple[np.ndarray, np.n
     """Return what truncated power iterations reach: places and loadings, shape (b, R, c)."""
     corner = np.maximum(model.corners(), NOTHING)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
-    steps = POWER if model.criterion.m <= MANY else FEWER
+    steps = POWER if model.M.m <= MANY else FEWER
     for step in range(steps):
         places, x = hard(W / corner, c)
         if step + 1 < steps:

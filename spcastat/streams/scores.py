@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from spcastat.operators import Standardisation
+from spcastat.streams.base import Block, Tally
 
-if TYPE_CHECKING:
-    from spcastat.streams.local import LocalStream
+
+class Walked(Protocol):
+    """What scores in chunks need of a stream: its rows in their order, and their number."""
+
+    title: str
+
+    @property
+    def tally(self) -> Tally: ...
+
+    @property
+    def counted(self) -> int | None: ...
+
+    def blocks(self, what: str) -> Iterator[Block]: ...
 
 
 class ScoreChunks:
@@ -22,7 +34,8 @@ class ScoreChunks:
 
     Parameters
     ----------
-    stream : LocalStream
+    stream : Walked
+        Such as a `LocalStream`.
     standard : Standardisation
     V : ndarray of shape (p, k)
         Unit loadings.
@@ -30,7 +43,7 @@ class ScoreChunks:
         Labels of the components.
     """
 
-    def __init__(self, stream: LocalStream, standard: Standardisation, V: np.ndarray, names: pd.Index):
+    def __init__(self, stream: Walked, standard: Standardisation, V: np.ndarray, names: pd.Index):
         self._stream = stream
         self._standard = standard
         self._V = V
