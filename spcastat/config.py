@@ -212,6 +212,17 @@ def elements(value: Any, most: int) -> list[Any]:
         return [value]
 
 
+def whole_numbers(
+    option: str,
+    values: Iterable[Any],
+    low: int,
+    high: int | None = None,
+    error: type[OptionError] = OptionError,
+) -> tuple[int, ...]:
+    """Return every value as :func:`whole_number` does."""
+    return tuple([whole_number(option, value, low, high, error) for value in values])
+
+
 def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError) -> list[Any]:
     """Return k values, one for each component: those of a sequence, or k times the same."""
     found = elements(value, k)

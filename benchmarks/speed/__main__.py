@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.report import Table, command_line, read_arguments, run_tables, stamp
 from benchmarks.speed import (
     cluster,
+    clusters,
     controlled,
     dense,
     growth,
@@ -43,6 +44,9 @@ SCALE: dict[str, Callable[[Call], Table]] = {
     "single": pieces.single,
     "sparse-rows": pieces.sparse_rows,
     "workers": cluster.workers,
+    "small-partitions": clusters.many,
+    "cluster-dense": clusters.dense,
+    "cluster-sparse": clusters.sparse,
 }
 #: Packages beside those of every benchmark: module -> name of its distribution.
 FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "abess": "abess", "sparsepca": "sparsepca"}

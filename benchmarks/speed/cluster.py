@@ -28,11 +28,11 @@ def rows_of_a_block(p: int, rows: int, number: int) -> np.ndarray:
     return X
 
 
-def collection(n: int, p: int) -> Any:
-    """Return a lazy dask array of such rows, several to a block."""
+def collection(n: int, p: int, rows: int | None = None) -> Any:
+    """Return a lazy dask array of such rows, as many to a block as have 16 MB, or `rows`."""
     import dask.array as da
 
-    rows = max(NUMBERS // p, 100)
+    rows = rows or max(NUMBERS // p, 100)
     count = -(-n // rows)
     grid = da.zeros((count * rows, p), chunks=(rows, p))
     return grid.map_blocks(lambda block, block_id: rows_of_a_block(p, rows, block_id[0]), dtype=float)

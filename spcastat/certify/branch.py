@@ -188,7 +188,7 @@ class _Search:
         self._check()
         seeds = SEEDS if p <= SMALL else int(min(SEEDS, STEP / 2 * self.clock.rate / (4.0 * p**2)))
         if p <= SMALL or (seeds >= FEW and self.clock.affords(4.0 * p**2 * seeds * SWEEPS, 2 * SWEEPS)):
-            self._take(best_support(S, c, running=lambda: not self.clock.over, seeds=seeds)[1])
+            self._take(best_support(S, c, running=self.clock.runs, seeds=seeds)[1])
         if proof.closed:
             return
         self._check()

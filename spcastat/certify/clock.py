@@ -35,7 +35,11 @@ class Clock:
     @property
     def over(self) -> bool:
         """Whether the time is up."""
-        return time.perf_counter() >= self.deadline
+        return not self.runs()
+
+    def runs(self) -> bool:
+        """Return whether there is time left; for what is asked again and again."""
+        return time.perf_counter() < self.deadline
 
     @property
     def rate(self) -> float:

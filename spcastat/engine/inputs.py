@@ -181,11 +181,12 @@ def open_rows(
     if stream is not None:
         return _open_streamed(stream, center, scale)
     design = read_data(data, reading, defer=True)
-    center = _column_values("center", center, design.columns)
-    scale = _column_values("scale", scale, design.columns)
+    names = design.columns
+    center = _column_values("center", center, names)
+    scale = _column_values("scale", scale, names)
 
     def source(rows_for: str = "") -> Source:
-        X, w, names = design.matrix, design.weights, design.columns
+        X, w = design.matrix, design.weights
         if reading.na in GAPS:
             return _with_gaps(design, reading, center, scale, k, rows_for)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
@@ -197,15 +198,15 @@ def open_rows(
         return Source(
             op=op.at_unit_size(),
             spec=design.spec,
-            n=design.shape[0],
+            n=X.shape[0],
             standard=standard,
-            matrix=design.matrix,
+            matrix=X,
             index=design.index,
             dropped=design.dropped,
             weights=design.weights,
         )
 
-    return Opened(len(design.columns), source, design.spec.context if reading.formula is not None else None)
+    return Opened(len(names), source, design.spec.context if reading.formula is not None else None)
 
 
 def _with_gaps(
@@ -278,7 +279,8 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
     Where squares of the rows leave the range of floating-point numbers, two passes more are made: for the
     largest values of the columns, and for the sums of the columns over these.
     """
-    p, columns = stream.p, stream.spec.columns
+    columns = stream.spec.columns
+    p = len(columns)
     begin: Any = partial(CrossProducts if p <= GRAM_ORDER else Sums, p)
     what = "means and cross-products" if p <= GRAM_ORDER else "means and variances"
     found = stream.reduce(begin, what)

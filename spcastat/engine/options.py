@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import each, flag, is_whole, listed, one_of, real_number, shown, whole_number
+from spcastat.config import (
+    each,
+    flag,
+    is_whole,
+    listed,
+    one_of,
+    real_number,
+    shown,
+    whole_number,
+    whole_numbers,
+)
 from spcastat.engine.starts import STARTS, Start
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
@@ -38,7 +48,7 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
         values = _from_mapping(card.to_dict(), k)
     else:
         values = each("card", card, k, CardinalityError)
-    return tuple(whole_number("card", value, 1, p, CardinalityError) for value in values)
+    return whole_numbers("card", values, 1, p, CardinalityError)
 
 
 def _names(k: int) -> list[str]:
@@ -154,6 +164,7 @@ CHECKS: dict[str, Check] = {
     "p": _between("p", 0.0, 1.0),
     "spread": lambda value, k, p: one_of("spread", value, SCALES),
     "loss": lambda value, k, p: one_of("loss", value, ("huber", "l1")),
+    "smooth": _flag("smooth"),
     "grid": lambda value, k, p: whole_number("grid", value, 3, 10_000),
     "sweeps": _count("sweeps"),
     "start": _start,

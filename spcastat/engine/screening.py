@@ -12,8 +12,7 @@ import numpy as np
 
 from spcastat.engine.aim import Optimum
 from spcastat.engine.starts import starting_loadings
-from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import top
+from spcastat.kernels.ties import top, unit
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage

@@ -10,8 +10,7 @@ import pandas as pd
 from spcastat.config import listed
 from spcastat.errors import OptionError
 from spcastat.kernels.rotation import varimax
-from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import first_max
+from spcastat.kernels.ties import first_max, unit
 from spcastat.operators import Operator
 
 #: Names of starts, in the order in which further ones are taken.

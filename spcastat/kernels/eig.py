@@ -6,17 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spcastat.kernels.ties import flip_signs, levelled, tie_width
+from spcastat.kernels.ties import flip_signs, settled, tie_width
 
 #: Up to this order LAPACK is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
 #: Up to this order NumPy finds all pairs: they cost little more than a few, scipy.linalg need not be
 #: imported, and its threads and those of NumPy do not wait for one another (up to ten times as long).
 WHOLE_ORDER = 250
-#: An axis must have this share of its length in a group's space, beside the axes before it, to count.
-AXIS = 1e-3
-#: The longest vector whose entries are levelled; in longer ones neighbours come too close by chance.
-LEVELLED_ORDER = 5000
 
 
 def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,43 +67,6 @@ def largest_value(S: np.ndarray) -> float:
     except np.linalg.LinAlgError:  # see largest_pairs
         values = np.empty(0)
     return float(values[0] if len(values) else np.linalg.eigvalsh(S)[-1])
-
-
-def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Choose the eigenvectors within groups of equal eigenvalues, and all signs, by rule and not by rounding.
-
-    In a group the vectors are the projections of the first coordinate axes on the group's space, each made
-    orthogonal to those before it.
-    """
-    vectors = np.array(vectors)
-    start = 0
-    for stop in range(1, len(values) + 1):
-        tied = stop < len(values) and values[stop] >= values[start] - tie_width(values[start], values[0])
-        if tied:
-            continue
-        if stop - start > 1:
-            vectors[:, start:stop] = _by_axes(vectors[:, start:stop])
-        start = stop
-    if len(vectors) <= LEVELLED_ORDER:
-        vectors = levelled(vectors)
-    return values, vectors * flip_signs(vectors)
-
-
-def _by_axes(basis: np.ndarray) -> np.ndarray:
-    """Return the orthonormal basis of the span of `basis`, shape (p, g), that the first axes give."""
-    chosen = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
-    found = 0
-    for axis in basis:
-        left = axis - chosen[:, :found] @ (chosen[:, :found].T @ axis)
-        length = np.linalg.norm(left)
-        if length > AXIS:
-            left = left / length
-            left -= chosen[:, :found] @ (chosen[:, :found].T @ left)
-            chosen[:, found] = left / np.linalg.norm(left)
-            found += 1
-            if found == basis.shape[1]:
-                return basis @ chosen
-    return basis
 
 
 def top_lanczos(

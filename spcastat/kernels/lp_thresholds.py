@@ -1,15 +1,14 @@
 """Thresholds under an lp constraint, 0 < p < 1, at a preset number of nonzeros.
 
 Zhao, Meng and Xu (2014), "Robust sparse principal component analysis", Theorems 2 and 3. Every function
-takes columns, shape (d, m), and returns unit columns, as in `spcastat.kernels.thresholds`.
+takes columns, shape (d, m), and returns unit columns, as in `spcastat.kernels.ties`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import LEVEL, top
+from spcastat.kernels.ties import LEVEL, top, unit
 
 
 def half(W: np.ndarray, card: int) -> np.ndarray:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.thresholds import l1_bounded, soft, soft_at
-from spcastat.kernels.ties import levelled, top
+from spcastat.kernels.ties import l1_bounded, levelled, soft, soft_at, top
 
 #: Below this share of the largest entry of g, what a threshold leaves is rounding.
 NOTHING = 1e-9

@@ -1,7 +1,13 @@
-"""Selection with one rule for ties: values that differ by rounding are equal, the lowest index wins.
+"""Selection and thresholds with one rule for ties: values that differ by rounding are equal, the lowest wins.
 
 All diagonal entries of a correlation matrix tie, so without such a rule the last bit of a product
 would choose the start, the support and the sign of a fit.
+
+Selections mark entries or order them, and choose among eigenvectors of equal value; thresholds leave of a
+vector what is selected, or solve max w'v over unit v under one sparsity constraint in closed form. They take
+w as columns of an array of shape (p, m), one problem a column, and return the unit-length solutions in the
+same shape. A column of zeros stays zero: any feasible v is a solution there, and the caller knows which to
+keep.
 """
 
 from __future__ import annotations
@@ -14,6 +20,10 @@ RELATIVE = 1e-10
 ROUNDING = 1e-14
 #: Entries of an eigenvector closer than this share of its largest entry are equal.
 LEVEL = 1e-13
+#: An axis must have this share of its length in a group's space, beside the axes before it, to count.
+AXIS = 1e-3
+#: The longest vector whose entries are levelled; in longer ones neighbours come too close by chance.
+LEVELLED_ORDER = 5000
 
 
 def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
@@ -112,3 +122,165 @@ def flip_signs(V: np.ndarray) -> np.ndarray:
     A column of zeros keeps its sign.
     """
     return np.array([-1.0 if column[first_max(np.abs(column))] < 0 else 1.0 for column in V.T])
+
+
+def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the eigenvectors within groups of equal eigenvalues, and all signs, by rule and not by rounding.
+
+    In a group the vectors are the projections of the first coordinate axes on the group's space, each made
+    orthogonal to those before it.
+    """
+    vectors = np.array(vectors)
+    start = 0
+    for stop in range(1, len(values) + 1):
+        tied = stop < len(values) and values[stop] >= values[start] - tie_width(values[start], values[0])
+        if tied:
+            continue
+        if stop - start > 1:
+            vectors[:, start:stop] = _by_axes(vectors[:, start:stop])
+        start = stop
+    if len(vectors) <= LEVELLED_ORDER:
+        vectors = levelled(vectors)
+    return values, vectors * flip_signs(vectors)
+
+
+def _by_axes(basis: np.ndarray) -> np.ndarray:
+    """Return the orthonormal basis of the span of `basis`, shape (p, g), that the first axes give."""
+    chosen = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
+    found = 0
+    for axis in basis:
+        left = axis - chosen[:, :found] @ (chosen[:, :found].T @ axis)
+        length = np.linalg.norm(left)
+        if length > AXIS:
+            left = left / length
+            left -= chosen[:, :found] @ (chosen[:, :found].T @ left)
+            chosen[:, found] = left / np.linalg.norm(left)
+            found += 1
+            if found == basis.shape[1]:
+                return basis @ chosen
+    return basis
+
+
+# --- thresholds -----------------------------------------------------------------------------------
+
+
+def unit(W: np.ndarray) -> np.ndarray:
+    """Scale the columns of `W` to unit length; zero columns stay zero."""
+    largest = np.abs(W).max(axis=0)
+    scaled = W / np.where(largest > 0, largest, 1.0)
+    return scaled / np.where(largest > 0, np.linalg.norm(scaled, axis=0), 1.0)
+
+
+def hard_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Keep what exceeds `level` in absolute value."""
+    return np.where(np.abs(W) > level, W, 0.0)
+
+
+def soft_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Shrink towards zero by `level`, a number or an array that goes with `W`."""
+    return np.asarray(np.sign(W) * np.maximum(np.abs(W) - level, 0.0))
+
+
+def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
+    """Mark the `card` largest absolute values of `w`, shape (p,), and find the level that leaves them alone.
+
+    The level is the (card+1)-th largest value; where that ties with one that is kept, the next smaller.
+    """
+    size = np.abs(w)
+    kept = top(size, card)
+    smallest = size[kept].min()
+    below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
+    return kept, float(below.max()) if below.size else 0.0
+
+
+def hard(W: np.ndarray, card: int) -> np.ndarray:
+    """Keep the `card` largest absolute values: Zhao et al. (2015), Theorem 2.
+
+    What differs from zero by rounding alone is zero, so that fewer may stay.
+    """
+    return hard_marked(W, card)[0]
+
+
+def hard_marked(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what :func:`hard` does, and the marks of `card` values in every column, zeros among them."""
+    size = np.abs(W)
+    marked = top(size, card)
+    return unit(np.where(marked & (size > LEVEL * size.max(axis=0)), W, 0.0)), marked
+
+
+def soft(W: np.ndarray, card: int) -> np.ndarray:
+    """Shrink by the (card+1)-th largest absolute value, so that `card` entries stay.
+
+    The l1 update of Zhao et al. (2015) at a preset cardinality. Where the (card+1)-th value ties with
+    one that is kept, the next smaller value takes its place, so that ties do not cost nonzeros.
+    """
+    size = np.abs(W)
+    kept = top(size, card)
+    smallest = np.where(kept, size, np.inf).min(axis=0)
+    largest = size.max(axis=0)
+    width = tie_width(smallest, largest)
+    level = np.where(kept | (size >= smallest - width), 0.0, size).max(axis=0)
+    kept &= size > LEVEL * largest
+    return unit(np.where(kept, soft_at(W, level), 0.0))
+
+
+def l1_bounded(W: np.ndarray, bound: float) -> np.ndarray:
+    """Solve max w'v with ||v||_2 = 1 and ||v||_1 <= bound exactly: Zhao et al. (2015), Theorem 3.
+
+    `bound` lies in [1, sqrt(p)].
+    """
+    return np.column_stack([_l1_bounded_one(w, bound) for w in W.T])
+
+
+def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
+    size = np.abs(w)
+    largest = size.max()
+    if largest == 0:
+        return np.zeros_like(w)
+    size = size / largest
+    if size.sum() <= bound * np.linalg.norm(size):
+        return np.sign(w) * size / np.linalg.norm(size)
+    tied = np.flatnonzero(size >= 1.0 - tie_width(np.array(1.0), np.array(1.0)))
+    if bound * bound <= len(tied):
+        return np.sign(w) * _spread_over_ties(len(w), tied, bound)
+    # With the m largest values active, shrinking by 1 - depth gives l1 norm / l2 norm = bound. Differences
+    # from the largest value keep the digits that sums of nearly equal values would lose.
+    drop = np.sort(1.0 - size)
+    m = np.arange(1, len(w) + 1)
+    sums = np.cumsum(drop)
+    spread = np.maximum(m * np.cumsum(drop**2) - sums**2, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        depth = (sums + bound * np.sqrt(spread / (m - bound**2))) / m
+    following = np.append(drop[1:], 1.0)
+    fits = (m > bound**2) & (depth > drop) & (depth <= following)
+    if not fits.any():  # rounding at a breakpoint: the nearest one
+        miss = np.where(m > bound**2, np.maximum(drop - depth, depth - following), np.inf)
+        fits[np.argmin(miss)] = True
+    v = np.maximum(depth[np.argmax(fits)] - (1.0 - size), 0.0)
+    return np.sign(w) * v / np.linalg.norm(v)
+
+
+def _spread_over_ties(p: int, tied: np.ndarray, bound: float) -> np.ndarray:
+    """Return the solution on tied largest values: the fewest of them, the first one largest."""
+    used = int(np.ceil(bound * bound - 1e-12))
+    v = np.zeros(p)
+    if used <= 1:
+        v[tied[0]] = 1.0
+        return v
+    # x + (used - 1) y = bound and x^2 + (used - 1) y^2 = 1 with x >= y >= 0
+    root = np.sqrt(max((used - 1) * (used - bound * bound), 0.0))
+    v[tied[:used]] = (bound * (used - 1) - root) / (used * (used - 1))
+    v[tied[0]] = (bound + root) / used
+    return v
+
+
+def positive_part(W: np.ndarray) -> np.ndarray:
+    """Return what a nonnegative update thresholds: the positive part of every column of `W`.
+
+    Zhao et al. (2015), Theorem 5. Where a column has no positive entry, max w'v over nonnegative unit
+    vectors is the unit vector at its largest entry.
+    """
+    positive = np.maximum(W, 0.0)
+    for column in np.flatnonzero(~positive.any(axis=0)):
+        positive[first_max(W[:, column]), column] = 1.0
+    return positive

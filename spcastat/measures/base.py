@@ -11,7 +11,7 @@ from spcastat.config import flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
 from spcastat.intake import read_covariance, read_data
 from spcastat.intake.checks import real_array
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import unit
 from spcastat.measures.measure import Core
 from spcastat.operators import Gram, Operator, prepare
 

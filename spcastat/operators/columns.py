@@ -42,6 +42,8 @@ class Standardisation:
     def project(self, X: Any, V: np.ndarray) -> np.ndarray:
         """Return the scores (X - mean) / scale V, shape (n, k), of raw rows.
 
+        Where a gap lies in a component's own variables, the score is NaN.
+
         Parameters
         ----------
         X : ndarray or scipy.sparse array of shape (n, p)
@@ -54,7 +56,13 @@ class Standardisation:
             return np.asarray(X[:, used] @ weights) - self.mean[used] @ weights
         scores = np.empty((X.shape[0], V.shape[1]))
         for rows in row_blocks(X.shape[0], max(used.size, 1)):
-            scores[rows] = (X[rows][:, used] - self.mean[used]) @ weights
+            block = X[rows][:, used]
+            gaps = np.isnan(block)
+            if gaps.any():
+                block = np.where(gaps, self.mean[used], block)
+            scores[rows] = (block - self.mean[used]) @ weights
+            if gaps.any():
+                scores[rows][gaps.astype(float) @ (V[used] != 0) > 0] = np.nan
         return scores
 
     def restore(self, fitted: np.ndarray) -> np.ndarray:

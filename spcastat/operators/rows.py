@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spcastat.kernels.eig import DENSE_ORDER, settled, top_lanczos, whole_groups
+from spcastat.kernels.eig import DENSE_ORDER, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.kernels.ties import settled
 from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
 from spcastat.operators.base import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
 from spcastat.operators.sparse import product, sparse_squares

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.descent import minimise
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import unit
 from spcastat.search.reconstruction import Pev
 
 #: Steps of an ascent that is to be followed by more.

@@ -40,7 +40,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import unit
 from spcastat.operators import Operator
 from spcastat.search.conditional import Conditional, Peak, possible_for, slack
 from spcastat.search.reconstruction import basis

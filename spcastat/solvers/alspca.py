@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.thresholds import hard, soft_at, unit
-from spcastat.kernels.ties import RELATIVE, first_max, levelled, top
+from spcastat.kernels.ties import RELATIVE, first_max, hard, levelled, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 

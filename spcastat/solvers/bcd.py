@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from spcastat.kernels.thresholds import hard, l1_bounded, positive_part, soft
+from spcastat.kernels.ties import hard, l1_bounded, positive_part, soft
 from spcastat.operators import Operator
 from spcastat.progress import Advance, stage
 from spcastat.solvers.base import JointSolver, Solution
@@ -206,10 +206,10 @@ class _State:
         if empty.any():  # nothing is left of the data: any direction does, so keep the present one
             w[:, empty] = V[empty, i].T
         v = rule(w)
+        Sv = self.op.dot(v).T
         v_products = _dots(V, v.T)  # v_j'v_i
         v_products[:, i] = 0.0
         A_i = v.T - _combine(v_products, A)
-        Sv = self.op.dot(v).T
         if self.SV is not None:
             self.SV[:, i] = Sv
         V[:, i], A[:, i], G[:, i] = v.T, A_i, Sv - _combine(v_products, G)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.kernels.thresholds import level_for, soft_at
+from spcastat.kernels.ties import level_for, soft_at
 from spcastat.operators import Operator
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.power import correlations, power, renormalised, with_length

@@ -12,8 +12,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
-from spcastat.kernels.thresholds import soft_at, unit
-from spcastat.kernels.ties import first_max, top
+from spcastat.kernels.ties import first_max, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
 
@@ -124,7 +123,7 @@ class DSPCA(ComponentSolver):
 
     def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
         """Solve the relaxation for one penalty, from a solution for another."""
-        p = S.shape[0]
+        p = len(S)
         kept = np.flatnonzero(np.diag(S) > penalty)
         Z, U = np.zeros((p, p)), np.zeros((p, p))
         if penalty == 0.0 or kept.size < 2:

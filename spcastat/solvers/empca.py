@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.thresholds import positive_part, soft
+from spcastat.kernels.ties import positive_part, soft
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.power import power, renormalised, with_length

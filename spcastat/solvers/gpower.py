@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from spcastat.kernels.thresholds import hard_at, level_for, soft_at
+from spcastat.kernels.ties import hard_at, level_for, soft_at
 from spcastat.operators import Operator
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.power import correlations, power, renormalised

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.thresholds import level_for, soft_at, unit
-from spcastat.kernels.ties import RELATIVE, levelled, tie_width, top
+from spcastat.kernels.ties import RELATIVE, level_for, levelled, soft_at, tie_width, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 from spcastat.solvers.gpower import longest_column

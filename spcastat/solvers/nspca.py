@@ -13,8 +13,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.elastic_net import Columns
-from spcastat.kernels.thresholds import unit
-from spcastat.kernels.ties import LEVEL, first_max, ranked, top
+from spcastat.kernels.ties import LEVEL, first_max, ranked, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 

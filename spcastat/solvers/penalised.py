@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.thresholds import hard
-from spcastat.kernels.ties import RELATIVE
+from spcastat.kernels.ties import RELATIVE, hard
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.power import Limit

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.thresholds import l1_bounded, soft
+from spcastat.kernels.ties import l1_bounded, soft
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, Earlier
 from spcastat.solvers.penalised import Penalised, Run

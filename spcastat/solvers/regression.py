@@ -16,8 +16,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
 from spcastat.kernels.elastic_net import Columns, elastic_net
-from spcastat.kernels.thresholds import soft_at, unit
-from spcastat.kernels.ties import tie_width, top
+from spcastat.kernels.ties import soft_at, tie_width, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 from spcastat.solvers.spco import procrustes

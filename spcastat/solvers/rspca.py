@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 
 from spcastat.kernels.lp_thresholds import half, lp
-from spcastat.kernels.thresholds import hard, l1_bounded, soft, unit
-from spcastat.kernels.ties import first_max
+from spcastat.kernels.ties import first_max, hard, l1_bounded, soft, unit
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.kernels.thresholds import soft_at, unit
+from spcastat.kernels.ties import soft_at, unit
 from spcastat.operators import Rows
 
 

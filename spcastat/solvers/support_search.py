@@ -14,8 +14,7 @@ import numpy as np
 
 from spcastat.kernels.eig import bordered_top, top_eigh
 from spcastat.kernels.secular import bordered_lower
-from spcastat.kernels.thresholds import hard
-from spcastat.kernels.ties import first_max, top
+from spcastat.kernels.ties import first_max, hard, hard_marked, top
 from spcastat.operators import Gram, Operator
 
 #: Rows that seed a start, at most: those of largest variance.
@@ -71,18 +70,18 @@ def best_support(
         best = first_max(variances)
         return float(variances[best]), np.array([best])
     pool = _Pool(op, c)
-    for supports in _candidates(op, c, go_on, seeds):
+    for supports in _candidates(op, variances, c, go_on, seeds):
         pool.add(supports)
     visited: set[tuple[int, ...]] = set()
     for support in pool.best(POLISHED):
         if not go_on():
             break
-        pool.add(_polish(op, support, go_on, visited)[None])
+        pool.add(_polish(op, variances, support, go_on, visited)[None])
     tried: set[tuple[int, ...]] = set()
     for support in pool.best(DEEP if pairs else 0):
         if not go_on():
             break
-        pool.add(_polish(op, support, go_on, tried, pairs=True)[None])
+        pool.add(_polish(op, variances, support, go_on, tried, pairs=True)[None])
     support = pool.best(1)[0]
     return pool.values[tuple(support)], support
 
@@ -102,7 +101,8 @@ def improve_support(S: np.ndarray | Operator, support: np.ndarray, c: int) -> np
     ndarray of int, shape (c,)
     """
     op = S if isinstance(S, Operator) else Gram(S)
-    return _polish(op, np.sort(_grow(op, support, c)), lambda: True, set(), pairs=True)
+    grown = np.sort(_grow(op, support, c))
+    return _polish(op, op.diagonal(), grown, lambda: True, set(), pairs=True)
 
 
 class _Pool:
@@ -138,9 +138,10 @@ def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
     return np.linalg.eigvalsh(0.5 * (blocks + blocks.transpose(0, 2, 1)))[:, -1]
 
 
-def _candidates(op: Operator, c: int, go_on: Keep, most: int) -> Iterator[np.ndarray]:
+def _candidates(
+    op: Operator, variances: np.ndarray, c: int, go_on: Keep, most: int
+) -> Iterator[np.ndarray]:
     """Yield arrays of supports, shape (m, c)."""
-    variances = op.diagonal()
     seeds = np.flatnonzero(top(variances, min(most, op.p)))
     columns = op.columns(seeds)
     partner = np.abs(columns)
@@ -171,9 +172,7 @@ def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.nda
     for _ in range(SWEEPS):
         if not go_on():
             break
-        W = op.dot(V)
-        V = hard(W, c)
-        marked = top(np.abs(W), c)
+        V, marked = hard_marked(op.dot(V), c)
         still = (marked != last).any(axis=0)
         done.append(marked[:, ~still])
         marked, V = marked[:, still], V[:, still]
@@ -207,7 +206,12 @@ def _grow(op: Operator, support: np.ndarray, c: int) -> np.ndarray:
 
 
 def _polish(
-    op: Operator, support: np.ndarray, go_on: Keep, visited: set[tuple[int, ...]], pairs: bool = False
+    op: Operator,
+    variances: np.ndarray,
+    support: np.ndarray,
+    go_on: Keep,
+    visited: set[tuple[int, ...]],
+    pairs: bool = False,
 ) -> np.ndarray:
     """Exchange one variable, or where that fails and `pairs` is set two, until nothing improves.
 
@@ -217,9 +221,9 @@ def _polish(
     while go_on() and tuple(support.tolist()) not in visited:
         visited.add(tuple(support.tolist()))
         columns = op.columns(support)
-        found = _best_exchange(op, support, columns, value)
+        found = _best_exchange(op, variances, support, columns, value)
         if found is None and pairs:
-            found = _pair_exchange(op, support, columns, value, go_on)
+            found = _pair_exchange(op, variances, support, columns, value, go_on)
         if found is None:
             break
         support, value = found
@@ -227,7 +231,7 @@ def _polish(
 
 
 def _best_exchange(
-    op: Operator, support: np.ndarray, columns: np.ndarray, value: float
+    op: Operator, variances: np.ndarray, support: np.ndarray, columns: np.ndarray, value: float
 ) -> tuple[np.ndarray, float] | None:
     """Return the support after the best exchange of one variable, and its value; None if none improves.
 
@@ -241,7 +245,7 @@ def _best_exchange(
     theta, Q = np.linalg.eigh(block[rest[:, :, None], rest[:, None, :]])
     free = np.setdiff1d(np.arange(op.p), support)
     squares = np.matmul(Q.transpose(0, 2, 1), columns[free].T[rest]) ** 2  # (c, c - 1, free)
-    corner = op.diagonal()[free]
+    corner = variances[free]
     gap = np.maximum(value * (1.0 + GAIN) - theta, 1e-13 * abs(value) + 1e-300)
     out, into = np.nonzero(np.einsum("isf,is->if", squares, 1.0 / gap) + corner > value * (1.0 + GAIN))
     if out.size == 0:
@@ -257,7 +261,12 @@ def _best_exchange(
 
 
 def _pair_exchange(
-    op: Operator, support: np.ndarray, columns: np.ndarray, value: float, go_on: Keep
+    op: Operator,
+    variances: np.ndarray,
+    support: np.ndarray,
+    columns: np.ndarray,
+    value: float,
+    go_on: Keep,
 ) -> tuple[np.ndarray, float] | None:
     """Return a support in which two variables are exchanged for two others, if one improves.
 
@@ -268,7 +277,6 @@ def _pair_exchange(
     if c < 3:
         return None
     level = value * (1.0 + GAIN)
-    variances = op.diagonal()
     free = np.setdiff1d(np.arange(op.p), support)
     block = columns[support]
     block = 0.5 * (block + block.T)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.descent import Function, minimise
-from spcastat.kernels.thresholds import unit
+from spcastat.kernels.ties import unit
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 
 #: Quasi-Newton steps, at most.

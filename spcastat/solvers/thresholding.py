@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.thresholds import hard, unit
-from spcastat.kernels.ties import tie_width
+from spcastat.kernels.ties import hard, tie_width, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 

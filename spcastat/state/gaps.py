@@ -49,20 +49,6 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
     return model.filled(matrix)
 
 
-def projected(state: FitState, matrix: Any, what: str) -> np.ndarray:
-    """Return the scores of rows, shape (n, k): NaN where a gap lies in a component's own variables."""
-    standard = state.need_centre(what)
-    if is_sparse(matrix):
-        return standard.project(matrix, state.V)
-    used = np.flatnonzero(state.V.any(axis=1))
-    gaps = np.isnan(matrix[:, used])
-    if not gaps.any():
-        return standard.project(matrix, state.V)
-    scores = standard.project(np.where(np.isnan(matrix), standard.mean, matrix), state.V)
-    scores[gaps.astype(float) @ (state.V[used] != 0) > 0] = np.nan
-    return scores
-
-
 def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
     """The rows of a fit with ``na="em"``, n x p: conditional means in the gaps, measured values as they were.
 

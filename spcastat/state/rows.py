@@ -77,7 +77,7 @@ def scores(state: FitState, source: Source | None) -> Any:
     if source is not None and source.stream is not None:
         return source.stream.scores(state.need_centre("scores"), state.V, state.components)
     source = need_rows(state, source, "scores")
-    values = gaps.projected(state, source.matrix, "scores")
+    values = state.need_centre("scores").project(source.matrix, state.V)
     return pd.DataFrame(values, index=own(source.index), columns=state.components)
 
 
@@ -114,7 +114,7 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
         return stream.scores(standard, state.V, state.components)
     matrix, index = replay(state.spec, new, na=na)
     matrix = gaps.filled(state, matrix, index, na, "transform()")
-    values = gaps.projected(state, matrix, "transform()")
+    values = standard.project(matrix, state.V)
     return pd.DataFrame(values, index=own(index), columns=state.components)
 
 

@@ -8,86 +8,122 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from spcastat.errors import FileError
+from spcastat.intake import Spec
 from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
 from spcastat.state.record import CENTRING, SCALING, Record
-from spcastat.storage.recorded import real, require
+from spcastat.storage.recorded import real
 
 #: Numbers that say the same agree to this share of the total variance: they were summed in other orders.
 CLOSE = 1e-6
 #: Scores whose correlation matrix has smaller eigenvalues are dependent: adjusted variances are rounding.
 INDEPENDENT = 1e-6
 
+#: What would be wrong, and whether it is right.
+Checks = Iterator[tuple[str, Any]]
 
-def require_loadings(V: np.ndarray, record: Record) -> None:
-    """Check that loadings are p x k finite numbers with columns of unit length, or zero.
+
+def require_consistent(
+    V: np.ndarray,
+    record: Record,
+    spec: Spec,
+    standard: Standardisation | None,
+    model: PpcaModel | None,
+    held: Mapping[str, Any],
+    measures: Mapping[str, np.ndarray],
+    scores: pd.DataFrame | None,
+) -> None:
+    """Check that the parts of a fit are possible, and agree with one another.
+
+    Parameters
+    ----------
+    V : ndarray of shape (p, k)
+    record : Record
+    spec : Spec
+    standard : Standardisation or None
+    model : PpcaModel or None
+    held : mapping
+        The moments.
+    measures : mapping of str to ndarray of shape (k,)
+    scores : DataFrame, n x k, or None
 
     Raises
     ------
     FileError
+        At the first that is wrong.
     """
-    shape = (record.p, record.k)
-    require(V.shape == shape, f"its loadings have shape {V.shape}, not {shape}")
-    lengths = np.sqrt(np.einsum("ij,ij->j", V, V))
-    require(
-        np.all((np.abs(lengths - 1.0) <= CLOSE) | (lengths == 0.0)), "its loadings are not of unit length"
+    checks = chain(
+        _loadings(V, record),
+        _standard(standard, record),
+        _shapes(V, held, measures, record),
+        _moments(V, held),
+        _measures(held, measures),
+        _shares(V, held, measures),
+        _spec(spec, record),
+        _scores(scores, held, record),
+        _model(model, record),
     )
+    for what, right in checks:  # one after the other: those that follow rely on those before
+        if not right:
+            raise FileError(f"{what}.")
 
 
-def require_standard(standard: Standardisation | None, record: Record) -> None:
-    """Check that centre and scale are what the record says.
+def _loadings(V: np.ndarray, record: Record) -> Checks:
+    """Yield whether loadings are p x k numbers with columns of unit length, or zero."""
+    shape = (record.p, record.k)
+    yield f"its loadings have shape {V.shape}, not {shape}", V.shape == shape
+    lengths = np.sqrt(np.einsum("ij,ij->j", V, V))
+    unit = (np.abs(lengths - 1.0) <= CLOSE) | (lengths == 0.0)
+    yield "its loadings are not of unit length", _all(unit)
 
-    Raises
-    ------
-    FileError
-    """
+
+def _standard(standard: Standardisation | None, record: Record) -> Checks:
+    """Yield whether centre and scale are what the record says."""
     said = (record.centring, record.scaling)
     if standard is None:
-        require(said == (None, None) and not record.from_rows, "it has no means and scales")
+        yield "it has no means and scales", said == (None, None) and not record.from_rows
         return
-    require((standard.centring, standard.scaling) == said, "it contradicts itself about centre and scale")
-    require(said[0] in CENTRING and said[1] in SCALING, f"its centre and scale are {said}")
+    yield "it contradicts itself about centre and scale", (standard.centring, standard.scaling) == said
+    yield f"its centre and scale are {said}", said[0] in CENTRING and said[1] in SCALING
     for name, values in (("means", standard.mean), ("scales", standard.scale)):
-        require(values.shape == (record.p,), f"its {name} have shape {values.shape}, not {(record.p,)}")
-    require(np.all(standard.scale > 0), "its scales are not positive")
-    require(said[0] != "none" or not standard.mean.any(), "it is not centred, and has means")
-    require(said[1] != "none" or np.all(standard.scale == 1.0), "it is not scaled, and has scales")
+        yield f"its {name} have shape {values.shape}, not {(record.p,)}", values.shape == (record.p,)
+    yield "its scales are not positive", _all(standard.scale > 0)
+    yield "it is not centred, and has means", said[0] != "none" or not standard.mean.any()
+    yield "it is not scaled, and has scales", said[1] != "none" or _all(standard.scale == 1.0)
 
 
-def require_model(model: PpcaModel | None, record: Record) -> None:
-    """Check that the model of missing values is one, and there where the record tells of it.
+def _spec(spec: Spec, record: Record) -> Checks:
+    """Yield whether columns are told apart, and the formula is that of the record."""
+    yield "two of its columns have one name", spec.columns.is_unique
+    yield "it names two formulas", spec.formula == record.formula
+    yield "it lacks its formula", (spec.kind == "formula") == (spec.formula is not None)
 
-    Raises
-    ------
-    FileError
-    """
+
+def _model(model: PpcaModel | None, record: Record) -> Checks:
+    """Yield whether the model of missing values is one, and there where the record tells of it."""
     missing = record.missing
     em = missing is not None and missing["how"] == "em"
-    require((model is not None) == em, "what it says of missing values does not go with their model")
+    yield "what it says of missing values does not go with their model", (model is not None) == em
     if model is None or missing is None:
         return
-    shape = model.loadings.shape
-    require(
-        model.mean.shape == model.scale.shape == (record.p,) and shape == (record.p, missing["rank"]),
-        "its model of missing values has another shape",
-    )
-    require(np.all(model.scale > 0), "its model of missing values has scales that are not positive")
-    require(real(model.sigma2) and model.sigma2 > 0, "its model of missing values has no noise")
+    sizes = (model.mean.shape, model.scale.shape, model.loadings.shape)
+    expected = ((record.p,), (record.p,), (record.p, missing["rank"]))
+    yield "its model of missing values has another shape", sizes == expected
+    yield "its model of missing values has scales that are not positive", _all(model.scale > 0)
+    yield "its model of missing values has no noise", real(model.sigma2) and model.sigma2 > 0
 
 
-def require_moments(
+def _shapes(
     V: np.ndarray, held: Mapping[str, Any], measures: Mapping[str, np.ndarray], record: Record
-) -> None:
-    """Check that variances and measures are possible, and agree with one another and with the loadings.
-
-    Raises
-    ------
-    FileError
-    """
+) -> Checks:
+    """Yield whether moments have their shapes, and their units are possible."""
     p, k = V.shape
     shapes: dict[str, tuple[int, ...]] = {
         "variances": (p,),
@@ -99,23 +135,25 @@ def require_moments(
     }
     for name, shape in shapes.items():
         found = np.shape(held[name])
-        require(found == shape, f"its {name} have shape {found}, not {shape}")
+        yield f"its {name} have shape {found}, not {shape}", found == shape
     for name, values in measures.items():
-        require(values.shape == (k,), f"its measure {name!r} has shape {values.shape}, not {(k,)}")
-    total = held["total"]
-    require(real(total) and total > 0, "its total variance is not a positive number")
-    told = (*_moments(V, held, total), *_measures(held, measures, total), *_shares(V, held, measures, total))
-    for what, right in told:
-        require(right, what)
-    unit = held.get("unit", 1.0)  # files of the first versions know of none
-    require(real(unit) and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5, "its unit is not a power of two")
+        yield f"its measure {name!r} has shape {values.shape}, not {(k,)}", values.shape == (k,)
+    total, unit = held["total"], held.get("unit", 1.0)  # files of the first versions know of no unit
+    numbers = real(total), real(unit)
+    yield "its total variance is not a positive number", numbers[0] and total > 0
+    power = numbers[1] and 0.0 < unit < np.inf and np.frexp(unit)[0] == 0.5
+    yield "its unit is not a power of two", power
+    traces = held["residual_traces"]
+    yield "its residuals have no traces", traces is None or np.shape(traces) == (3,)
     share = record.objective_share
     if share is not None:
         same = abs(share * total - record.objective) <= CLOSE * max(abs(record.objective), total)
-        require(same, "its objective is another share of the total variance")
+        yield "its objective is another share of the total variance", same
 
 
-def _moments(V: np.ndarray, held: Mapping[str, Any], total: float) -> Iterator[tuple[str, bool]]:
+def _moments(V: np.ndarray, held: Mapping[str, Any]) -> Checks:
+    """Yield whether variances are possible, and agree with one another and with the loadings."""
+    total = held["total"]
     variances, coupling, C = held["variances"], held["coupling"], held["scores"]
     adjusted, explained, pca = held["adjusted"], held["explained"], held["pca"]
     slack = CLOSE * total
@@ -140,9 +178,9 @@ def _moments(V: np.ndarray, held: Mapping[str, Any], total: float) -> Iterator[t
     )
 
 
-def _measures(
-    held: Mapping[str, Any], measures: Mapping[str, np.ndarray], total: float
-) -> Iterator[tuple[str, bool]]:
+def _measures(held: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Checks:
+    """Yield whether measures are those of the moments."""
+    total = held["total"]
     adjusted, pca, traces = np.cumsum(held["adjusted"]), np.cumsum(held["pca"]), held["residual_traces"]
     expected = {"adjusted": adjusted / total, "relative_adjusted": adjusted / pca}
     pev = measures.get("pev")
@@ -162,8 +200,8 @@ def _measures(
         yield "its least-squares share is another", _near(measures["least_squares"][-1], share, CLOSE)
     if traces is not None:
         whole = total / held.get("unit", 1.0) ** 2  # the traces are those of the data over `unit`
-        yield "its residuals have no traces", traces.shape == (3,) and bool(traces[0] >= -CLOSE * whole)
-        if pev is not None and traces.shape == (3,):
+        yield "its residuals have a negative trace", bool(traces[0] >= -CLOSE * whole)
+        if pev is not None:
             yield "its residuals have another trace", _near(traces[0] / whole, 1.0 - pev[-1], CLOSE)
             # the eigenvalues are not negative: sum of squares <= squared sum, and so on
             second, third = traces[1] / whole**2, traces[2] / whole**3
@@ -172,10 +210,9 @@ def _measures(
             yield "its residuals have no such cubes", bool(-CLOSE <= third <= first * second + CLOSE)
 
 
-def _shares(
-    V: np.ndarray, held: Mapping[str, Any], measures: Mapping[str, np.ndarray], total: float
-) -> Iterator[tuple[str, bool]]:
+def _shares(V: np.ndarray, held: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Checks:
     """Yield whether PEV and least squares of the first components, too, are those of the loadings."""
+    total = held["total"]
     C, coupling = held["scores"] / total, held["coupling"] / total  # squares stay within the range of numbers
     for name, M, T in (("pev", V.T @ V, C), ("least_squares", C, coupling.T @ coupling)):
         if name in measures and _adjusted(M) is not None:
@@ -193,23 +230,13 @@ def _adjusted(C: np.ndarray) -> np.ndarray | None:
     return np.diag(np.linalg.cholesky(C)) ** 2
 
 
-def require_scores(values: np.ndarray, C: np.ndarray, record: Record) -> None:
-    """Check that scores are as many as the rows, and vary as the moments say.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, k)
-    C : ndarray of shape (k, k)
-        Their covariance matrix.
-    record : Record
-
-    Raises
-    ------
-    FileError
-    """
-    shape = (record.n, record.k)
-    require(record.from_rows, "it has scores, and no rows")
-    require(values.shape == shape, f"its scores have shape {values.shape}, not {shape}")
+def _scores(scores: pd.DataFrame | None, held: Mapping[str, Any], record: Record) -> Checks:
+    """Yield whether scores are as many as the rows, and vary as the moments say."""
+    if scores is None:
+        return
+    values, C, shape = scores.to_numpy(), held["scores"], (record.n, record.k)
+    yield "it has scores, and no rows", record.from_rows
+    yield f"its scores have shape {values.shape}, not {shape}", values.shape == shape
     if record.weighted or record.centring != "mean" or len(values) < 2:
         return
     # single precision has 7 digits
@@ -220,9 +247,9 @@ def require_scores(values: np.ndarray, C: np.ndarray, record: Record) -> None:
     covariance = found.T @ found / (len(values) - 1)
     if record.missing is not None:  # conditional means vary less than the values, never more
         least = float(np.linalg.eigvalsh(C - covariance)[0])
-        require(least >= -near, "its scores vary more than its variances say")
+        yield "its scores vary more than its variances say", least >= -near
         return
-    require(_near(covariance, C, near), "its scores do not vary as its variances say")
+    yield "its scores do not vary as its variances say", _near(covariance, C, near)
 
 
 def _near(found: Any, expected: Any, slack: float) -> bool:

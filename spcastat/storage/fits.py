@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,13 @@ from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
 from spcastat.state import FitState, rows
 from spcastat.state.moments import Moments
-from spcastat.state.record import Record
+from spcastat.state.resampled import Trust
 from spcastat.storage.archive import Archive, read_archive, write_archive
 from spcastat.storage.atomic import as_path, file_path, write_file
-from spcastat.storage.consistent import (
-    require_loadings,
-    require_model,
-    require_moments,
-    require_scores,
-    require_standard,
-)
+from spcastat.storage.consistent import require_consistent
 from spcastat.storage.packing import Packer, Unpacker
 from spcastat.storage.proofs import restored
-from spcastat.storage.recorded import MOST_COMPONENTS, require, require_record
+from spcastat.storage.recorded import record_of
 from spcastat.storage.spec import pack_spec, unpack_spec
 from spcastat.storage.trusted import pack_trust, unpack_trust
 from spcastat.version import __version__
@@ -45,8 +40,6 @@ FORMAT = "spcastat fit"
 VERSION = 2
 #: Measures that every file has; it may lack others that came later.
 _NEEDED = ("pev", "least_squares")
-#: Kinds of specs.
-_KINDS = ("array", "frame", "formula")
 
 
 def save(
@@ -82,29 +75,31 @@ def save(
     target = file_path(path)
     if source is not None:
         source.spare(target)
+    keep = scores and state.record.from_rows and (source is not None or state.scores is not None)
+    frame = rows.scores(state, source) if keep else None
+    moments, measures = state.moments.kept()
     packer = Packer()
-    moments, known = state.moments.kept()
-    measures = packer.each(known)
     content: dict[str, Any] = {
         "record": packer.value(dataclasses.asdict(state.record), "the record of the fit"),
         "loadings": packer.array(state.V),
-        "spec": pack_spec(state.spec, packer),
-        "standard": _pack_standard(state.standard, packer),
-        "model": _pack_model(state.model, packer),
+        "standard": packer.fields(state.standard),
+        "model": packer.fields(state.model),
         "moments": packer.each(moments),
-        "measures": measures,
+        "measures": packer.each(measures),
         "scores": None,
-        **({"trust": pack_trust(state.trust, packer)} if state.trust else {}),
+        "spec": pack_spec(state.spec, packer),
     }
-    if state.proofs:
-        content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
-    if scores and state.record.from_rows and (source is not None or state.scores is not None):
-        frame = rows.scores(state, source)
+    if frame is not None:
         content["scores"] = {
             "values": packer.array(frame.to_numpy()),
             "index": packer.index(frame.index, "the label of a row"),
         }
-    write_file(target, lambda file: write_archive(file, FORMAT, VERSION, __version__, content, packer.arrays))
+    if state.proofs:
+        content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
+    if state.trust:
+        content["trust"] = pack_trust(state.trust, packer)
+    told: dict[str, Any] = {"form": FORMAT, "version": VERSION, "writer": __version__}
+    write_file(target, partial(write_archive, **told, content=content, arrays=packer.arrays))
 
 
 def read_state(path: str | os.PathLike[str]) -> FitState:
@@ -113,7 +108,7 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
     archive = read_archive(where, FORMAT, VERSION)
     try:
         with np.errstate(all="ignore"):  # what overflows is not what it should be, and refused
-            return _restore(archive.content, Unpacker(archive.arrays))
+            return _restore(archive.content, archive.arrays)
     except FileError as error:
         raise _unusable(where, archive, str(error)) from None
     except MemoryError:
@@ -141,98 +136,40 @@ def _call_in(content: Mapping[str, Any]) -> str:
     return f" ({call})" if isinstance(call, str) and 0 < len(call) <= 1000 else ""
 
 
-def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
-    record = _record(reader.value(content["record"]))
-    p = record.p
+def _restore(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
+    kept, given = content["moments"], content["measures"]
+    moments = [name for name in Moments.ARRAYS if name in kept or name != "unit"]  # the first files have none
+    known = [name for name in MEASURES if name in given or name in _NEEDED]
+    reader = Unpacker(arrays)
+    record = record_of(reader.value(content["record"]))
     V = reader.numbers(content["loadings"])
-    require_loadings(V, record)
-    standard = _standard(content["standard"], reader)
-    require_standard(standard, record)
-    kept = content["moments"]
-    single = [name for name in ("total", "unit", "residual_traces") if _is_single(name, kept)]
-    held: dict[str, Any] = {name: reader.value(kept[name]) for name in single}
-    held |= reader.each(kept, [name for name in Moments.ARRAYS if name not in ("total", "unit", *single)])
-    given = content["measures"]
-    measures = reader.each(given, [name for name in MEASURES if name in given or name in _NEEDED])
-    require_moments(V, held, measures, record)
-    columns = reader.index(content["spec"]["columns"], p)
-    require(columns.is_unique, "two of its columns have one name")
-    spec = unpack_spec(content["spec"], reader)
-    require(spec.kind in _KINDS, f"its columns are of the kind {spec.kind!r}")
-    require(spec.formula == record.formula, "it names two formulas")
-    require((spec.kind == "formula") == (spec.formula is not None), "it lacks its formula")
-    scores = None
-    if content.get("scores") is not None:
+    held, measures = reader.parts(kept, moments), reader.each(given, known)
+    standard, model, scores = content["standard"], content.get("model"), content.get("scores")
+    if standard is not None:
+        found = reader.each(standard, ("mean", "scale"))
+        standard = Standardisation(**found, centring=standard["centring"], scaling=standard["scaling"])
+    if model is not None:
+        found = reader.each(model, ("mean", "scale", "loadings"))
+        model = PpcaModel(**found, sigma2=reader.value(model["sigma2"]))
+    if scores is not None:
         gaps = record.missing is not None and record.missing["how"] == "pairwise"
-        values = reader.numbers(content["scores"]["values"], gaps)
-        require_scores(values, held["scores"], record)
-        index = reader.index(content["scores"]["index"], len(values))
-        scores = pd.DataFrame(values, index=index)
-    model = _model(content.get("model"), reader)
-    require_model(model, record)
-    proofs = restored(reader.value(content.get("proofs", [])), V, held, measures)
-    trust = unpack_trust(content, reader, V, record)
-    moments = Moments.stored(V, held, measures)
-    state = FitState(V, record, moments, spec, standard, model=model, proofs=proofs, trust=trust)
+        values = reader.numbers(scores["values"], gaps)
+        scores = pd.DataFrame(values, index=reader.index(scores["index"], len(values)))
+    proofs = reader.value(content.get("proofs", []))
+    spec = unpack_spec(content["spec"], reader, record.p)
+    require_consistent(V, record, spec, standard, model, held, measures, scores)
+    proofs = restored(proofs, V, held, measures) if proofs else ()
+    trust = unpack_trust(content["trust"], reader, V, record) if content.get("trust") is not None else Trust()
+    state = FitState(
+        V,
+        record,
+        Moments.stored(V, held, measures),
+        spec,
+        standard,
+        model=model,
+        proofs=proofs,
+        trust=trust,
+    )
     if scores is None:
         return state
     return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))
-
-
-def _record(given: Any) -> Record:
-    """Return the record: fields that are not known are ignored, those that lack have their defaults."""
-    require(isinstance(given, dict), "it has no record")
-    fields = {one.name: one for one in dataclasses.fields(Record)}
-    lacking = [
-        name
-        for name, one in fields.items()
-        if name not in given
-        and one.default is dataclasses.MISSING
-        and one.default_factory is dataclasses.MISSING
-    ]
-    require(not lacking, f"its record lacks {', '.join(lacking)}")
-    record = Record(**{name: value for name, value in given.items() if name in fields})
-    require_record(record)
-    require(record.k <= min(record.p, MOST_COMPONENTS), f"it has {record.k} components")
-    return record
-
-
-def _is_single(name: str, kept: Mapping[str, Any]) -> bool:
-    """Whether a moment of a file is a single number: a unit, or absent traces."""
-    return (name != "unit" or name in kept) and (name != "residual_traces" or kept[name] is None)
-
-
-def _standard(packed: Any, reader: Unpacker) -> Standardisation | None:
-    if packed is None:
-        return None
-    found = reader.each(packed, ("mean", "scale"))
-    return Standardisation(found["mean"], found["scale"], packed["centring"], packed["scaling"])
-
-
-def _model(packed: Any, reader: Unpacker) -> PpcaModel | None:
-    if packed is None:
-        return None
-    found = reader.each(packed, ("mean", "scale", "loadings"))
-    return PpcaModel(found["mean"], found["scale"], found["loadings"], reader.value(packed["sigma2"]))
-
-
-def _pack_model(model: PpcaModel | None, packer: Packer) -> dict[str, Any] | None:
-    if model is None:
-        return None
-    return {
-        "mean": packer.array(model.mean),
-        "scale": packer.array(model.scale),
-        "loadings": packer.array(model.loadings),
-        "sigma2": packer.value(float(model.sigma2), "the variance of the noise"),
-    }
-
-
-def _pack_standard(standard: Standardisation | None, packer: Packer) -> dict[str, Any] | None:
-    if standard is None:
-        return None
-    return {
-        "mean": packer.array(standard.mean),
-        "scale": packer.array(standard.scale),
-        "centring": standard.centring,
-        "scaling": standard.scaling,
-    }

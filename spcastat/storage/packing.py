@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,13 @@ class Packer:
     def each(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return every value as JSON, under its name."""
         return {name: self.value(value, name) for name, value in values.items()}
+
+    def fields(self, record: Any) -> dict[str, Any] | None:
+        """Return the fields of a dataclass as JSON, under their names; None for None."""
+        if record is None:
+            return None
+        held = {one.name: getattr(record, one.name) for one in fields(record)}
+        return self.each({name: float(one) if isinstance(one, float) else one for name, one in held.items()})
 
     def value(self, value: Any, where: str) -> Any:
         """Return `value` as JSON; `where` names it in the error.

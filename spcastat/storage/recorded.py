@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from spcastat.errors import FileError
@@ -50,6 +50,24 @@ def plain(value: Any) -> bool:
     return value is None or type(value) in (bool, str, float) or (type(value) is int and abs(value) < 1 << 62)
 
 
+def record_of(given: Any) -> Record:
+    """Return the record that a file has: what is not known is ignored, what it lacks has its default.
+
+    Raises
+    ------
+    FileError
+        Where it lacks what has no default, or has a part that cannot be.
+    """
+    require(isinstance(given, dict), "it has no record")
+    known = fields(Record)
+    needed = [one.name for one in known if one.default is MISSING and one.default_factory is MISSING]
+    lacking = [name for name in needed if name not in given]
+    require(not lacking, f"its record lacks {', '.join(lacking)}")
+    record = Record(**{one.name: given[one.name] for one in known if one.name in given})
+    require_record(record)
+    return record
+
+
 def require_record(record: Record) -> None:
     """Check that every part of a record has its type, and a value that it can have.
 
@@ -67,7 +85,7 @@ def require_record(record: Record) -> None:
         require(whole(getattr(record, name), least), f"its {name} is not a whole number of {least} or more")
     for name in ("method", "title", "paper", "criterion", "advice"):
         require(writable(getattr(record, name)), f"its {name} is not text")
-    require(record.k <= MOST_COMPONENTS, f"it has {record.k} components")
+    require(record.k <= min(record.p, MOST_COMPONENTS), f"it has {record.k} components")
     require(record.reached <= record.n_init, f"it was reached by {record.reached} of {record.n_init} starts")
     require(record.n is None or whole(record.n, 1), "its n is not a number of rows")
     require(record.n is not None or not record.from_rows, "it has rows, and does not say how many")

@@ -86,8 +86,8 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
     return packed
 
 
-def unpack_spec(packed: Mapping[str, Any], reader: Unpacker) -> Spec:
-    """Return the spec.
+def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
+    """Return the spec of `p` columns.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker) -> Spec:
     kind, formula = packed["kind"], packed["formula"]
     if kind not in ("array", "frame", "formula") or not isinstance(formula, (str, type(None))):
         raise FileError(f"The columns in the file are of a kind that is not known: {kind!r}.")
-    columns = reader.index(packed["columns"])
+    columns = reader.index(packed["columns"], p)
     if "model" not in packed:
         return Spec(kind, columns, formula)
     model = packed["model"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -41,13 +41,12 @@ def _pack(found: Any, packer: Packer) -> dict[str, Any]:
     }
 
 
-def unpack_trust(content: Mapping[str, Any], reader: Unpacker, V: np.ndarray, record: Record) -> Trust:
+def unpack_trust(packed: Any, reader: Unpacker, V: np.ndarray, record: Record) -> Trust:
     """Return what a file holds of resampling.
 
     Parameters
     ----------
-    content : Mapping
-        Files of before have nothing of it.
+    packed : value of JSON
     reader : Unpacker
     V : ndarray of shape (p, k)
     record : Record
@@ -57,9 +56,6 @@ def unpack_trust(content: Mapping[str, Any], reader: Unpacker, V: np.ndarray, re
     FileError
         Where a part does not agree with the loadings, or with itself.
     """
-    packed = content.get("trust")
-    if packed is None:
-        return Trust()
     require(isinstance(packed, dict), "what it says of draws is not a set of parts")
     made = {}
     for name, kind in PARTS.items():

@@ -95,6 +95,16 @@ class Unpacker:
         """Return arrays of finite real numbers by their names, all of which there have to be."""
         return {name: self.numbers(packed[name]) for name in names}
 
+    def parts(self, packed: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """Return arrays of finite real numbers, single numbers and None by names, all of which are there."""
+        found: dict[str, Any] = {}
+        for name in names:
+            held = packed[name]
+            if not isinstance(held, dict | float | int | None):
+                raise _odd("numbers", held)
+            found[name] = self.numbers(held) if isinstance(held, dict) else self.value(held)
+        return found
+
     def value(self, packed: Any, depth: int = 0) -> Any:
         """Return the value."""
         if depth > DEEPEST:

@@ -104,6 +104,22 @@ class Pass(Generic[A]):
     result: A
     tally: Tally
 
+    def __sizeof__(self) -> int:
+        """Bytes, arrays included: by it a scheduler weighs what waits on a worker, and what would travel."""
+        return object.__sizeof__(self) + _bytes_of(self.result)
+
+
+def _bytes_of(accumulator: Any) -> int:
+    """Return the bytes of the arrays that an accumulator, or those within it, hold."""
+    size = 0
+    for value in vars(accumulator).values():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, np.ndarray):
+                size += one.nbytes
+            elif hasattr(one, "merge"):
+                size += _bytes_of(one)
+    return size
+
 
 class Stream(ABC):
     """Rows that can be walked again and again.

@@ -17,14 +17,18 @@ import pandas as pd
 from spcastat.errors import DataError, FormulaError, ShapeError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
+from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Pass, Stream
-from spcastat.streams.dask_run import carried, compute, run, tree
+from spcastat.streams.dask_groups import FEWEST, Part, grouped, is_plain, is_task
+from spcastat.streams.dask_run import carried, compute, run, shared, tree
 from spcastat.streams.dask_tasks import (
     Reading,
     Scoring,
     Summing,
     first_rows,
+    hold_block,
+    hold_partition,
     score_block,
     score_partition,
     sum_block,
@@ -73,7 +77,7 @@ class DaskStream(Stream):
     @property
     def anew(self) -> bool:  # type: ignore[override]  # what is kept shows in the graph of tasks
         """Whether the partitions are computed in each pass, rather than kept by persist()."""
-        return any(_is_task(task) for task in dict(self._data.__dask_graph__()).values())
+        return any(is_task(task) for task in dict(self._data.__dask_graph__()).values())
 
     @classmethod
     def open(cls, data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Self:
@@ -166,7 +170,7 @@ class DaskStream(Stream):
         """
         work = Summing(self._reading, begin)
         parts = self._parts(work)
-        found = run(parts, tree(parts, work), work, what)
+        found = run(parts, tree([part.task for part in parts], work), work, what)
         unpack = getattr(found.result, "unpack", None)
         if unpack is not None:
             unpack()
@@ -220,40 +224,52 @@ class DaskStream(Stream):
             name=f"spcastat-scores-{scoring.token}",
         )
 
-    def _parts(self, work: Summing[Any]) -> list[Any]:
-        """Return one delayed Pass for each partition."""
+    def _parts(self, work: Summing[Any]) -> list[Part]:
+        """Return the tasks that sum up the partitions; of many small ones, several at a time."""
+        sizes = self._sizes()
+        if len(sizes) > FEWEST and is_plain(self._data):
+            held = self._mapped(hold_partition if self._framed else hold_block, "hold", work.token)
+            return grouped(held, sizes, work, shared(work))
+        function = sum_partition if self._framed else sum_block
+        passes = self._mapped(function, "sum", work.token, work=carried(work))
+        return [Part(task, number) for number, task in enumerate(passes)]
+
+    def _sizes(self) -> list[float]:
+        """Return the bytes of the partitions; NaN where they are not known, as for sparse ones."""
+        if self._framed or is_sparse(self._data._meta):
+            return [float("nan")] * self._data.npartitions
+        row = self._data.shape[1] * self._data.dtype.itemsize
+        return [float(m) * row for m in self._data.chunks[0]]
+
+    def _mapped(
+        self, function: Callable[..., Any], what: str, mark: str, **further: Any
+    ) -> list[Any]:
+        """Return one delayed result of `function` for each partition; `mark` tells passes apart."""
         data = [self._data] if self._weights is None else [self._data, self._weights]
         if self._framed:
             from dask.dataframe import map_partitions
 
-            passes = map_partitions(
-                sum_partition,
+            found = map_partitions(
+                function,
                 *data,
-                work=carried(work),
                 meta=self._data._meta.iloc[:, :0],
                 enforce_metadata=False,
-                token="spcastat-sum",
+                token=f"spcastat-{what}",
+                **further,
             )
-            return list(passes.to_delayed())
+            return list(found.to_delayed())
         from dask.array import map_blocks
 
-        chunks = (self._data.chunks[0], (1,))
-        passes = map_blocks(
-            sum_block,
+        found = map_blocks(
+            function,
             *data,
-            work=carried(work),
-            chunks=chunks,
+            chunks=(self._data.chunks[0], (1,)),
             dtype=object,
             meta=np.empty((0, 0), dtype=object),
-            name=f"spcastat-sum-{work.token}",
+            name=f"spcastat-{what}-{mark}",
+            **further,
         )
-        return list(passes.to_delayed().ravel())
-
-
-def _is_task(task: Any) -> bool:
-    """Whether a value of a graph of tasks computes something."""
-    kept = type(task).__name__ in ("DataNode", "Alias", "Future")
-    return not kept and (callable(task) or type(task) is tuple)
+        return list(found.to_delayed().ravel())
 
 
 _ALLOWED = (

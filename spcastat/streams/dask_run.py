@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from spcastat.errors import DataError, FileError, SpcaError
+from spcastat.errors import DataError, SpcaError
 from spcastat.progress import stage
 from spcastat.streams.base import A, Pass
+from spcastat.streams.dask_failure import failure
+from spcastat.streams.dask_groups import Part
 from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
 #: Parts that one task merges, at most.
@@ -34,12 +36,12 @@ def tree(parts: list[Any], work: Summing[Any]) -> Any:
 
     many = fan_in(work)
     merge = delayed(merge_parts, pure=False)
-    shared, level = _shared(work), 0
+    common, level = shared(work), 0
     while level == 0 or len(parts) > 1:
         groups = [parts[start : start + many] for start in range(0, len(parts), many)]
         with annotate(priority=level + 1):  # before further partitions, whose parts would pile up
             parts = [
-                merge(shared, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
+                merge(common, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
                 for place, group in enumerate(groups)
             ]
         level += 1
@@ -54,10 +56,11 @@ def carried(work: Work) -> Any:
     """
     import cloudpickle
 
-    return work if len(cloudpickle.dumps(work)) <= LIGHT else _shared(work)
+    return work if len(cloudpickle.dumps(work)) <= LIGHT else shared(work)
 
 
-def _shared(work: Work) -> Any:
+def shared(work: Work) -> Any:
+    """Return `work` as an argument that all tasks have in common."""
     import cloudpickle
     from dask.delayed import delayed
 
@@ -68,13 +71,13 @@ def _shared(work: Work) -> Any:
     return delayed(work, name=f"spcastat-work-{work.token}", traverse=False)
 
 
-def run(parts: list[Any], root: Any, work: Summing[A], what: str) -> Pass[A]:
+def run(parts: list[Part], root: Any, work: Summing[A], what: str) -> Pass[A]:
     """Compute the root of a tree on whatever scheduler the user has, and announce the partitions done.
 
     Parameters
     ----------
-    parts : list of Delayed
-        One for each partition.
+    parts : list of Part
+        The sums of consecutive partitions.
     root : Delayed
         From :func:`tree`.
     work : Summing
@@ -87,7 +90,7 @@ def run(parts: list[Any], root: Any, work: Summing[A], what: str) -> Pass[A]:
         What a partition raised, with its name; FileError or DataError for any other reason why one cannot
         be computed.
     """
-    with stage(what, len(parts), "partitions") as advance:
+    with stage(what, sum(part.count for part in parts), "partitions") as advance:
         client = current_client()
         if client is None:
             return _locally(parts, root, work, advance)
@@ -128,34 +131,20 @@ def current_client() -> Any:
     return None
 
 
-def failure(error: BaseException, name: str) -> Exception:
-    """Return an error of the package for whatever `error` kept a partition from being computed."""
-    if isinstance(error, (SpcaError, MemoryError)):
-        return error
-    lost = isinstance(error, (ConnectionError, TimeoutError)) or _from_distributed(error)
-    family = FileError if isinstance(error, OSError) and not lost else DataError
-    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return family(f"{name} cannot be computed: {reason}")
-
-
-def _from_distributed(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] == "distributed"
-
-
 def _on_cluster(
-    client: Any, parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]
+    client: Any, parts: list[Part], root: Any, work: Summing[A], advance: Callable[[int], None]
 ) -> Pass[A]:
     from distributed import as_completed
 
-    *waiting, last = client.compute([*parts, root])
-    place = {future.key: number for number, future in enumerate(waiting)}
+    *waiting, last = client.compute([*(part.task for part in parts), root])
+    of = {future.key: part for future, part in zip(waiting, parts, strict=True)}
     try:
         for future in as_completed(waiting):
             if future.status != "finished":
-                _raise(future, work.reading.name(place[future.key]))
+                _raise(future, work.reading.names(of[future.key].first, of[future.key].count))
             # From here on it is kept for the merge only, and computed again if its worker is lost.
             future.release()
-            advance(1)
+            advance(of[future.key].count)
         try:
             return last.result()
         except (SpcaError, MemoryError):
@@ -176,16 +165,16 @@ def _raise(future: Any, name: str) -> None:
     raise told from (None if told is error else error)
 
 
-def _locally(parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]) -> Pass[A]:
+def _locally(parts: list[Part], root: Any, work: Summing[A], advance: Callable[[int], None]) -> Pass[A]:
     from dask.callbacks import Callback
 
-    keys = {part.key for part in parts}
+    counts = {part.task.key: part.count for part in parts}
     raised: list[BaseException] = []
 
     def posttask(key: Any, *_: Any) -> None:
-        if key in keys:
+        if key in counts:
             try:
-                advance(1)
+                advance(counts[key])
             except BaseException as error:
                 raised.append(error)
                 raise

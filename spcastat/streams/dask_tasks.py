@@ -1,7 +1,7 @@
 """What runs where a partition of a dask collection lies: reading, summing up, merging, scores.
 
 Every task is a pure function of its arguments and changes none of them, so that it can be run again on
-another worker. dask itself is not needed here.
+another worker. dask itself is needed for partitions that are computed within the task that sums them up.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from uuid import uuid4
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import DataError
+from spcastat.errors import DataError, SpcaError
 from spcastat.intake import Spec
 from spcastat.intake.checks import read_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Block, Pass, Tally
+from spcastat.streams.dask_failure import failure
 from spcastat.streams.naming import named
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block
@@ -56,6 +57,12 @@ class Reading:
         if self.starts is None or self.starts[number] == self.starts[number + 1]:
             return name
         return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
+
+    def names(self, first: int, count: int) -> str:
+        """Return what `count` consecutive partitions are called in messages."""
+        if count == 1:
+            return self.name(first)
+        return f"one of the partitions {first + 1} to {first + count} of the {self.title}"
 
     def changed(self, number: int) -> DataError:
         """Return the error for a partition that has other rows than in the first pass."""
@@ -102,13 +109,25 @@ class Summing(Work, Generic[A]):
 
     def part(self, chunk: Any, weights: Any, number: int) -> Pass[A]:
         """Sum up one partition."""
-        block = self.reading.block(chunk, weights, number)
+        return _packed(self._added(Pass(self.begin(), Tally()), chunk, weights, number))
+
+    def group(self, partitions: Sequence[Held] | Recipes) -> Pass[A]:
+        """Sum up neighbouring partitions, one after the other: of recipes, no two are held together."""
         found = Pass(self.begin(), Tally())
+        for one in partitions.all if isinstance(partitions, Recipes) else partitions:
+            held = one.made(self.reading) if isinstance(one, Recipe) else one
+            self._added(found, held.chunk, held.weights, held.number)
+            del held  # before the next is computed
+        return _packed(found)
+
+    def _added(self, found: Pass[A], chunk: Any, weights: Any, number: int) -> Pass[A]:
+        """Add a partition to what `found` holds."""
+        block = self.reading.block(chunk, weights, number)
         if block.values.shape[0]:
             found.result.add(_compact(block.values), block.weights)
         found.tally.count(block)
         found.tally.prints[number] = Print.of(block.values)
-        return _packed(found)
+        return found
 
     def merged(self, parts: Sequence[Pass[A]]) -> Pass[A]:
         """Merge parts, in their order, into a new one."""
@@ -139,6 +158,55 @@ class Scoring(Work):
         if not block.values.shape[0]:
             return np.empty((0, self.V.shape[1])), block.index
         return np.asarray(self.standard.project(block.values, self.V), dtype=float), block.index
+
+
+class Held:
+    """A partition as it is, with its weights and its place."""
+
+    def __init__(self, chunk: Any, weights: Any, number: int):
+        self.chunk, self.weights, self.number = chunk, weights, number
+
+
+class Recipe:
+    """The tasks that give a :class:`Held`, for the task that sums it up: no result of their own travels.
+
+    Parameters
+    ----------
+    tasks : Mapping
+        A graph of dask.
+    key : object
+        That of the result.
+    number : int
+        The place of the partition.
+    """
+
+    def __init__(self, tasks: Mapping[Any, Any], key: Any, number: int):
+        self.tasks, self.key, self.number = tasks, key, number
+
+    def made(self, reading: Reading) -> Held:
+        """Run the tasks.
+
+        Raises
+        ------
+        SpcaError
+            What the partition raised, or why it cannot be computed, with its name.
+        """
+        import dask
+
+        try:
+            held: Held = dask.get(self.tasks, self.key)
+        except (SpcaError, MemoryError):
+            raise
+        except Exception as error:
+            raise failure(error, reading.name(self.number)) from error
+        return held
+
+
+class Recipes:
+    """Those of neighbouring partitions."""
+
+    def __init__(self, those: list[Recipe]):
+        self.all = those
 
 
 def _packed(found: Pass[A]) -> Pass[A]:
@@ -178,6 +246,21 @@ def sum_partition(
 ) -> Pass[A]:
     """Sum up a partition of a data frame."""
     return work.part(chunk, weights, partition_info["number"])
+
+
+def hold_block(chunk: Any, weights: Any = None, *, block_id: tuple[int, int] = (0, 0)) -> Held:
+    """Return a block of rows of an array as it is; `weights` has shape (m, 1)."""
+    return Held(chunk, None if weights is None else np.asarray(weights)[:, 0], block_id[0])
+
+
+def hold_partition(chunk: Any, weights: Any = None, *, partition_info: Any = None) -> Held:
+    """Return a partition of a data frame as it is."""
+    return Held(chunk, weights, partition_info["number"])
+
+
+def sum_group(work: Summing[A], partitions: Sequence[Held] | Recipes) -> Pass[A]:
+    """Sum up neighbouring partitions."""
+    return work.group(partitions)
 
 
 def merge_parts(work: Summing[A], parts: Sequence[Pass[A]]) -> Pass[A]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.kernels.eig import settled
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.kernels.ties import settled
 from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
 from spcastat.operators.accumulate import row_blocks
 from spcastat.operators.columns import is_constant

@@ -1,14 +1,21 @@
-"""How the columns of a table share the width of a page."""
+"""Tables in a width: how columns share it, in every format, and the lines of characters of plain text."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, zip_longest
 
-from spcastat.labels import NAME_WIDTH
-from spcastat.tables.table import Table
+from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
+from spcastat.tables.table import Document, Table
+
+#: Spaces between two columns of text.
+GAP = 2
+#: Characters of a shortened name, at most: in the key, the name in full stands beside it.
+KEY = 34
 
 #: Where a name can go on in the next line: after a space or a mark, and before a capital within a word.
 BREAKS = re.compile(r"(?<=[\s_./:,;+=\-])(?=\w)|(?<=[a-z0-9])(?=[A-Z][a-z])")
@@ -28,14 +35,6 @@ def display_width(text: str) -> int:
 def lines_width(text: str) -> int:
     """Return the number of console cells of the longest line."""
     return max(map(display_width, text.split("\n")))
-
-
-def padded(texts: Iterable[str], widths: Iterable[int], align: Iterable[str]) -> Iterator[str]:
-    """Yield texts with spaces about them, so that each has its width; `align` is of "l", "c" and "r"."""
-    for text, width, side in zip(texts, widths, align, strict=True):
-        space = width - display_width(text)
-        left = {"l": 0, "c": space // 2, "r": space}[side]
-        yield " " * left + text + " " * (space - left)
 
 
 def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
@@ -100,3 +99,138 @@ def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[
                 lines.append("")
             lines[-1] += char
     return [line.rstrip() for line in lines]
+
+
+def too_long(
+    document: Document, width: int, everywhere: bool
+) -> tuple[tuple[dict[str, None], int], tuple[dict[str, None], int]]:
+    """Return the names that are too long for lines of `width` characters, and how long they can be.
+
+    Parameters
+    ----------
+    document : Document
+    width : int
+    everywhere : bool
+        Names are limited as if lines were short; otherwise only where lines would be wider.
+
+    Returns
+    -------
+    labels : (names, int)
+        Of rows, with the characters that each can have.
+    headings : (names, int)
+    """
+    labels: dict[str, None] = {}
+    headings: dict[str, None] = {}
+    limits, heading_limit = [NAME_WIDTH if everywhere else width], width
+    for block in blocks(document.tables):
+        columns, label = column_widths(block, display_width), label_width(block, display_width)
+        least = min(label, NAME_WIDTH)
+        for limit in (16, HEADING_WIDTH):
+            fits = least + sum(GAP + column for column in columns) <= width
+            if fits and not everywhere:
+                break
+            headings |= dict.fromkeys(block[0].headings)
+            heading_limit = min(heading_limit, limit)
+            columns = _columns_below(block, limit)
+        room = label_room(label, columns, width, GAP, NAME_WIDTH)
+        room = min(room, NAME_WIDTH) if everywhere else room
+        for table in block:
+            long = [row.label for row in table.rows if display_width(row.label) + 2 * bool(row.group) > room]
+            labels |= dict.fromkeys(long)
+            limits += [min(room, KEY) - 2 * any(row.group for row in table.rows)] if long else []
+    return (labels, min(limits)), (headings, heading_limit)
+
+
+def _columns_below(block: tuple[Table, ...], limit: int) -> list[int]:
+    """Return the widths of columns whose headings have `limit` characters at most."""
+    headings = tuple("-" * min(display_width(heading), limit) for heading in block[0].headings)
+    renamed = tuple(dataclasses.replace(table, headings=headings) for table in block)
+    return column_widths(renamed, display_width)
+
+
+def lines_of(document: Document, width: int) -> Iterator[str]:
+    """Yield the parts of a document as text: header, panels of tables, notes, key; none of them is empty."""
+    parts = [_header(document, width)]
+    for block in blocks(document.tables):
+        parts += _block(block, width)
+    parts.append("\n".join(_wrap(note, width) for note in document.all_notes))
+    parts.append("\n".join(_key(document.key, width)))
+    yield from filter(None, parts)
+
+
+def _header(document: Document, width: int) -> str:
+    lines = [_wrap(document.heading, width)] if document.heading else []
+    indent = max((display_width(label) for label, _ in document.facts), default=0) + GAP
+    indent = min(indent, width // 2)
+    for label, text in document.facts:
+        lines.append(
+            textwrap.fill(
+                " ".join(text.split()),
+                width,
+                initial_indent=label + " " * max(indent - display_width(label), 1),
+                subsequent_indent=" " * indent,
+            )
+        )
+    return "\n".join(lines)
+
+
+def _block(block: tuple[Table, ...], width: int) -> Iterator[str]:
+    columns = column_widths(block, lines_width)
+    label = label_room(label_width(block, display_width), columns, width, GAP, NAME_WIDTH)
+    for start, stop in panels(label, columns, width, GAP, block[0].together):
+        widths = columns[start:stop]
+        whole = label + sum(GAP + column for column in widths)
+        parts = [table.columns(start, stop) for table in block]
+        yield "\n\n".join("\n".join(_table(table, label, widths, whole)) for table in parts)
+
+
+def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[str]:
+    title, head = table.title, ""
+    if display_width(title) <= label:
+        title, head = "", title
+    if title:
+        yield from textwrap.wrap(title, max(whole, 40))
+    heads = list(zip_longest(*(reversed(text.split("\n")) for text in table.headings), fillvalue=""))
+    for number, line in reversed(list(enumerate(heads or [()]))):
+        yield _line("" if number else head, line, label, widths, table.align)
+    yield "-" * whole
+    group = ""
+    for row in table.rows:
+        if row.rule:
+            yield "-" * whole
+        if row.group and row.group != group:
+            yield row.group
+        group = row.group
+        indent = 2 * bool(row.group)
+        first, *rest = wrapped(row.label, label - indent, display_width)
+        yield _line(" " * indent + first, row.cells, label, widths, table.align)
+        yield from (" " * (indent + 2) + line for line in rest)
+
+
+def _line(label: str, cells: tuple[str, ...], width: int, widths: list[int], align: str) -> str:
+    return (" " * GAP).join(_padded((label, *cells), [width, *widths], f"l{align}")).rstrip()
+
+
+def _padded(texts: Iterable[str], widths: Iterable[int], align: Iterable[str]) -> Iterator[str]:
+    """Yield texts with spaces about them, so that each has its width; `align` is of "l", "c" and "r"."""
+    for text, width, side in zip(texts, widths, align, strict=True):
+        space = width - display_width(text)
+        left = {"l": 0, "c": space // 2, "r": space}[side]
+        yield " " * left + text + " " * (space - left)
+
+
+def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
+    """Yield the lines that say what the short names stand for."""
+    indent = min(max((display_width(short) for short, _ in key), default=0) + GAP, width // 2)
+    if key:
+        yield "Names in full"
+    for short_one, whole in key:
+        lines = wrapped(whole, width - indent, display_width)
+        if display_width(short_one) + GAP <= indent:
+            short_one += " " * (indent - display_width(short_one)) + lines.pop(0)
+        yield short_one
+        yield from (" " * indent + line for line in lines)
+
+
+def _wrap(text: str, width: int) -> str:
+    return textwrap.fill(" ".join(text.split()), width)

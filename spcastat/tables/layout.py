@@ -83,15 +83,19 @@ class Layout:
                 "digits and : . _ - in it, such as 'tab:loadings'."
             )
 
-    def of(self, document: Document, decimal: str | None = None) -> Document:
-        """Return the document with caption, label, digits, decimal mark and short names as wanted here."""
+    def of(self, document: Document, decimal: str | None = None, names: bool = True) -> Document:
+        """Return the document with caption, label, digits, decimal mark and short names as wanted here.
+
+        Without `names` these stay as they are.
+        """
         document = restyled(document, self.digits, self.decimal if decimal is None else decimal)
         if not self.notes:
             tables = tuple(dataclasses.replace(table, notes=()) for table in document.tables)
             document = dataclasses.replace(document, facts=(), tables=tables, notes=())
         caption = self.caption or document.caption
         document = dataclasses.replace(document, caption=caption, label=self.label or document.label)
-        return shortened(document, NAME_WIDTH, HEADING_WIDTH) if self.full_names is False else document
+        short_ones = names and self.full_names is False
+        return shortened(document, NAME_WIDTH, HEADING_WIDTH) if short_ones else document
 
 
 def restyled(document: Document, digits: int | None = None, decimal: str = ".") -> Document:

@@ -86,7 +86,7 @@ def loadings_table(
         kept = _by_component(values, kept)
     shown = values[kept]
     hidden = (shown != 0) & (np.abs(shown) < cutoff)
-    labels = full_names(loadings.index[i] for i in kept)
+    labels = full_names([loadings.index[i] for i in kept])
     cells = list(_cells(shown, digits, cutoff, contributions))
     if stars is not None:
         cells = _starred(cells, _marks(stars, values)[kept])

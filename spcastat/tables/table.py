@@ -141,6 +141,40 @@ class Document:
         """The notes of every table, then those of the document."""
         return tuple(note for table in self.tables for note in table.notes) + self.notes
 
+    @property
+    def texts(self) -> set[str]:
+        """Every text that is written, but for labels and keys of the document itself."""
+        tables, rows = self.tables, [row for table in self.tables for row in table.rows]
+        texts = {self.title, self.caption, *self.notes, *(text for fact in self.facts for text in fact)}
+        texts.update(*((table.title, *table.headings, *table.notes) for table in tables))
+        return texts.union(*((row.label, row.group, *row.cells) for row in rows))
+
+    def respelled(self, spelling: Mapping[str, str]) -> Document:
+        """Return the document with each of its `texts` replaced."""
+
+        def every(texts: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(spelling[text] for text in texts)
+
+        def table(old: Table) -> Table:
+            rows = (
+                Row(spelling[row.label], every(row.cells), spelling[row.group], row.rule) for row in old.rows
+            )
+            return dataclasses.replace(
+                old,
+                title=spelling[old.title],
+                headings=every(old.headings),
+                rows=tuple(rows),
+                notes=every(old.notes),
+            )
+
+        return dataclasses.replace(
+            self._with_tables(table),
+            title=spelling[self.title],
+            facts=tuple((spelling[label], spelling[text]) for label, text in self.facts),
+            notes=every(self.notes),
+            caption=spelling[self.caption],
+        )
+
     def with_cells(self, change: Callable[[str], str]) -> Document:
         """Return the document with every cell changed."""
         return self._with_tables(

@@ -9,31 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from collections.abc import Iterable
 
-from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
+from spcastat.labels import HEADING_WIDTH
 from spcastat.tables.cells import Figures
-from spcastat.tables.fitting import (
-    blocks,
-    column_widths,
-    display_width,
-    label_room,
-    label_width,
-    lines_width,
-    padded,
-    panels,
-    wrapped,
-)
+from spcastat.tables.fitting import display_width, lines_of, too_long, wrapped
 from spcastat.tables.layout import Layout, short
-from spcastat.tables.table import Document, Row, Table
-
-#: Spaces between two columns.
-GAP = 2
-#: Characters of a shortened name, at most: in the key, the name in full stands beside it.
-KEY = 34
+from spcastat.tables.table import Document
 
 #: Typographic characters that have an ASCII spelling.
 ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
@@ -54,18 +37,14 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
     """
     layout = layout or Layout()
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
-    document = dataclasses.replace(layout, full_names=None).of(document)
-    document = _encodable(_with_room_for_stars(document), encoding)
+    document = _with_room_for_stars(layout.of(document, names=False))
+    document = document.respelled({text: _safe(text, encoding) for text in document.texts})
     if layout.full_names:
         document = _with_high_headings(document)
     else:
-        document = _with_short_names(document, layout.width, everywhere=layout.full_names is False)
-    parts = [_header(document, layout.width)]
-    for block in blocks(document.tables):
-        parts += _block(block, layout.width)
-    parts.append("\n".join(_wrap(note, layout.width) for note in document.all_notes))
-    parts.append("\n".join(_key(document.key, layout.width)))
-    return "\n\n".join(part for part in parts if part)
+        labels, headings = too_long(document, layout.width, everywhere=layout.full_names is False)
+        document = document.with_names(_fitting(*labels), _fitting(*headings))
+    return "\n\n".join(lines_of(document, layout.width))
 
 
 def _with_room_for_stars(document: Document) -> Document:
@@ -79,40 +58,6 @@ def _with_room_for_stars(document: Document) -> Document:
     )
 
 
-def _with_short_names(document: Document, width: int, everywhere: bool) -> Document:
-    """Return the document with names shortened, each in the same way everywhere.
-
-    Without `everywhere` only those that do not fit.
-    """
-    labels: dict[str, None] = {}
-    headings: dict[str, None] = {}
-    limits, heading_limit = [NAME_WIDTH if everywhere else width], width
-    for block in blocks(document.tables):
-        columns, label = column_widths(block, display_width), label_width(block, display_width)
-        least = min(label, NAME_WIDTH)
-        for limit in (16, HEADING_WIDTH):
-            fits = least + sum(GAP + column for column in columns) <= width
-            if fits and not everywhere:
-                break
-            headings |= dict.fromkeys(block[0].headings)
-            heading_limit = min(heading_limit, limit)
-            columns = _columns_below(block, limit)
-        room = label_room(label, columns, width, GAP, NAME_WIDTH)
-        room = min(room, NAME_WIDTH) if everywhere else room
-        for table in block:
-            long = [row.label for row in table.rows if display_width(row.label) + 2 * bool(row.group) > room]
-            labels |= dict.fromkeys(long)
-            limits += [min(room, KEY) - 2 * any(row.group for row in table.rows)] if long else []
-    return document.with_names(_fitting(labels, min(limits)), _fitting(headings, heading_limit))
-
-
-def _columns_below(block: tuple[Table, ...], limit: int) -> list[int]:
-    """Return the widths of columns whose headings have `limit` characters at most."""
-    headings = tuple("-" * min(display_width(heading), limit) for heading in block[0].headings)
-    renamed = tuple(dataclasses.replace(table, headings=headings) for table in block)
-    return column_widths(renamed, display_width)
-
-
 def _with_high_headings(document: Document) -> Document:
     """Return the document with long headings in several lines."""
     headings = {text: None for table in document.tables for text in table.headings}
@@ -124,81 +69,13 @@ def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
     """Return short names of at most `limit` characters, in ASCII; those that fit stay as they are."""
     long = [name for name in names if display_width(name) > limit]
     found: dict[str, str] = {}
+    if not long:
+        return found
     for smaller in range(limit, 3, -1):  # three dots stand for one character, and a wide one takes two
         found = {name: text.translate(ASCII) for name, text in short(long, smaller).items()}
         if all(display_width(text) <= limit for text in found.values()):
             break
     return found
-
-
-def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
-    """Yield the lines that say what the short names stand for."""
-    indent = min(max((display_width(short) for short, _ in key), default=0) + GAP, width // 2)
-    if key:
-        yield "Names in full"
-    for short_one, whole in key:
-        lines = wrapped(whole, width - indent, display_width)
-        if display_width(short_one) + GAP <= indent:
-            short_one += " " * (indent - display_width(short_one)) + lines.pop(0)
-        yield short_one
-        yield from (" " * indent + line for line in lines)
-
-
-def _header(document: Document, width: int) -> str:
-    lines = [_wrap(document.heading, width)] if document.heading else []
-    indent = max((display_width(label) for label, _ in document.facts), default=0) + GAP
-    indent = min(indent, width // 2)
-    for label, text in document.facts:
-        lines.append(
-            textwrap.fill(
-                " ".join(text.split()),
-                width,
-                initial_indent=label + " " * max(indent - display_width(label), 1),
-                subsequent_indent=" " * indent,
-            )
-        )
-    return "\n".join(lines)
-
-
-def _block(block: tuple[Table, ...], width: int) -> Iterator[str]:
-    columns = column_widths(block, lines_width)
-    label = label_room(label_width(block, display_width), columns, width, GAP, NAME_WIDTH)
-    for start, stop in panels(label, columns, width, GAP, block[0].together):
-        widths = columns[start:stop]
-        whole = label + sum(GAP + column for column in widths)
-        parts = [table.columns(start, stop) for table in block]
-        yield "\n\n".join("\n".join(_table(table, label, widths, whole)) for table in parts)
-
-
-def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[str]:
-    title, head = table.title, ""
-    if display_width(title) <= label:
-        title, head = "", title
-    if title:
-        yield from textwrap.wrap(title, max(whole, 40))
-    heads = list(zip_longest(*(reversed(text.split("\n")) for text in table.headings), fillvalue=""))
-    for number, line in reversed(list(enumerate(heads or [()]))):
-        yield _line("" if number else head, line, label, widths, table.align)
-    yield "-" * whole
-    group = ""
-    for row in table.rows:
-        if row.rule:
-            yield "-" * whole
-        if row.group and row.group != group:
-            yield row.group
-        group = row.group
-        indent = 2 * bool(row.group)
-        first, *rest = wrapped(row.label, label - indent, display_width)
-        yield _line(" " * indent + first, row.cells, label, widths, table.align)
-        yield from (" " * (indent + 2) + line for line in rest)
-
-
-def _line(label: str, cells: tuple[str, ...], width: int, widths: list[int], align: str) -> str:
-    return (" " * GAP).join(padded((label, *cells), [width, *widths], f"l{align}")).rstrip()
-
-
-def _wrap(text: str, width: int) -> str:
-    return textwrap.fill(" ".join(text.split()), width)
 
 
 def _safe(text: str, encoding: str) -> str:
@@ -220,29 +97,3 @@ def _safe_char(char: str, encoding: str) -> str:
             continue
         return candidate
     return char.encode("ascii", "backslashreplace").decode()
-
-
-def _encodable(document: Document, encoding: str) -> Document:
-    """Return the document in characters that can be encoded: widths are then those of what is printed."""
-
-    def safe(texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(_safe(text, encoding) for text in texts)
-
-    def table(old: Table) -> Table:
-        rows = (
-            Row(_safe(row.label, encoding), safe(row.cells), _safe(row.group, encoding), row.rule)
-            for row in old.rows
-        )
-        title, notes = _safe(old.title, encoding), safe(old.notes)
-        return dataclasses.replace(
-            old, title=title, headings=safe(old.headings), rows=tuple(rows), notes=notes
-        )
-
-    return dataclasses.replace(
-        document,
-        title=_safe(document.title, encoding),
-        facts=tuple((_safe(label, encoding), _safe(text, encoding)) for label, text in document.facts),
-        tables=tuple(table(old) for old in document.tables),
-        notes=safe(document.notes),
-        caption=_safe(document.caption, encoding),
-    )

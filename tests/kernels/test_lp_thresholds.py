@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from spcastat.kernels.lp_thresholds import half, lp
-from spcastat.kernels.thresholds import hard
+from spcastat.kernels.ties import hard
 
 
 def brute(w, card, power):

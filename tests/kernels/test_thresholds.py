@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
-from spcastat.kernels.thresholds import hard, l1_bounded, positive_part, soft, unit
+from spcastat.kernels.ties import hard, l1_bounded, positive_part, soft, unit
 
 # Integers over eight make ties and zeros frequent, and exact.
 vectors = (

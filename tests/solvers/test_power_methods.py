@@ -11,7 +11,7 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, OptionError, UnknownOptionError
-from spcastat.kernels.thresholds import hard_at, soft_at
+from spcastat.kernels.ties import hard_at, soft_at
 from spcastat.operators import Gram
 from spcastat.solvers.power import correlations
 from spcastat.solvers.rsvd import scad_at

@@ -97,6 +97,6 @@ def test_what_does_not_agree_is_refused(resampled, part, name, change):
         trust, **{part: dataclasses.replace(found, **{name: change(getattr(found, name))})}
     )
     packer = Packer()
-    content = {"trust": pack_trust(forged, packer)}
+    packed = pack_trust(forged, packer)
     with pytest.raises(FileError, match=f"its {part}: "):
-        unpack_trust(content, Unpacker(packer.arrays), resampled._state.V, resampled._state.record)
+        unpack_trust(packed, Unpacker(packer.arrays), resampled._state.V, resampled._state.record)

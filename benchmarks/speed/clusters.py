@@ -1,0 +1,259 @@
+"""Clusters of one, two and four workers: seconds, bytes moved, tasks, memory; estimates for larger ones."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+import spcastat as sp
+from benchmarks.report import Table
+from benchmarks.speed.cluster import _settled, cluster, collection
+from benchmarks.speed.fresh import Call, forget_peak, fresh, resident
+
+HEAD = [
+    "workers",
+    "seconds",
+    "CPU s of workers",
+    "of client",
+    "passes",
+    "tasks",
+    "MB between workers",
+    "to the client",
+    "MB added, a worker",
+    "client",
+]
+COUNTS = (1, 2, 4)
+#: Rows of a partition of sparse rows, and nonzeros of a row.
+SPARSE_ROWS, NONZEROS = 20_000, 50
+#: Bytes a second between two machines of a cluster: a tenth of 10 Gbit/s, several transfers at a time.
+NETWORK = 125e6
+
+
+def dense(call: Call) -> Table:
+    """Many rows, computed anew by every pass: one pass."""
+    n, p = call.size(10_000_000), 100
+    found = [fresh(on_dense, threads=1, count=count, n=n, p=p)[0] for count in COUNTS]
+    table = Table(f"Clusters: {n:,} x {p}, computed partition by partition, k = 5, card 10, bcd-l0", HEAD)
+    table.rows = [_row(count, one) for count, one in zip(COUNTS, found, strict=True)]
+    per_row = fresh(on_dense, threads=1, count=1, n=call.size(400_000), p=1000)[0]
+    made = fresh(seconds_of_a_million, threads=1)[0]
+    table.notes += [
+        f"{found[0]['parts']:,.0f} partitions of 16 MB, drawn from the seed of each: of the workers' seconds "
+        f"drawing the numbers alone takes {made:.4f} a million, {n * p / 1e6 * made:.1f} in all.",
+        _of_machine(),
+        _thousand(per_row, made),
+    ]
+    return table
+
+
+def sparse(call: Call) -> Table:
+    """Sparse rows of many variables, kept on the workers: some passes."""
+    n, p = call.size(1_000_000), 100_000 // (10 if call.small else 1)
+    found = [fresh(on_sparse, threads=1, count=count, n=n, p=p)[0] for count in COUNTS]
+    nonzeros = found[0]["nonzeros"]
+    table = Table(
+        f"Clusters: sparse {n:,} x {p:,}, {nonzeros:,.0f} nonzeros, kept by persist(), k = 5, card 20", HEAD
+    )
+    table.rows = [_row(count, one) for count, one in zip(COUNTS, found, strict=True)]
+    table.notes += [
+        f"{found[0]['parts']:,.0f} partitions; the rows have {found[0]['data']:,.0f} MB. The fit is that of "
+        "rows with more than 3000 variables: a pass for means and variances, four for the start, and the "
+        "others for variables that the search brings in.",
+        _of_machine(),
+        _many_sparse(found[0], nonzeros, p, call),
+    ]
+    return table
+
+
+def many(call: Call) -> Table:
+    """A thousand small partitions: each a task and a sum of its own, and several in a task."""
+    p, rows, count = 1000, 100, call.size(1000) if not call.small else 130
+    table = Table(
+        f"Dask: {count:,} partitions of {rows} x {p:,}, two workers of one thread",
+        ["sums", *HEAD[1:]],
+    )
+    for apart, name in ((True, "one a partition, as before"), (False, "of neighbours, in one task")):
+        found = fresh(on_small, threads=1, count=2, parts=count, rows=rows, p=p, apart=apart)[0]
+        table.rows.append([name, *_row(2, found)[1:]])
+    table.notes.append(
+        f"A partition has {8e-6 * rows * p:.1f} MB and a sum {4e-6 * p * p:.0f}; partitions are computed, "
+        "not kept. k = 3, card 10, bcd-l0. Tasks are those that a worker ran."
+    )
+    return table
+
+
+# --- what runs in a process of its own ------------------------------------------------------------
+
+
+def on_dense(count: int, n: int, p: int) -> dict[str, float]:
+    """Fit dense rows on `count` workers."""
+    with cluster(count) as client:
+        sp.spca(collection(4000, p), 5, 10, method="bcd-l0")  # everything is imported, here and there
+        return measured(client, collection(n, p), lambda X: sp.spca(X, 5, 10, method="bcd-l0"))
+
+
+def on_small(count: int, parts: int, rows: int, p: int, apart: bool) -> dict[str, float]:
+    """Fit rows in many small partitions, with sums of neighbours or of each partition."""
+    from spcastat.streams import dask as streams
+
+    if apart:
+        streams.FEWEST = parts
+    with cluster(count) as client:
+        sp.spca(collection(4000, p), 3, 10, method="bcd-l0")
+        data = collection(rows * parts, p, rows)
+        return measured(client, data, lambda X: sp.spca(X, 3, 10, method="bcd-l0"))
+
+
+def on_sparse(count: int, n: int, p: int) -> dict[str, float]:
+    """Fit sparse rows on `count` workers, where they are kept."""
+    from distributed import wait
+
+    with cluster(count) as client:
+        X = sparse_collection(n, p).persist()
+        wait(X)
+        nonzeros = X.map_blocks(lambda b: np.array([[b.nnz]]), dtype=int, chunks=(1, 1)).sum().compute()
+        sp.spca(sparse_collection(2 * SPARSE_ROWS, p), 5, 20)
+        found = measured(client, X, lambda X: sp.spca(X, 5, 20))
+        return {**found, "nonzeros": int(nonzeros), "data": 12e-6 * int(nonzeros)}
+
+
+def sparse_collection(n: int, p: int) -> Any:
+    """Return a lazy dask array of sparse rows."""
+    import dask.array as da
+
+    rows = min(SPARSE_ROWS, n // 4)
+    grid = da.zeros((n // rows * rows, p), chunks=(rows, p))
+    empty = scipy.sparse.csr_array((0, p))
+    return da.map_blocks(
+        lambda block_id: sparse_rows(p, rows, block_id[0]), chunks=grid.chunks, dtype=float, meta=empty
+    )
+
+
+def sparse_rows(p: int, rows: int, number: int) -> scipy.sparse.csr_array:
+    """Return counts whose columns have frequencies that fall as 1 / rank, with five groups of twenty."""
+    rng = np.random.default_rng(number)
+    ranks = np.minimum(np.exp(rng.random((rows, NONZEROS)) * np.log(p)).astype(np.int64), p - 1)
+    group = rng.integers(0, 5, rows)[:, None]
+    ranks[:, :10] = 100 + 20 * group + rng.integers(0, 20, (rows, 10))
+    ends = np.arange(0, rows * NONZEROS + 1, NONZEROS)
+    found = scipy.sparse.csr_array((np.ones(rows * NONZEROS), ranks.ravel(), ends), shape=(rows, p))
+    found.sum_duplicates()
+    return found
+
+
+def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
+    """Return what a fit takes on the workers of a client, which are given the data first if they are kept."""
+    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    class Counted(SchedulerPlugin):  # type: ignore[misc]
+        tasks = 0
+
+        def transition(self, key: Any, start: str, finish: str, *_: Any, **__: Any) -> None:
+            self.tasks += start == "processing" and finish == "memory"
+
+    counted = Counted()
+    client.cluster.scheduler.add_plugin(counted)
+    client.run(lambda dask_worker: dask_worker.transfer_outgoing_log.clear())
+    forget_peak()
+    own, worker, before = resident(), _settled(client), sum(client.run(time.process_time).values())
+    begun, cpu = time.perf_counter(), time.process_time()
+    fit = work(X)
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    between, returned = (sum(client.run(_sent, home).values()) for home in (False, True))
+    return {
+        "seconds": seconds,
+        "cpu": sum(client.run(time.process_time).values()) - before,
+        "client": cpu,
+        "passes": fit._state.record.passes or 1,
+        "tasks": counted.tasks,
+        "moved": between / 1e6,
+        "returned": returned / 1e6,
+        "worker added": max(client.run(resident, "VmHWM").values()) - worker,
+        "client added": resident("VmHWM") - own,
+        "parts": X.npartitions,
+        "rows": X.shape[0],
+    }
+
+
+def _sent(home: bool, dask_worker: Any = None) -> float:
+    """Return the bytes that a worker has sent, to the client and the scheduler or to other workers."""
+    log = dask_worker.transfer_outgoing_log
+    return float(sum(one["compressed"] for one in log if (one["who"] is None) == home))
+
+
+def seconds_of_a_million() -> float:
+    """Return the CPU seconds of drawing a million numbers as a partition draws them."""
+    from benchmarks.speed.cluster import rows_of_a_block
+
+    begun = time.process_time()
+    for number in range(5):
+        rows_of_a_block(100, 20_000, number)
+    return (time.process_time() - begun) / 10.0
+
+
+# --- rows and the model ---------------------------------------------------------------------------
+
+
+def _row(count: int, one: dict[str, float]) -> list[str]:
+    return [
+        str(count),
+        f"{one['seconds']:.1f}",
+        f"{one['cpu']:.1f}",
+        f"{one['client']:.2f}",
+        f"{one['passes']:.0f}",
+        f"{one['tasks']:,.0f}",
+        f"{one['moved']:.1f}",
+        f"{one['returned']:.1f}",
+        f"{one['worker added']:.0f}",
+        f"{one['client added']:.0f}",
+    ]
+
+
+def _of_machine() -> str:
+    import os
+
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (
+        f"{usable} processors for the workers, the scheduler, the client and whatever else ran: four workers "
+        "share them, so that their seconds are no speed-up, while bytes, tasks and memory are those of four."
+    )
+
+
+def _thousand(one: dict[str, float], made: float) -> str:
+    """Return the estimate for 1e9 x 1000, from the CPU seconds of a row of a thousand numbers."""
+    row = one["cpu"] / one["rows"]
+    draw = made * 1000 / 1e6
+    n, workers, numbers = 1e9, 64, 2e6
+    parts = n * 1000 / numbers
+    groups = parts / 4  # 64 MB together
+    sums = groups * 8 / 7 * 4e6  # a triangle of 4 MB from each group, and from the merges of eight
+    merges = sums / workers / NETWORK
+    return (
+        f"1e9 x 1000 on {workers} workers of one thread: a row of 1000 numbers takes {1e6 * row:.1f} us of "
+        f"CPU ({1e6 * draw:.1f} for drawing it), so that the sums take {n * (row - draw) / workers:,.0f} s "
+        f"beside reading; {groups:,.0f} sums of 4 MB move {sums / 1e9:,.0f} GB, {merges:,.0f} s at "
+        f"{NETWORK / 1e6:.0f} MB/s a worker where none of them overlaps; {parts / 4 * 8 / 7:,.0f} tasks at "
+        f"{1e3 * _per_task(one):.1f} ms of the scheduler are {parts / 4 * 8 / 7 * _per_task(one):,.0f} s."
+    )
+
+
+def _per_task(one: dict[str, float]) -> float:
+    """Return the CPU seconds of client and scheduler by task, at least a fifth of a millisecond."""
+    return float(max(2e-4, min(1e-3, one["client"] / max(one["tasks"], 1.0))))
+
+
+def _many_sparse(one: dict[str, float], nonzeros: float, p: int, call: Call) -> str:
+    """Return the estimate for 1e7 x 1e5 with 5e8 nonzeros."""
+    workers, wanted = 64, 5e8
+    cell = one["cpu"] / one["passes"] / nonzeros
+    own = cell * wanted * one["passes"] / workers
+    moved = one["parts"] * 10 * one["passes"] * 8e-6 * 1e5 * 13
+    return (
+        f"1e7 x 1e5 with 5e8 nonzeros on {workers} workers: {1e9 * cell:.0f} ns a nonzero and pass are "
+        f"{own:,.1f} s for {one['passes']:.0f} passes; sums of 1e5 x 13 numbers (10 MB) from "
+        f"{one['parts'] * 10:,.0f} partitions and pass move {moved / 1e3:,.0f} GB at most, "
+        f"{moved * 1e6 / workers / NETWORK:,.0f} s; the client's own part stays {one['client']:.1f} s."
+    )
