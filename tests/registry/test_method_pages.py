@@ -32,6 +32,7 @@ def test_a_page_explains_every_option(name):
     assert all(len(line) <= 80 for line in str(page).splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVERS)
 def test_its_example_runs_on_rows(name):
     """The example of the page, word for word."""

@@ -84,8 +84,8 @@ def test_least_squares_of_pitprops(R):
 @pytest.mark.parametrize(
     ("card", "name", "best"),
     [
-        ((8, 5, 6, 2, 3, 2), "adjusted", 81.938),
-        ((7, 4, 4, 1, 1, 1), "pev", 82.266),
+        pytest.param((8, 5, 6, 2, 3, 2), "adjusted", 81.938, marks=pytest.mark.slow),  # as test_best_known.py
+        pytest.param((7, 4, 4, 1, 1, 1), "pev", 82.266, marks=pytest.mark.slow),  # as test_joint_method.py
         ((7, 2, 3, 1, 1, 1), "least_squares", 85.488),
     ],
 )
