@@ -279,7 +279,8 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
     Where squares of the rows leave the range of floating-point numbers, two passes more are made: for the
     largest values of the columns, and for the sums of the columns over these.
     """
-    p, columns = stream.p, stream.spec.columns
+    columns = stream.spec.columns
+    p = len(columns)
     begin: Any = partial(CrossProducts if p <= GRAM_ORDER else Sums, p)
     what = "means and cross-products" if p <= GRAM_ORDER else "means and variances"
     found = stream.reduce(begin, what)

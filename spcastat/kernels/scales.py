@@ -35,8 +35,7 @@ def qn(Z: np.ndarray) -> np.ndarray:
     h = n // 2 + 1
     rank = h * (h - 1) // 2
     if n > _PAIRS:
-        flat = Z.reshape(-1, n)
-        return _QN * np.array([_distance(np.sort(row), rank) for row in flat]).reshape(Z.shape[:-1])
+        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), rank)
     first, second = _pairs(n)
     away = np.abs(Z[..., first] - Z[..., second])
     return _QN * np.partition(away, rank - 1, axis=-1)[..., rank - 1]

@@ -94,7 +94,7 @@ class Several(Moments):
 
     def __init__(self, M: np.ndarray, which: np.ndarray | None = None):
         self.M = M
-        self.m = M.shape[-1]
+        _, _, self.m = M.shape
         self.which = np.arange(len(M)) if which is None else which
 
     def of(self, which: np.ndarray) -> Moments:

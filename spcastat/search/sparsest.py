@@ -292,12 +292,10 @@ class _Search:
 
     def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
         """Search all components together for fewer nonzeros than V has, which came from `fit`."""
-        some = np.arange(self.work.p)
         size = max(EACH * int(np.count_nonzero(V)), LEAST)
-        if self.work.p > size:
-            strength = (fit.F**2 / np.maximum(fit.added, 1e-300)).max(axis=1)
-            strength[V.any(axis=1)] = np.inf
-            some = np.sort(np.argsort(-strength, kind="stable")[:size])
+        strength = (fit.F**2 / np.maximum(fit.added, 1e-300)).max(axis=1)
+        strength[V.any(axis=1)] = np.inf
+        some = np.sort(np.argsort(-strength, kind="stable")[:size])
         S = self.work.block(some) / self.total
         shrinking = Shrinking(Dense(0.5 * (S + S.T)), self.goal, PATIENCE[effort], self.rng)
         found = np.zeros_like(V)

@@ -123,7 +123,7 @@ class DSPCA(ComponentSolver):
 
     def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
         """Solve the relaxation for one penalty, from a solution for another."""
-        p = S.shape[0]
+        p = len(S)
         kept = np.flatnonzero(np.diag(S) > penalty)
         Z, U = np.zeros((p, p)), np.zeros((p, p))
         if penalty == 0.0 or kept.size < 2:

@@ -53,11 +53,10 @@ class ParquetChunks:
         self._paths = [Path(one).absolute() for one in paths]
         below = [_files_below(one) if one.is_dir() else [one] for one in self._paths]
         self.files = [file for files in below for file in files]
-        count = plural(len(self.files), "file")
         if several:
-            self.title = f"{called or 'Parquet files'} ({count})"
+            self.title = f"{called or 'Parquet files'} ({plural(len(self.files), 'file')})"
         elif self._paths[0].is_dir():
-            self.title = f"Parquet folder {_folder_name(self._paths[0])} ({count})"
+            self.title = f"Parquet folder {_folder_name(self._paths[0])} ({plural(len(self.files), 'file')})"
         else:
             self.title = f"Parquet file {one_line(self._paths[0].name, 100)}"
         self._several = several
@@ -96,8 +95,9 @@ class ParquetChunks:
     def _batches(self, file: Path, needed: list[str] | None, number: int) -> Iterator[Any]:
         with _reading(lambda: f"chunk {number} of {self._named(file)}", file), self._open(file) as opened:
             layout = Layout(opened.schema_arrow)
-            with named(self._named(file)):
-                require_unique(pd.Index(layout.names))
+            if len(set(layout.names)) < len(layout.names):
+                with named(self._named(file)):
+                    require_unique(pd.Index(layout.names))
             names = layout.read(needed)
             start = 0
             for batch in opened.iter_batches(batch_size=rows_at_once(len(names)), columns=names):

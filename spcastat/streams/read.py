@@ -199,7 +199,9 @@ def _require_numbers(table: Table, positions: Iterable[int]) -> None:
     if not isinstance(table.values, pd.DataFrame):
         numbers(table)
         return
-    _refuse(without_numbers(table.values, positions))
+    bad = without_numbers(table.values, positions)
+    if bad:
+        _refuse(bad)
 
 
 def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:

@@ -27,6 +27,12 @@ def test_no_eigenvalues_have_the_sum_zero_for_every_matrix():
     np.testing.assert_allclose(ky_fan(M, 5), np.trace(M, axis1=1, axis2=2))
 
 
+def test_the_sum_of_all_eigenvalues_is_the_trace_without_rounding():
+    M = np.stack([seed + np.round(spread(seed, 7)) for seed in range(5)])  # sums of whole numbers are exact
+    assert (np.linalg.eigvalsh(M).sum(axis=1) != np.trace(M, axis1=1, axis2=2)).any()
+    assert (ky_fan(M, 7) == np.trace(M, axis1=1, axis2=2)).all()
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
 def test_the_best_order_of_single_variables_is_that_of_enumeration(unit):
     S = unit * spread(2, 5)
