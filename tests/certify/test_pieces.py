@@ -256,7 +256,7 @@ def test_what_supports_add_at_most_beside_a_component_of_one_variable():
 
 
 def test_a_variable_does_not_count_among_the_others_of_its_support():
-    # were the first variable taken, its own variance would become 5.2, those of the others 0.42 at most for two
+    # were the first variable taken, its own variance would become 5.2; two of the others have 0.42
     T = np.array(
         [
             [0.81, -0.16, 0.00, 0.14],
