@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse
 
 from benchmarks.draws import Cell, Draw
+from benchmarks.papers.control import prepared
 from benchmarks.papers.fits import Call, fit
-from benchmarks.papers.greedy import prepared
 from benchmarks.papers.sheet import Sheet
 
 LABELS = ("S1-SPCA", "Sc-SPCA", "GPower0")

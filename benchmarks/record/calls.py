@@ -47,6 +47,7 @@ FAMILIES: dict[str, dict[str, dict[str, Any]]] = {
         "rspca-lp": {"card": 3, "p": 0.3},
         "pca-l1": {},
         "r1-pca": {},
+        "l1-factor": {},
     },
     "robust grid": {"spcagrid": {"card": 3}},
     "dense": {"pca": {}},

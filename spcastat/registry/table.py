@@ -278,6 +278,14 @@ _ALL = (
         "rotation of the coordinates the same. Rows far out within the subspace keep most of their weight.",
     ),
     Method(
+        "l1-factor",
+        "L1 factorisation (dense)",
+        "Ke and Kanade (2005), CVPR",
+        "solvers.l1_factor.L1Factor",
+        use="The dense yardstick where single entries of the table are grossly wrong, in many rows: a matrix "
+        "of rank k with the smallest absolute residuals. It depends on the coordinates; r1-pca does not.",
+    ),
+    Method(
         "spcagrid",
         "Robust sparse PCA by grid search",
         "Croux, Filzmoser and Fritz (2013)",

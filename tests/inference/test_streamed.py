@@ -74,6 +74,7 @@ def test_draws_do_not_depend_on_the_size_of_chunks(rows, pieces):
     pd.testing.assert_frame_equal(pieces.stability(6).frequency, other.stability(6).frequency)
 
 
+@pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
 def test_the_same_bits_for_any_number_of_processes(pieces):
     one, two = pieces.bootstrap(30).conf_int(), pieces.bootstrap(30, n_jobs=2).conf_int()
     pd.testing.assert_frame_equal(one, two, check_exact=True)

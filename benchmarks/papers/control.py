@@ -1,0 +1,169 @@
+"""He, Monteiro and Park (2010), sections 5.3 to 5.6: trials of fewest nonzeros for a share of variance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+
+import spcastat as sp
+from benchmarks.draws import Draw
+from benchmarks.papers.fits import fit, loadings
+
+#: How MNIST may have been prepared; print says only that the matrix is 5000 x 784.
+PREPARATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "first 5000": lambda X, y: X[:5000],
+    "last 5000": lambda X, y: X[5000:],
+    "500 of each digit": lambda X, y: X[np.concatenate([np.flatnonzero(y == d)[:500] for d in range(10)])],
+    "first 5000, images centred": lambda X, y: X[:5000] - X[:5000].mean(axis=1, keepdims=True),
+    "first 5000, images of unit length": lambda X, y: (
+        X[:5000] / np.linalg.norm(X[:5000], axis=1, keepdims=True)
+    ),
+    "first 5000, black and white": lambda X, y: (X[:5000] > 127.0).astype(float),
+    "first 5000, not centred": lambda X, y: X[:5000],
+    **{f"digit {d}": lambda X, y, d=d: X[y == d] for d in range(10)},  # type: ignore[misc]
+}
+
+
+@lru_cache(maxsize=2)
+def prepared(draw: Draw, name: str) -> Any:
+    """Return one of the data sets of section 5.3 to 5.6 and whether it is centred, or why there is none."""
+    if name == "pitprops":
+        return sp.datasets.load_pitprops(), True
+    file = {"leukemia": "micro_golub.npz", "papers": "text_nips_uci_subset.npz"}.get(
+        name.split(",")[0], "mnist_t10k.npz"
+    )
+    path = draw.file(file)
+    if isinstance(path, str):
+        return path
+    if name.startswith("papers"):
+        X = scipy.sparse.csc_array(scipy.sparse.load_npz(path)).astype(float)
+        if name == "papers, 6000 words":
+            X = X[:, np.sort(np.argsort(-np.asarray(X.sum(axis=0)).ravel(), kind="stable")[:6000])]
+        return X, "not centred" not in name
+    held = np.load(path)
+    X = held["X"].astype(float)
+    if name.startswith("leukemia"):
+        for axis in {"raw": (), "genes standardised": (0,), "genes, then samples": (0, 1)}[
+            name.split(", ", 1)[1]
+        ]:
+            X = (X - X.mean(axis, keepdims=True)) / X.std(axis, ddof=1, keepdims=True)
+        return X, True
+    return PREPARATIONS[name](X, held["y"]), "not centred" not in name
+
+
+def controlled(draw: Draw, data: str, k: int, variance: float, options: dict[str, Any]) -> list[float] | str:
+    """Return cardinalities, their sum, |z1'z2| and the relative adjusted variance of SC_c-PCA."""
+    held = prepared(draw, data)
+    if isinstance(held, str):
+        return held
+    found = _fit(held, k, "controlled", variance=variance, **options)
+    return found if isinstance(found, str) else _figures(found)
+
+
+def searched(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
+    """Return the same of the sparsest fit of a method with as much variance: one penalty, found by bisection.
+
+    The penalty is a share of the largest that leaves anything, common to all components.
+    """
+    held = prepared(draw, data)
+    if isinstance(held, str):
+        return held
+    low, high, best = 0.0, 1.0, None
+    for _ in range(12):
+        middle = (low + high) / 2.0
+        found = _fit(held, k, method, penalty=middle, **options)
+        enough = not isinstance(found, str) and found.measure("relative_adjusted") >= variance
+        low, high = (middle, high) if enough else (low, middle)
+        best = found if enough else best
+    return "no penalty reaches that much variance" if best is None else _figures(best)
+
+
+def _fit(held: Any, k: int, method: str, **options: Any) -> Any:
+    X, center = held
+    if isinstance(X, pd.DataFrame):
+        return fit(X, k, method, covariance=True, **options)
+    return fit(X, k, method, center=center, **options)
+
+
+def _figures(found: Any) -> list[float]:
+    V = loadings(found)
+    card = [float(one) for one in found.card]
+    return [*card, sum(card), abs(float(V[:, 0] @ V[:, 1])), found.measure("relative_adjusted")]
+
+
+def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
+    """Return the same where every component in turn has the largest penalty that keeps the share so far.
+
+    That is the framework of SC_c-PCA, which print gives GPower as well.
+    """
+    held = prepared(draw, data)
+    if isinstance(held, str):
+        return held
+    penalties: list[float] = []
+    found: Any = "no penalty reaches that much variance"
+    for j in range(1, k + 1):
+
+        def enough(penalty: float, j: int = j) -> Any:
+            one = _fit(held, j, method, penalty=[*penalties, penalty], **options)
+            return None if isinstance(one, str) or one.measure("relative_adjusted") < variance else one
+
+        low, high, found = 0.0, 1.0, enough(0.0)
+        for _ in range(12):
+            middle = (low + high) / 2.0
+            one = enough(middle)
+            low, high, found = (middle, high, one) if one is not None else (low, middle, found)
+        if found is None:
+            return "no penalty reaches that much variance"
+        penalties.append(low)
+    return _figures(found)
+
+
+def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], start: str = "pca") -> Any:
+    """Return the same of GPower0,k with one gamma in units of a variance for all components, the largest.
+
+    Its share of the bound of component j is gamma / mu_j^2, so that later components lose more.
+    """
+    held = prepared(draw, data)
+    if isinstance(held, str):
+        return held
+    best = None
+    low, high = -16.0, 2.0 * np.log(min(mu))
+    for _ in range(12):
+        middle = (low + high) / 2.0
+        shares = [min(float(np.exp(middle)) / weight**2, 0.999) for weight in mu]
+        found = _fit(held, k, "gpower-l0-block", penalty=shares, mu=mu, order="given", start=start)
+        enough = not isinstance(found, str) and found.measure("relative_adjusted") >= variance
+        low, high = (middle, high) if enough else (low, middle)
+        best = found if enough else best
+    return "no gamma reaches that much variance" if best is None else _figures(best)
+
+
+def continued(draw: Draw, printed: dict[str, list[float]], card: int) -> list[float]:
+    """Return how many of the indices that print has in the next component the greedy path takes as well.
+
+    `printed` has the loadings of all components up to that one, by variable; the correlation matrix is
+    deflated by all but the last.
+    """
+    S = sp.datasets.load_pitprops()
+    Z = pd.DataFrame.from_dict(printed, orient="index", dtype=float).loc[list(S.columns)].to_numpy()
+    A = S.to_numpy().copy()
+    for z in Z[:, :-1].T:
+        g = A @ z
+        A -= np.outer(g, g) / (z @ g)
+    left = pd.DataFrame((A + A.T) / 2.0 + 1e-9 * np.eye(len(A)), index=S.index, columns=S.columns)
+    found = loadings(fit(left, 1, "greedy", covariance=True, card=card))[:, 0]
+    return [float(np.count_nonzero((found != 0) & (Z[:, -1] != 0)))]
+
+
+def permuted(draw: Draw, supports: list[list[str]], variance: float) -> list[float]:
+    """Return how many printed supports SC_1 finds when the variables stand in random order."""
+    S = sp.datasets.load_pitprops()
+    order = np.random.default_rng(draw.seed).permutation(len(S))
+    found = fit(S.iloc[order, order], len(supports), "controlled", covariance=True, variance=variance)
+    ours = [set(column.index[column != 0]) for _, column in found.loadings.items()]
+    return [float(sum(set(support) in ours for support in supports))]
