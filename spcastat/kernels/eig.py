@@ -80,7 +80,7 @@ def top_lanczos(
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     if p <= DENSE_ORDER or k >= p - 1:
-        return top_eigh(_symmetric(product(np.eye(p))), k)
+        return top_eigh(symmetric(product(np.eye(p))), k)
     operator = LinearOperator((p, p), matvec=product, matmat=product, dtype=np.dtype(float))
     try:
         values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, max(2 * k + 1, basis)))
@@ -149,7 +149,8 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
     return largest[..., 0] + x
 
 
-def _symmetric(S: np.ndarray) -> np.ndarray:
+def symmetric(S: np.ndarray) -> np.ndarray:
+    """Return the mean of a matrix and its transpose."""
     return 0.5 * (S + S.T)
 
 

@@ -26,7 +26,7 @@ from spcastat.errors import NoRowsError, WeightsError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator
 from spcastat.operators.build import Given, from_products
-from spcastat.resample.folds import row_keys
+from spcastat.resample.folds import PartSums, row_keys
 from spcastat.resample.sampler import Sampler
 from spcastat.resample.screened import among, columns_near
 
@@ -39,7 +39,7 @@ COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-class DrawSums(ABC):
+class DrawSums(PartSums, ABC):
     """Cross-products of several choices of the rows, an accumulator.
 
     Parameters
@@ -47,18 +47,11 @@ class DrawSums(ABC):
     p, count : int
         Variables, and choices.
     seed : int
-
-    Attributes
-    ----------
-    parts : list of CrossProducts
-    rows : list of int
-        How many different rows are in each.
     """
 
     def __init__(self, p: int, count: int, seed: int):
+        super().__init__(p, count)
         self.count, self.seed, self.seen = count, seed, 0
-        self.parts = [CrossProducts(p) for _ in range(count)]
-        self.rows = [0] * count
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows to every choice that has them."""
@@ -77,12 +70,6 @@ class DrawSums(ABC):
             if some.size:
                 self.parts[i].add(X[some], times[some])
                 self.rows[i] += int(some.size)
-
-    def merge(self, other: DrawSums) -> None:
-        """Add what another accumulator has summed up."""
-        for i, part in enumerate(other.parts):
-            self.parts[i].merge(part)
-            self.rows[i] += other.rows[i]
 
     @abstractmethod
     def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
