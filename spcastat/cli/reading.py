@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.layout import separator_of
 from spcastat.cli.columns import needed_columns, read_parquet
+from spcastat.cli.layout import separator_of
 from spcastat.cli.pieces import ROWS, Pieces, is_large, parquet_pieces
 from spcastat.cli.sources import PACKED
 from spcastat.cli.writing import STDIN
