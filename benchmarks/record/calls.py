@@ -35,7 +35,7 @@ FAMILIES: dict[str, dict[str, dict[str, Any]]] = {
     "expectation-maximisation": {"empca": {"card": 3, "nonneg": True}},
     "majorisation": {"dcpca": {"card": 3}},
     "greedy path": {"pathspca": {"card": (3, 4)}},
-    "greedy both ways": {"gspca": {"card": 3}},
+    "greedy both ways": {"gspca": {"card": 3}, "iterative-elimination": {"card": 3}},
     "semidefinite relaxation": {"dspca": {"card": 3}},
     "augmented Lagrangian": {"alspca": {"card": 3}},
     "nonnegative": {"nspca": {"card": 3}},

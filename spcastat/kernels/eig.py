@@ -70,11 +70,12 @@ def largest_value(S: np.ndarray) -> float:
 
 
 def top_lanczos(
-    product: Callable[[np.ndarray], np.ndarray], p: int, k: int, start: np.ndarray
+    product: Callable[[np.ndarray], np.ndarray], p: int, k: int, start: np.ndarray, basis: int = 20
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what `top_eigh` does for a matrix of order `p` known by its products with vectors.
 
-    `start`, shape (p,), is where the iteration begins: the same start gives the same bits.
+    `start`, shape (p,), is where the iteration begins: the same start gives the same bits. `basis` vectors or
+    more are kept between restarts: with more of them fewer products are needed.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -82,7 +83,7 @@ def top_lanczos(
         return top_eigh(symmetric(product(np.eye(p))), k)
     operator = LinearOperator((p, p), matvec=product, matmat=product, dtype=np.dtype(float))
     try:
-        values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, max(2 * k + 1, 20)))
+        values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, max(2 * k + 1, basis)))
     except ArpackNoConvergence:
         values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, 6 * k + 60), maxiter=100 * p)
     return _tidy(values, vectors)

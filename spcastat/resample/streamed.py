@@ -9,9 +9,10 @@ Programs in Biomedicine 83.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -27,9 +28,12 @@ from spcastat.operators import CrossProducts, Operator
 from spcastat.operators.build import Given, from_products
 from spcastat.resample.folds import PartSums, row_keys
 from spcastat.resample.sampler import Sampler
+from spcastat.resample.screened import among, columns_near
 
 #: Numbers in the cross-products of one pass, at most: in this process, and in each part of a distributed one.
 MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
+#: Columns are left out where so many times those with loadings stay.
+ROOM = 3
 #: Counts of a Poisson variable of mean one that are told apart; more have a chance of 1e-18.
 COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -230,7 +234,7 @@ class StreamRows:
         cells = 2 * count if kind == "halves" else count + further
         stream, p = self.source.stream, self.source.op.p
         assert stream is not None
-        most = MOST if stream.local else MOST_DISTRIBUTED
+        most = self._most
         if cells * p * p > most:
             raise NoRowsError(
                 f"{self.what} of rows that are never all in memory keeps the cross-products of all draws, so "
@@ -243,6 +247,23 @@ class StreamRows:
         made = list(zip(found.parts, found.rows, strict=True))
         halved = {"bootstrap": 0, "halves": cells, "split": 2}[kind]
         return SummedSampler(self.n, self._rules(), None, made[halved:], made[:halved])
+
+    @property
+    def _most(self) -> int:
+        """Numbers in all cross-products together, at most."""
+        stream = self.source.stream
+        return MOST if stream is None or stream.local else MOST_DISTRIBUTED
+
+    def near(self, V: np.ndarray, cells: int) -> tuple[StreamRows, np.ndarray] | None:
+        """Return the rows with as many columns as so many cross-products allow, and which these are.
+
+        They are chosen by loadings `V`, shape (p, k). None where all are allowed, or too few for these.
+        """
+        size = math.isqrt(self._most // cells)
+        if size >= self.source.op.p or size < ROOM * np.count_nonzero(V.any(axis=1)):
+            return None
+        columns = columns_near(self.source.op, V, size)
+        return replace(self, source=among(self.source, columns)), columns
 
     def _rules(self) -> Rules:
         """Return how the fit centred and scaled."""
