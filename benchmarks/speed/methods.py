@@ -94,8 +94,8 @@ def every_method() -> dict[str, Any]:
         "One thread of linear algebra: such times depend less on what else the machine does.",
         f"k = {COMPONENTS}, {CARD} nonzeros each, planted on disjoint variables; the row of pca says what "
         "dense components explain. 'controlled' keeps nine tenths of that with as few nonzeros as it finds. "
-        "pca, pca-l1 and r1-pca are dense, and so are the loadings of spco, whose coordinates are sparse "
-        "(half of them zero; the cumulative adjusted variance stands for its PEV).",
+        "pca, pca-l1, r1-pca and l1-factor are dense, and so are the loadings of spco, whose coordinates are "
+        "sparse (half of them zero; the cumulative adjusted variance stands for its PEV).",
         "Support F1: mean over the components, paired with the true ones. Seconds: the median of as many "
         "fits, up to three, as begin within a second.",
     ]

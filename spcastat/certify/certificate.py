@@ -10,8 +10,8 @@ import numpy as np
 from spcastat.certify.bounds import enlarged, trace_bound
 from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, prove
 from spcastat.certify.clock import PASS, Clock
-from spcastat.certify.covariance import formed, symmetric
-from spcastat.kernels.eig import top_lanczos
+from spcastat.certify.covariance import formed
+from spcastat.kernels.eig import symmetric, top_lanczos
 from spcastat.operators import Gram, Operator, Removed, deflate
 from spcastat.operators.base import lanczos_start
 from spcastat.progress import stage

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from spcastat.certify.clock import Clock
+from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 
 #: Columns of S that are formed at once.
@@ -25,8 +26,3 @@ def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
         stop = min(begin + SLAB, op.p)
         S[:, begin:stop] = op.columns(np.arange(begin, stop))
     return symmetric(S)
-
-
-def symmetric(S: np.ndarray) -> np.ndarray:
-    """Return the mean of a matrix and its transpose."""
-    return 0.5 * (S + S.T)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy as np
 from spcastat.api import spca, spca_cov
 from spcastat.choosing.data import opened
 from spcastat.choosing.number import level, require_few, standing_out
+from spcastat.choosing.screened import is_wide, narrowed, refuse_early, request
 from spcastat.config import one_of, real_number, shown, whole_number
-from spcastat.engine import Request, make_plan
+from spcastat.engine import make_plan
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
 from spcastat.resample import seed_of, workers
-from spcastat.resample.divide import divided, require_foldable
+from spcastat.resample.divide import divided
 from spcastat.results.call import call_text
 from spcastat.results.choices import Choice
 from spcastat.select import chosen
@@ -119,6 +119,11 @@ def choose(
     one fold with all of its weight. Rows that come in chunks are assigned to folds by their values, equal
     rows to the same fold, and one pass serves all folds.
 
+    Of rows in chunks with more than 1000 columns (without cross-validation: 3000) the choice is made among
+    1000: those of the fit of the largest cardinality, then those that vary most with its components, then
+    those that vary most. Errors, criteria and shares are those of these columns, and the reason says so;
+    ``.fit`` looks at all columns.
+
     With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated anew without each fold, from
     what was measured in the other rows; a held-out cell is predicted from the other *measured* cells of its
     row, with their part of Sigma; cells that were not measured have no error. The model behind the EM has
@@ -163,10 +168,12 @@ def choose(
         by = _criterion(by, rule, each, covariance, described)
         if k is not None:
             _require_room(k, entered.p)
-        if by == "cv":
-            require_foldable(entered.stream, entered.p)
+        wide = is_wide(entered, by)
         if k is None:
             require_few(entered)
+        elif wide:
+            wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)[1]
+            refuse_early(entered, fitting, k, wanted)
         components = None
         source = entered.source(_rows_for(fitting, k or 1, entered.p))
         if not source.op.total > 0:
@@ -182,6 +189,9 @@ def choose(
             if source.gaps is not None and k > 1:  # the model of what is missing has the rank of the fit
                 source = opened(data, covariance, described, None, k)[0].source("")
         keys, wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)
+        if wide:
+            source = narrowed(source, k, wanted, seed)
+        p = source.op.p
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
         parts = None
@@ -189,7 +199,7 @@ def choose(
             rows_for = bool(_rows_for(fitting, k, entered.p))
             parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
         n = source.weight if source.from_rows else source.n
-        found = chosen.Candidates(source.op, _fitter(fitting, k, entered.p, seed), n, parts, jobs)
+        found = chosen.Candidates(source.op, _fitter(fitting, k, p, seed), n, parts, jobs, entered.p)
         found.add(wanted)
         place, best = chosen.choose(found, wanted, by, rule, share)
         card: Any = keys[place]
@@ -216,6 +226,7 @@ def choose(
             free=each == "free",
             components=components,
             call=call_text(spca_cov if covariance else spca, told),
+            among=p if wide and p < entered.p else None,
         )
 
 
@@ -261,18 +272,12 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
     """Return the name of the method where it needs rows."""
     if not fitting:
         return ""
-    return make_plan(_request(fitting, k), p).rows_for
-
-
-def _request(fitting: Mapping[str, Any], k: int) -> Request:
-    known = {one.name for one in fields(Request)} - {"k", "card", "variance", "rng", "further"}
-    own = {name: value for name, value in fitting.items() if name in known}
-    return Request(k, 1, further={n: v for n, v in fitting.items() if n not in known}, **own)
+    return make_plan(request(fitting, k, 1), p).rows_for
 
 
 def _fitter(fitting: Mapping[str, Any], k: int, p: int, seed: int) -> Fitter:
     """Return how candidates are fitted: by the method that was named, or cheaply in the default's stead."""
-    plan = make_plan(_request(fitting, k), p)
+    plan = make_plan(request(fitting, k, 1), p)
     named = fitting.get("method") is not None or fitting.get("nonneg")
     if plan.method.name == "joint":
         return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from spcastat.cli.columns import Needed, columns_of
 from spcastat.cli.sources import PACKED
 from spcastat.config import one_line
 
@@ -66,9 +67,10 @@ def is_large(args: argparse.Namespace) -> bool:
     return size > (LARGE / 4 if packed else LARGE)
 
 
-def parquet_pieces(path: str) -> Callable[[], Iterator[pd.DataFrame]]:
-    """Return a function that walks over a Parquet file."""
+def parquet_pieces(path: str, needed: Needed) -> Callable[[], Iterator[pd.DataFrame]]:
+    """Return a function that walks over the needed columns of a Parquet file."""
     from spcastat.streams.parquet import ParquetChunks
 
     chunks = ParquetChunks(path)
-    return lambda: (frame for _, frame in chunks.walk(None))
+    names = needed(columns_of(path))
+    return lambda: (frame for _, frame in chunks.walk(names))

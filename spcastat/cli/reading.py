@@ -8,9 +8,11 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spcastat.cli.columns import needed_columns, read_parquet
 from spcastat.cli.layout import separator_of
 from spcastat.cli.pieces import ROWS, Pieces, is_large, parquet_pieces
 from spcastat.cli.sources import PACKED
@@ -192,7 +194,8 @@ def _read(args: argparse.Namespace, pieces: int | None = None) -> Any:
             from spcastat.cli.workbooks import read_workbook
 
             return read_workbook(path, sheet=args.sheet, header=args.header, labels=args.index_col)
-        return _read_parquet(path) if pieces is None else parquet_pieces(path)
+        needed = partial(needed_columns, args)
+        return read_parquet(path, needed) if pieces is None else parquet_pieces(path, needed)
     except SpcaError:
         raise
     except Exception as error:  # the readers and the unpackers below them raise anything
@@ -233,14 +236,3 @@ def is_saved_fit(path: str) -> bool:
             return "manifest.json" in archive.namelist()
     except (OSError, ValueError, zipfile.BadZipFile):
         return False
-
-
-def _read_parquet(path: str) -> Any:
-    import pandas as pd
-
-    try:
-        return pd.read_parquet(path)
-    except ImportError as error:
-        raise FileError(
-            f"{path} is a Parquet file, which needs pyarrow: pip install pyarrow, or give a CSV file."
-        ) from error

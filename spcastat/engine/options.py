@@ -164,6 +164,7 @@ CHECKS: dict[str, Check] = {
     "p": _between("p", 0.0, 1.0),
     "spread": lambda value, k, p: one_of("spread", value, SCALES),
     "loss": lambda value, k, p: one_of("loss", value, ("huber", "l1")),
+    "smooth": _flag("smooth"),
     "grid": lambda value, k, p: whole_number("grid", value, 3, 10_000),
     "sweeps": _count("sweeps"),
     "start": _start,

@@ -7,7 +7,7 @@ JRSS B 75; Meinshausen and Buehlmann (2010), "Stability selection", JRSS B 72.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -79,7 +79,26 @@ def stability(
     threshold : float in (0.5, 1]
     groups : float in (0, 1]
     seed, n_jobs : int
+
+    Notes
+    -----
+    Rows in pieces whose columns are too many for the cross-products of all halves are taken with those
+    columns for which there is room: see :mod:`spcastat.resample.screened`.
     """
+    fewer = sampler.near(refit.V, 2 * n_pairs) if isinstance(sampler, StreamRows) else None
+    if fewer is not None:
+        own, J = fewer
+        found = stability(
+            own,
+            replace(refit, V=refit.V[J]),
+            own.source.op,
+            n_pairs,
+            threshold=threshold,
+            groups=groups,
+            seed=seed,
+            n_jobs=n_jobs,
+        )
+        return _of_all(found, J, op.p)
     sampler = sampler.prepared("halves", n_pairs, seed)
     finished = run_jobs(
         _Work(sampler, refit, op, seed),
@@ -110,6 +129,15 @@ def stability(
         sum(again for _, _, again in finished.results),
         isinstance(sampler, CovarianceSampler),
     )
+
+
+def _of_all(found: Halved, J: np.ndarray, p: int) -> Halved:
+    """Return what was found among the columns J, shape (m,), in places among all p of them."""
+    labels, associates = np.arange(p), found.associates.copy()
+    labels[J] = J[found.clusters]
+    associates[:, 1:3] = J[associates[:, 1:3].astype(int)]
+    places = found.places // len(J) * p + J[found.places % len(J)]
+    return replace(found, places=places, clusters=labels, associates=associates, considered=len(J))
 
 
 def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:

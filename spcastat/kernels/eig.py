@@ -70,19 +70,20 @@ def largest_value(S: np.ndarray) -> float:
 
 
 def top_lanczos(
-    product: Callable[[np.ndarray], np.ndarray], p: int, k: int, start: np.ndarray
+    product: Callable[[np.ndarray], np.ndarray], p: int, k: int, start: np.ndarray, basis: int = 20
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what `top_eigh` does for a matrix of order `p` known by its products with vectors.
 
-    `start`, shape (p,), is where the iteration begins: the same start gives the same bits.
+    `start`, shape (p,), is where the iteration begins: the same start gives the same bits. `basis` vectors or
+    more are kept between restarts: with more of them fewer products are needed.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     if p <= DENSE_ORDER or k >= p - 1:
-        return top_eigh(_symmetric(product(np.eye(p))), k)
+        return top_eigh(symmetric(product(np.eye(p))), k)
     operator = LinearOperator((p, p), matvec=product, matmat=product, dtype=np.dtype(float))
     try:
-        values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, max(2 * k + 1, 20)))
+        values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, max(2 * k + 1, basis)))
     except ArpackNoConvergence:
         values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, 6 * k + 60), maxiter=100 * p)
     return _tidy(values, vectors)
@@ -148,7 +149,8 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
     return largest[..., 0] + x
 
 
-def _symmetric(S: np.ndarray) -> np.ndarray:
+def symmetric(S: np.ndarray) -> np.ndarray:
+    """Return the mean of a matrix and its transpose."""
     return 0.5 * (S + S.T)
 
 

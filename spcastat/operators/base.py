@@ -115,9 +115,14 @@ class Operator(ABC):
         """
         return None
 
+    @property
+    def lanczos_basis(self) -> int:
+        """Vectors that Lanczos' iteration keeps; more of them where a product costs much more than one."""
+        return 20
+
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues of S, descending, and unit eigenvectors, shape (p, k)."""
-        return top_lanczos(self.dot, self.p, k, lanczos_start(self.p, seed))
+        return top_lanczos(self.dot, self.p, k, lanczos_start(self.p, seed), self.lanczos_basis)
 
     def sketched(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what :meth:`leading` does where that is cheap, or else what a few passes tell of it.

@@ -103,10 +103,20 @@ def stability_document(state: FitState, found: Halved) -> Document:
             ("Draws", _draws(len(found.chosen) // 2, found.asked, found.again, found.normal, "pair")),
             ("False, at most", f"{total} stable loadings expected in all (Shah and Samworth); assumes that "
              "noise variables are exchangeable, and selected no better than at random"),
+            *_considered(state, found),
         ),
         tables=(*tables, *_groups(groups, found), *_associates(state, found)),
         notes=(UNSAID["frequency"], *_uninformative(told)),
     )
+
+
+def _considered(state: FitState, found: Halved) -> Iterator[tuple[str, str]]:
+    if found.considered is not None:
+        yield (
+            "Screened",
+            f"{found.considered:,} of {len(state.V):,} variables: those of the fit, then those that vary "
+            "most with its components, or at all; the others were not considered",
+        )
 
 
 def _uninformative(told: np.ndarray) -> Iterator[str]:

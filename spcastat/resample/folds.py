@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -256,7 +256,28 @@ def random_labels(n: int, count: int, repeats: int, rng: np.random.Generator) ->
     return np.stack([rng.permutation(n) % count for _ in range(repeats)])
 
 
-class FoldSums:
+class PartSums:
+    """Cross-products of several parts of the rows, which are merged part by part.
+
+    Attributes
+    ----------
+    parts : list of CrossProducts
+    rows : list of int
+        How many different rows are in each.
+    """
+
+    def __init__(self, p: int, count: int):
+        self.parts = [CrossProducts(p) for _ in range(count)]
+        self.rows = [0] * count
+
+    def merge(self, other: Self) -> None:
+        """Add what another accumulator has summed up."""
+        for i, part in enumerate(other.parts):
+            self.parts[i].merge(part)
+            self.rows[i] += other.rows[i]
+
+
+class FoldSums(PartSums):
     """Cross-products of the rows of each fold, an accumulator: k folds cost one pass.
 
     Parameters
@@ -268,9 +289,8 @@ class FoldSums:
     """
 
     def __init__(self, p: int, count: int, repeats: int, seed: int):
+        super().__init__(p, count * repeats)
         self.count, self.repeats, self.seed = count, repeats, seed
-        self.parts = [CrossProducts(p) for _ in range(count * repeats)]
-        self.rows = [0] * (count * repeats)
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows, each to the fold that its numbers make."""
@@ -286,12 +306,6 @@ class FoldSums:
                 w = None if weights is None else weights[which]
                 self.parts[repeat * self.count + fold].add(X[which], w)
                 self.rows[repeat * self.count + fold] += int(which.size if w is None else np.count_nonzero(w))
-
-    def merge(self, other: FoldSums) -> None:
-        """Add what another accumulator has summed up."""
-        for i, part in enumerate(other.parts):
-            self.parts[i].merge(part)
-            self.rows[i] += other.rows[i]
 
 
 def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:

@@ -9,9 +9,10 @@ Programs in Biomedicine 83.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,17 +26,20 @@ from spcastat.errors import NoRowsError, WeightsError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator
 from spcastat.operators.build import Given, from_products
-from spcastat.resample.folds import row_keys
+from spcastat.resample.folds import PartSums, row_keys
 from spcastat.resample.sampler import Sampler
+from spcastat.resample.screened import among, columns_near
 
 #: Numbers in the cross-products of one pass, at most: in this process, and in each part of a distributed one.
 MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
+#: Columns are left out where so many times those with loadings stay.
+ROOM = 3
 #: Counts of a Poisson variable of mean one that are told apart; more have a chance of 1e-18.
 COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-class DrawSums(ABC):
+class DrawSums(PartSums, ABC):
     """Cross-products of several choices of the rows, an accumulator.
 
     Parameters
@@ -43,18 +47,11 @@ class DrawSums(ABC):
     p, count : int
         Variables, and choices.
     seed : int
-
-    Attributes
-    ----------
-    parts : list of CrossProducts
-    rows : list of int
-        How many different rows are in each.
     """
 
     def __init__(self, p: int, count: int, seed: int):
+        super().__init__(p, count)
         self.count, self.seed, self.seen = count, seed, 0
-        self.parts = [CrossProducts(p) for _ in range(count)]
-        self.rows = [0] * count
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows to every choice that has them."""
@@ -73,12 +70,6 @@ class DrawSums(ABC):
             if some.size:
                 self.parts[i].add(X[some], times[some])
                 self.rows[i] += int(some.size)
-
-    def merge(self, other: DrawSums) -> None:
-        """Add what another accumulator has summed up."""
-        for i, part in enumerate(other.parts):
-            self.parts[i].merge(part)
-            self.rows[i] += other.rows[i]
 
     @abstractmethod
     def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
@@ -243,7 +234,7 @@ class StreamRows:
         cells = 2 * count if kind == "halves" else count + further
         stream, p = self.source.stream, self.source.op.p
         assert stream is not None
-        most = MOST if stream.local else MOST_DISTRIBUTED
+        most = self._most
         if cells * p * p > most:
             raise NoRowsError(
                 f"{self.what} of rows that are never all in memory keeps the cross-products of all draws, so "
@@ -256,6 +247,23 @@ class StreamRows:
         made = list(zip(found.parts, found.rows, strict=True))
         halved = {"bootstrap": 0, "halves": cells, "split": 2}[kind]
         return SummedSampler(self.n, self._rules(), None, made[halved:], made[:halved])
+
+    @property
+    def _most(self) -> int:
+        """Numbers in all cross-products together, at most."""
+        stream = self.source.stream
+        return MOST if stream is None or stream.local else MOST_DISTRIBUTED
+
+    def near(self, V: np.ndarray, cells: int) -> tuple[StreamRows, np.ndarray] | None:
+        """Return the rows with as many columns as so many cross-products allow, and which these are.
+
+        They are chosen by loadings `V`, shape (p, k). None where all are allowed, or too few for these.
+        """
+        size = math.isqrt(self._most // cells)
+        if size >= self.source.op.p or size < ROOM * np.count_nonzero(V.any(axis=1)):
+            return None
+        columns = columns_near(self.source.op, V, size)
+        return replace(self, source=among(self.source, columns)), columns
 
     def _rules(self) -> Rules:
         """Return how the fit centred and scaled."""

@@ -54,7 +54,9 @@ class Choice(Summary):
         free: bool,
         components: ComponentChoice | None,
         call: str,
+        among: int | None = None,
     ):
+        self._among = among
         self._table, self._fit, self._card, self._best, self._dense = table, fit, card, best, dense
         self._rule, self._share, self._folds, self._repeats, self._free = rule, share, folds, repeats, free
         self.by, self.components, self.call = by, components, call
@@ -174,6 +176,12 @@ class Choice(Summary):
             counts = self._table["nonzeros"]
             if line["nonzeros"] == counts.max() and counts.max() < self.k * record.p:
                 yield "It is the largest that was tried: cards= takes larger ones."
+        if self._among is not None:
+            yield (
+                f"Chosen among {self._among:,} of {record.p:,} variables: those of the largest fit, then "
+                "those that vary most with its components, or at all; the others were not considered, and "
+                "what the table says is of these."
+            )
 
     def _by_error(self, name: str, best: pd.Series, p: int) -> Iterator[str]:
         line = self._chosen

@@ -47,6 +47,8 @@ class Candidates:
     folds : Folds or None
         None without cross-validation.
     n_jobs : int
+    variables : int or None
+        How many there are to choose loadings among, where `op` has the fewer that were screened.
     """
 
     op: Operator
@@ -54,6 +56,7 @@ class Candidates:
     n: float | None
     folds: Folds | None = None
     n_jobs: int = 1
+    variables: int | None = None
     fits: dict[Cards, np.ndarray] = field(default_factory=dict)
     models: dict[Cards, SparseModel] = field(default_factory=dict)
     press: dict[Cards, np.ndarray] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class Candidates:
             zeros = 1.0 - counts.sum() / self.fits[card].size
             return -sparseness_index(model.kept / model.total, self.dense, zeros)
         assert self.n is not None
-        return ebic(model, self.n, counts) if by == "ebic" else bic(model, self.n, counts)
+        return ebic(model, self.n, counts, self.variables) if by == "ebic" else bic(model, self.n, counts)
 
     def adjusted(self, card: Cards) -> float:
         """Return the adjusted variance as a share of the total."""

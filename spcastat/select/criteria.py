@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from spcastat.resample.model import SparseModel
 
 
-def ebic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
+def ebic(model: SparseModel, n: float, nonzeros: np.ndarray, variables: int | None = None) -> float:
     """Return the extended BIC of the model of a sparse fit.
 
     Parameters
@@ -18,6 +18,8 @@ def ebic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
         Number of rows, or the sum of their weights.
     nonzeros : ndarray of shape (k,)
         Cardinalities c_j.
+    variables : int, optional
+        How many there are to choose among, p, where the model has some of them.
 
     Notes
     -----
@@ -25,7 +27,8 @@ def ebic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
     Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
     is what it costs to have chosen among so many supports.
     """
-    choices = gammaln(model.p + 1) - gammaln(nonzeros + 1) - gammaln(model.p - nonzeros + 1)
+    p = variables or model.p
+    choices = gammaln(p + 1) - gammaln(nonzeros + 1) - gammaln(p - nonzeros + 1)
     return model.deviance(n) + float(nonzeros.sum() * np.log(n) + 2.0 * choices.sum())
 
 

@@ -67,6 +67,8 @@ class Halved:
     asked, again : int
         Pairs that were asked for; pairs drawn anew.
     normal : bool
+    considered : int or None
+        How many variables halves were fitted to, where these were not all.
     """
 
     places: np.ndarray
@@ -79,6 +81,7 @@ class Halved:
     asked: int
     again: int
     normal: bool
+    considered: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

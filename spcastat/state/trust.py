@@ -135,12 +135,12 @@ def frequency(state: FitState, found: Halved) -> pd.DataFrame:
 def bound(state: FitState, found: Halved) -> pd.Series:
     """Return a bound on the expected number of false selections of each component, and in all.
 
-    c^2 / ((2 threshold - 1) p), c being the number of variables that fits of halves selected on average.
-    Above c, which is then the bound, it says nothing.
+    c^2 / ((2 threshold - 1) p), c being the number of variables that fits of halves selected on average, and
+    p that of the variables that they were fitted to. Above c, which is then the bound, it says nothing.
     """
     p, k = state.V.shape
     counts = _counts(found, p, k)
-    values = np.minimum(counts**2 / ((2.0 * found.threshold - 1.0) * p), counts)
+    values = np.minimum(counts**2 / ((2.0 * found.threshold - 1.0) * (found.considered or p)), counts)
     return pd.Series([*values, values.sum()], index=[*state.components, "all"], name="bound")
 
 
@@ -148,7 +148,7 @@ def informative(state: FitState, found: Halved) -> np.ndarray:
     """Return whether each component's bound is below the number of selected variables, shape (k,)."""
     p, k = state.V.shape
     counts = _counts(found, p, k)
-    return counts < (2.0 * found.threshold - 1.0) * p
+    return counts < (2.0 * found.threshold - 1.0) * (found.considered or p)
 
 
 def _counts(found: Halved, p: int, k: int) -> np.ndarray:

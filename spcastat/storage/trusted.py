@@ -64,6 +64,8 @@ def unpack_trust(packed: Any, reader: Unpacker, V: np.ndarray, record: Record) -
         held = packed[name]
         if kind is Split and "asked" not in held:  # files of before
             held = {**held, "asked": held["draws"]}
+        if kind is Halved and "considered" not in held:
+            held = {**held, "considered": None}
         values = {one.name: _value(held[one.name], reader) for one in fields(kind)}
         for what, right in CHECKS[name](values, V, record):
             require(right, f"its {name}: {what}")
@@ -131,6 +133,9 @@ def _stability(held: dict[str, Any], V: np.ndarray, record: Record) -> Checks:
     yield "its associates are not among its loadings", bool(known.all())
     yield "its associates have no correlation", _within(rows[:, 3], -1.0, 1.0)
     yield "its threshold is none", _real(held["threshold"]) and 0.5 < held["threshold"] <= 1
+    few = held["considered"]
+    among = few is None or (type(few) is int and len(np.unique(held["places"] % p)) <= few <= p)
+    yield "it does not say how many variables it considered", among
     yield "its groups are none", _real(held["groups"]) and 0 < held["groups"] <= 1
     yield from _counts(held, H // 2, record)
 

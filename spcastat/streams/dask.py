@@ -20,6 +20,7 @@ from spcastat.intake.design import PLAIN
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Pass, Stream
+from spcastat.streams.dask_factors import with_levels
 from spcastat.streams.dask_groups import FEWEST, Part, grouped, is_plain, is_task
 from spcastat.streams.dask_run import carried, compute, run, shared, tree
 from spcastat.streams.dask_tasks import (
@@ -116,7 +117,10 @@ class DaskStream(Stream):
             # Objects may be numbers or text: only rows tell.
             told = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
             head = data._meta if told else _head(data, title)
-            spec = spec_of(head, reading, f"The {title}")
+            dummies = reading.categorical == "dummy" and reading.formula is not None
+            if dummies:
+                head = with_levels(head, data, reading)
+            spec = spec_of(head, reading, f"The {title}", levels=dummies)
             _require_portable(spec)
         by_name = spec
         if spec.kind == "array":

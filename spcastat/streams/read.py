@@ -25,7 +25,9 @@ from spcastat.streams.base import Block
 from spcastat.streams.naming import named
 
 
-def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chunk") -> Spec:
+def spec_of(
+    chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chunk", *, levels: bool = False
+) -> Spec:
     """Learn from the first chunk of a stream how chunks become columns.
 
     Only names and types are learnt: nothing that depends on the rows, which other chunks have, too. The
@@ -37,6 +39,8 @@ def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chu
     reading : ReadOptions
     name : str
         What the chunk is called in messages.
+    levels : bool
+        Whether factors take all their levels in the chunk, so that a formula may use them.
 
     Returns
     -------
@@ -51,7 +55,7 @@ def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chu
     DataError
         For data that are not a table of numbers; see :func:`spcastat.intake.read_data`.
     """
-    if reading.categorical == "dummy":
+    if reading.categorical == "dummy" and not levels:
         raise OptionError(
             "categorical='dummy' was given for a stream of chunks: the levels would be those of its first "
             "chunk. Make the 0/1 columns in every chunk, e.g. (chunk['c'] == 'a').astype(float)."
@@ -225,22 +229,26 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
         [
             (frame.columns[position], frame.iloc[:, position], kinds[name])
             for name, position in parsed.used.items()
-            if kinds[name] != "number" and (kinds[name] != "other" or name in parsed.lookups)
+            if kinds[name] != "number"
+            and (kinds[name] != "other" or name in parsed.lookups)
+            and (kinds[name] != "levels" or reading.categorical != "dummy")
         ]
     )
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         positions = [parsed.lookups[term[0].text] for term in parsed.terms]
         return Spec("formula", table.columns[positions], formula=parsed.text)
-    model, names = _tried(table, parsed, kinds)
+    model, names, known = _tried(table, parsed, kinds)
     own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
     columns = pd.Index([own_labels.get(name, name) for name in names], tupleize_cols=False)
     require_unique(columns)
-    inputs = {table.columns[position]: None for position in parsed.used.values()}
+    inputs = {table.columns[position]: known[name] for name, position in parsed.used.items()}
     return Spec("formula", columns, parsed.text, model, parsed.context, inputs)
 
 
-def _tried(table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]) -> tuple[Any, list[str]]:
-    """Evaluate a formula on some rows; return its model and names, if each row is transformed by itself."""
+def _tried(
+    table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]
+) -> tuple[Any, list[str], Mapping[Any, tuple[Any, ...] | None]]:
+    """Evaluate a formula on some rows; return its model, names and levels, if it takes rows one by one."""
     frame = table.values.iloc[:TRIED]
     keep = formulas.complete_rows(frame, parsed.used, kinds, "drop")
     rows = np.arange(len(frame)) if keep is None else np.flatnonzero(keep)
@@ -248,7 +256,9 @@ def _tried(table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]) -> t
     index = table.index[rows]
     model = Model(tuple(parsed.terms))
     matrix, names, model = formulas.evaluate(model, data, index, parsed.context, parsed.text)
-    learnt = [str(call) for call, state in model.states.items() if state] + list(model.encodings)
+    factors = {name for name in parsed.lookups if kinds[name] == "levels"}
+    learnt = [str(call) for call, state in model.states.items() if state]
+    learnt += [text for text in model.encodings if text not in factors]
     if learnt:
         raise FormulaError(
             f"formula={parsed.text!r} was given for a stream of chunks; {listed(learnt)} learns from rows, "
@@ -259,4 +269,4 @@ def _tried(table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]) -> t
         raise FormulaError(f"formula={parsed.text!r} makes no column.")
     where = " for a stream of chunks"
     require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text, where=where)
-    return model, names
+    return model, names, formulas.levels_of(data, kinds)

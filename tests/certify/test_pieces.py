@@ -7,8 +7,11 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
+from spcastat.certify.bounds import largest_others
 from spcastat.certify.clock import Clock
+from spcastat.certify.dual import capped_simplex
 from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
+from spcastat.certify.node import _possible_by_sums as possible_by_sums
 from spcastat.certify.ordered import certified, ordered_bounds, sequential
 from spcastat.certify.orthogonal import Orthogonal
 from spcastat.certify.problems import relaxed
@@ -250,3 +253,24 @@ def test_what_supports_add_at_most_beside_a_component_of_one_variable():
     assert found is not None
     row = int(np.flatnonzero((ordered.supports[0] == [0, 1]).all(axis=1))[0])
     assert found[0, row] == pytest.approx(S[5, 5] + np.linalg.eigvalsh(N)[-1], rel=1e-8)
+
+
+def test_a_variable_does_not_count_among_the_others_of_its_support():
+    # were the first variable taken, its own variance would become 5.2; two of the others have 0.42
+    T = np.array(
+        [
+            [0.81, -0.16, 0.00, 0.14],
+            [-0.16, 0.08, 0.04, -0.01],
+            [0.00, 0.04, 0.08, 0.02],
+            [0.14, -0.01, 0.02, 0.04],
+        ]
+    )
+    best = max(np.linalg.eigvalsh(T[np.ix_(J, J)])[-1] for J in combinations(range(4), 3))
+    assert best < 0.96
+    assert not possible_by_sums(T, largest_others(T, 2), 3, 0.96).any()
+
+
+def test_as_many_ones_as_entries_need_no_rounding():
+    values = np.sort(np.random.default_rng(4).standard_normal((50, 6)) * np.geomspace(1e-8, 1e8, 6), axis=1)
+    assert (capped_simplex(values, 6) == 1.0).all()
+    assert (capped_simplex(values, 7) == 1.0).all()

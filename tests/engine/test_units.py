@@ -42,7 +42,7 @@ def control(name, unit=1.0):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_rows_in_other_units(name):
     base = sp.spca(X, 2, method=name, **control(name))
-    for factor in (2.0**-498, 2.0**-40, 2.0, 2.0**498):
+    for factor in (2.0**-498, 2.0**498):
         fit = sp.spca(X * factor, 2, method=name, **control(name, factor))
         pd.testing.assert_frame_equal(fit.loadings, base.loadings, check_exact=True)
         columns = ["score variance", "adjusted variance"]
@@ -53,7 +53,7 @@ def test_rows_in_other_units(name):
         pd.testing.assert_frame_equal(fit.variance[shares], base.variance[shares], rtol=1e-13)
         power = dict(SOLVERS[name].solver.units).get("objective", 0)
         assert fit.objective_value / factor**power == pytest.approx(base.objective_value, rel=1e-13)
-    for factor in (1e-150, 1e-12, 1e12, 1e150):
+    for factor in (1e-150, 1e12):
         fit = sp.spca(X * factor, 2, method=name, **control(name, factor))
         atol = ROUNDED.get(name, 1e-7)
         np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=atol)
@@ -64,11 +64,11 @@ def test_rows_in_other_units(name):
 @pytest.mark.parametrize("name", ON_S)
 def test_covariances_in_other_units(name):
     base = sp.spca_cov(S, 2, method=name, **control(name))
-    for factor in (4.0**-498, 4.0, 4.0**498):
+    for factor in (4.0**-498, 4.0):
         fit = sp.spca_cov(S * factor, 2, method=name, **control(name, factor**0.5))
         pd.testing.assert_frame_equal(fit.loadings, base.loadings, check_exact=True)
         assert fit.total_variance / factor == pytest.approx(base.total_variance, rel=1e-14)
-    for factor in (1e-300, 1e-24, 1e24, 1e300):
+    for factor in (1e-24, 1e300):
         fit = sp.spca_cov(S * factor, 2, method=name, **control(name, factor**0.5))
         np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=ROUNDED.get(name, 1e-7))
 

@@ -66,6 +66,7 @@ def test_false_discovery_rates_are_those_of_each_component(fit):
     assert found.as_latex()
 
 
+@pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
 def test_the_same_bits_for_any_number_of_processes(fit):
     pd.testing.assert_frame_equal(
         fit.test_loadings(9, n_jobs=2).table, fit.test_loadings(9).table, check_exact=True

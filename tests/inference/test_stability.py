@@ -93,6 +93,7 @@ def test_associates_take_the_place_of_what_was_selected():
     assert (frame["correlation"] > 0.5).all()
 
 
+@pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
 def test_the_same_bits_for_any_number_of_processes(fit):
     alone = fit.stability(4)
     shared = fit.stability(4, n_jobs=2)

@@ -74,6 +74,7 @@ def test_draws_do_not_depend_on_the_size_of_chunks(rows, pieces):
     pd.testing.assert_frame_equal(pieces.stability(6).frequency, other.stability(6).frequency)
 
 
+@pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
 def test_the_same_bits_for_any_number_of_processes(pieces):
     one, two = pieces.bootstrap(30).conf_int(), pieces.bootstrap(30, n_jobs=2).conf_int()
     pd.testing.assert_frame_equal(one, two, check_exact=True)
@@ -103,7 +104,7 @@ def test_scaled_draws_are_scaled_anew(rows):
 def test_what_takes_too_much_is_refused_with_what_would_do(pieces):
     wide = sp.spca([np.random.default_rng(0).normal(size=(30, 300))], 1, 3)
     with pytest.raises(NoRowsError, match=r"800 of 300 variables would take 0.576 GB.*that is 711. Ask for"):
-        wide.stability(400)
+        wide.bootstrap(800)
     with pytest.raises(NoRowsError, match="in pieces are never all in memory"):
         pieces.test_loadings(9)
 

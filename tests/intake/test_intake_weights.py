@@ -143,10 +143,17 @@ SOURCES = {
     "chunks": lambda folder: [ROWS[:25], ROWS[25:25], ROWS[25:]],
     "dask": lambda folder: pytest.importorskip("dask.dataframe").from_pandas(ROWS, npartitions=3),
 }
+QUICK = ("frame", "parquet")
+FORMULAS = (None, "~ .", "~ a + log(b**2 + 1) + c")
+#: Every source, and every formula with rows in memory and in files; all pairs are slow.
+PAIRS = [
+    pytest.param(source, formula, marks=() if formula is None or source in QUICK else pytest.mark.slow)
+    for source in SOURCES
+    for formula in FORMULAS
+]
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("formula", [None, "~ .", "~ a + log(b**2 + 1) + c"])
+@pytest.mark.parametrize(("source", "formula"), PAIRS)
 def test_a_column_of_weights_counts_rows_and_is_no_variable(source, formula, tmp_path):
     data = SOURCES[source](tmp_path)
     fit = sp.spca(data, 2, 2, weights="w", formula=formula)

@@ -85,7 +85,12 @@ def fit_of(name: str) -> tuple[sp.SpcaResult, np.ndarray]:
     return sp.spca(X, k=2, scale=True, **options), group
 
 
-@pytest.mark.parametrize("name", SHAPES)
+#: The other shapes are drawn in the slow tests.
+DRAWN = ("genes", "census", "letters", "wine")
+DRAWINGS = [pytest.param(name, marks=() if name in DRAWN else pytest.mark.slow) for name in SHAPES]
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
 def test_names_belong_to_their_arrows(name):
     fit, group = fit_of(name)
     options = {"groups": group} if len(name) % 2 else {"arrows": "correlations"}

@@ -32,6 +32,7 @@ def test_a_page_explains_every_option(name):
     assert all(len(line) <= 80 for line in str(page).splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVERS)
 def test_its_example_runs_on_rows(name):
     """The example of the page, word for word."""
@@ -83,6 +84,7 @@ def test_help_of_every_plot_describes_its_parameters(kind):
         assert wanted <= known or "described there" in text, f"{name}: {wanted - known}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, method in SOLVERS.items() if "n_init" in method.options])
 def test_the_starts_of_a_page_are_those_of_a_call(name):
     """A call that gives what the page says of n_init is the call without it."""

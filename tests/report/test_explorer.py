@@ -396,7 +396,10 @@ def assert_all_named(tab, fit):
     assert [name for name, *_ in grid(tab, ".loadings")[1:]] == list(used)
 
 
-@pytest.mark.parametrize("kind", ["covariance", "one component", "hostile"])
+PATHS = ["hostile", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("covariance", "one component"))]
+
+
+@pytest.mark.parametrize("kind", PATHS)
 def test_other_paths(tab, kind, pitprops, tmp_path):
     path = {
         "covariance": lambda: sp.spca_path(sp.datasets.load_pitprops(), 2, [2, 4], method="greedy"),

@@ -108,7 +108,10 @@ def test_names_are_escaped(pitprops, tmp_path):
     assert "a & b" in page.text
 
 
-@pytest.mark.parametrize("kind", ["covariance", "one component", "file", "no scores", "flat", "many"])
+MANY = pytest.param("many", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("kind", ["covariance", "one component", "file", "no scores", "flat", MANY])
 def test_every_kind_of_fit_has_a_report(kind, pitprops, covariance_fit, fit, tmp_path):
     if kind in ("file", "no scores"):
         fit.save(tmp_path / "fit.spca", scores=kind == "file")

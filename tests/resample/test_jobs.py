@@ -21,11 +21,11 @@ from spcastat.resample import draw_generator, run_jobs, seed_of, workers
 normal = functools.partial(draw_generator, 7)
 
 
-def test_the_same_bits_for_any_number_of_processes():
+@pytest.mark.parametrize("n_jobs", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_the_same_bits_for_any_number_of_processes(n_jobs):
     alone = [one.normal(size=3) for one in run_jobs(normal, 23).results]
-    for n_jobs in (2, 4):
-        shared = [one.normal(size=3) for one in run_jobs(normal, 23, n_jobs=n_jobs).results]
-        np.testing.assert_array_equal(shared, alone)
+    shared = [one.normal(size=3) for one in run_jobs(normal, 23, n_jobs=n_jobs).results]
+    np.testing.assert_array_equal(shared, alone)
 
 
 def test_draws_that_are_made_together_go_together_in_any_number_of_processes():

@@ -190,6 +190,11 @@ KINDS = (
 )
 
 
+#: What differs from "rows" in a few methods only.
+SLOW = ("details", "sparse")
+CASES = [pytest.param(kind, marks=pytest.mark.slow if kind in SLOW else ()) for kind in KINDS]
+
+
 @pytest.fixture(scope="module")
 def made(mixed, tmp_path_factory):
     with warnings.catch_warnings():
@@ -197,7 +202,7 @@ def made(mixed, tmp_path_factory):
         return objects(mixed, tmp_path_factory.mktemp("handed"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CASES)
 def test_what_is_handed_out_is_the_users(made, kind, tmp_path):
     result, before, seen = made[kind], tmp_path / "before.spca", 0
     for name in filter(lambda name: hasattr(result, name), REMEMBERED):

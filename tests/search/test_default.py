@@ -84,8 +84,8 @@ def test_least_squares_of_pitprops(R):
 @pytest.mark.parametrize(
     ("card", "name", "best"),
     [
-        ((8, 5, 6, 2, 3, 2), "adjusted", 81.938),
-        ((7, 4, 4, 1, 1, 1), "pev", 82.266),
+        pytest.param((8, 5, 6, 2, 3, 2), "adjusted", 81.938, marks=pytest.mark.slow),  # as test_best_known.py
+        pytest.param((7, 4, 4, 1, 1, 1), "pev", 82.266, marks=pytest.mark.slow),  # as test_joint_method.py
         ((7, 2, 3, 1, 1, 1), "least_squares", 85.488),
     ],
 )
@@ -119,7 +119,7 @@ def test_interchanged_components_have_one_another_s_cardinality(R):
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize("effort", ["quick", "auto", pytest.param("thorough", marks=pytest.mark.slow)])
 def test_the_same_generator_gives_the_same_bits(R, name, effort):
     op = Gram(R.to_numpy())
     first, second = (joint(op, 3, (4, 3, 3), name, effort, np.random.default_rng(8)) for _ in range(2))

@@ -12,8 +12,10 @@ from scipy.linalg import eigh
 from spcastat.operators import Gram
 from spcastat.search import pool, widened
 from spcastat.search.climbing import deepened
+from spcastat.search.columns import whitening
 from spcastat.search.conditional import Conditional, slack
 from spcastat.search.default import held
+from spcastat.search.fixed import _line
 from spcastat.search.moments import Dense
 from spcastat.search.promise import Promise, Promised
 from spcastat.search.rebuild import _grown
@@ -184,3 +186,26 @@ def test_only_longer_searches_turn_the_directions_and_only_for_the_total():
     assert tried("auto", "total")
     assert not tried("quick", "total")
     assert not tried("auto", "every")
+
+
+def test_what_rounding_has_made_indefinite_is_whitened_all_the_same():
+    B = np.ones((3, 3))
+    B[0, 1:] = B[1:, 0] = 1.0 + 1e-8  # the cosine of no angle
+    assert np.linalg.eigvalsh(B)[0] < 0.0
+    K = whitening(B[None])[0]
+    assert np.linalg.eigvalsh(K @ B @ K.T)[-1] == pytest.approx(1.0, abs=1e-5)
+
+
+class Falling:
+    """A criterion that is largest at zero."""
+
+    def with_gradient(self, x, M, T):
+        return -np.abs(x).sum(axis=1), -np.sign(x)
+
+
+def test_a_fit_for_which_no_step_rises_stays_where_it_is():
+    x, ahead = np.zeros((2, 3)), np.ones((2, 3))
+    step, value, rise = np.ones(2), np.zeros(2), np.full(2, 3.0)
+    new, better, _ = _line(Falling(), x, ahead, step, value, rise, np.zeros((2, 1, 1)), None)
+    assert (new == 0.0).all()
+    assert (better == 0.0).all()

@@ -149,7 +149,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("share", [1e-9, 0.5, 1.0])
+@pytest.mark.parametrize("share", [1e-9, pytest.param(0.5, marks=pytest.mark.slow), 1.0])
 @pytest.mark.parametrize("name", ODD)
 def test_odd_data_keep_the_promise(name, share):
     S, k = ODD[name]

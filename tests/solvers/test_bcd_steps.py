@@ -78,3 +78,8 @@ def test_the_status_is_that_of_the_start_that_is_kept(R):
         assert (fit.status == "converged") == (fit.n_iter < max_iter)
         ends.add(fit.status)
     assert ends == {"converged", "max_iter"}
+
+
+def test_a_start_whose_halves_are_equally_long_keeps_its_sign():
+    V = np.array([[[1.0, -1.0, 0.0]], [[1.0, -1.0, -1.0]], [[1.0, 1.0, -1.0]]])  # three starts, k = 1
+    assert bcd._better_sign(V)[:, 0, 0].tolist() == [1.0, -1.0, 1.0]

@@ -31,6 +31,7 @@ DECLARED: dict[tuple[str, str], str] = {
     ("rotate", "PCA"): "the components are rotated",
     ("pca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("r1-pca", "PCA"): "lengths of residuals are smallest, not their squares",
+    ("l1-factor", "PCA"): "absolute residuals are smallest, not their squares",
     ("rspca-l0", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("rspca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("rspca-lhalf", "PCA"): "the l1 variance of the scores is largest, and loadings shrink at any number",
@@ -490,6 +491,15 @@ def mean_length(fit: Any, X: np.ndarray, S: np.ndarray, V: np.ndarray) -> float:
     return float(scipy.special.huber(cutoff, np.linalg.norm(Z - Z @ V @ V.T, axis=1)).mean() / cutoff)
 
 
+def mean_entry(fit: Any, X: np.ndarray, S: np.ndarray, V: np.ndarray) -> float:
+    """The mean absolute residual of regressions of each row on the loadings, as linear programmes."""
+    Z, p, k = X - X.mean(axis=0), *V.shape
+    cost, split = np.r_[np.zeros(k), np.ones(2 * p)], np.hstack([V, np.eye(p), -np.eye(p)])
+    bounds = [(None, None)] * k + [(0, None)] * (2 * p)
+    sums = [scipy.optimize.linprog(cost, A_eq=split, b_eq=z, bounds=bounds).fun for z in Z]
+    return float(np.mean(sums) / p)
+
+
 #: Beginning of the criterion -> how it is computed from the rows and the loadings that the fit gives.
 CRITERIA: dict[str, Callable[..., float]] = {
     "adjusted variance": adjusted,
@@ -502,6 +512,7 @@ CRITERIA: dict[str, Callable[..., float]] = {
     "l1 variance": mean_absolute_scores,
     "squared scales": squared_deviations,
     "mean length of the residuals": mean_length,
+    "mean absolute residual of the entries": mean_entry,
 }
 
 
@@ -529,6 +540,7 @@ PROMISES: dict[str, tuple[dict[str, Any], int, int]] = {
     "rspca-l1": ({"t": 1.5}, 1, 1),
     "pca-l1": ({}, 1, 1),
     "r1-pca": ({}, 3, -1),
+    "l1-factor": ({}, 3, -1),
 }
 
 

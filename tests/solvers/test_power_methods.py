@@ -20,6 +20,7 @@ RSVD = ("rsvd-l0", "rsvd-l1", "rsvd-scad")
 GPOWER = ("gpower-l0", "gpower-l1")
 PENALISED = (*RSVD, *GPOWER, "dcpca")
 ALL = (*PENALISED, "pmd", "empca")
+OTHER_DEFLATIONS = ("projection", "hotelling", "orthogonalised")
 PATTERNS = ([8, 5, 6, 2, 3, 2], [7, 4, 4, 1, 1, 1], [7, 2, 3, 1, 1, 1])
 
 
@@ -88,6 +89,7 @@ def test_full_cardinality_is_pca(method):
     np.testing.assert_allclose(fit.loadings, pca.loadings, atol=1e-6)
 
 
+@pytest.mark.slow  # the contract holds every method to it, on other data
 @pytest.mark.parametrize("method", ALL)
 def test_dense_sparse_and_covariance_agree(method):
     agree(spiked(70, 24, 2), card=[6, 5, 4], method=method)
@@ -126,7 +128,10 @@ def test_two_runs_are_identical_and_units_do_not_matter(method):
 
 
 @pytest.mark.parametrize("method", ALL)
-@pytest.mark.parametrize("deflation", ["schur", "projection", "hotelling", "orthogonalised", "residual"])
+@pytest.mark.parametrize(
+    "deflation",
+    ["schur", "residual", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHER_DEFLATIONS)],
+)
 def test_every_deflation_gives_unit_loadings(pitprops, method, deflation):
     fit = sp.spca_cov(pitprops, 2, [5, 3], method=method, deflation=deflation)
     np.testing.assert_allclose(np.linalg.norm(fit.loadings, axis=0), 1.0)

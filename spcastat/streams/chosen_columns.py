@@ -1,0 +1,71 @@
+"""Some columns of a stream, for sums: what is left out is never multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Generic
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import NoRowsError
+from spcastat.operators import Standardisation
+from spcastat.streams.base import A, Pass, Stream
+
+
+class OfColumns(Generic[A]):
+    """An accumulator of some columns of the rows.
+
+    Parameters
+    ----------
+    begin : callable
+        Makes the accumulator of these columns.
+    columns : ndarray of int, shape (m,)
+        Ascending.
+    """
+
+    def __init__(self, begin: Callable[[], A], columns: np.ndarray):
+        self.inner, self.columns = begin(), columns
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sums, where they are large."""
+        return int(getattr(self.inner, "nbytes", 0))
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Add rows with all columns of the stream."""
+        self.inner.add(X[:, self.columns], weights)
+
+    def merge(self, other: OfColumns[A]) -> None:
+        """Add what another accumulator has summed up."""
+        self.inner.merge(other.inner)
+
+
+class ColumnStream(Stream):
+    """The rows of a stream with some of its columns, for sums alone.
+
+    Parameters
+    ----------
+    stream : Stream
+    columns : ndarray of int, shape (m,)
+        Ascending.
+    """
+
+    def __init__(self, stream: Stream, columns: np.ndarray):
+        self.stream, self.columns = stream, columns
+        self.spec = replace(stream.spec, columns=stream.spec.columns[columns])
+        self.title, self.weighted = stream.title, stream.weighted
+        self.local, self.anew = stream.local, stream.anew
+
+    @property
+    def rows(self) -> int | None:
+        return self.stream.rows
+
+    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+        found = self.stream.reduce(partial(OfColumns, begin, self.columns), what)
+        return Pass(found.result.inner, found.tally)
+
+    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
+        raise NoRowsError(f"Scores need all columns of {self.title}.")

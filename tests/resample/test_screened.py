@@ -1,0 +1,144 @@
+"""Rows in pieces with too many columns for folds and halves: some columns stand for all, and that is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.choosing import screened as choosing
+from spcastat.errors import NoRowsError, OptionError
+from spcastat.operators import Gram
+from spcastat.resample import streamed
+from spcastat.resample.screened import among, columns_near
+from spcastat.resample.streamed import StreamRows
+
+N, P = 150, 20
+
+
+def planted(n, p, seed=0):
+    """Rows with three disjoint components of six equal loadings, and unit noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for i, sd in enumerate((5.0, 4.4, 4.0)):
+        X[:, 6 * i : 6 * i + 6] += sd * rng.standard_normal((n, 1)) / np.sqrt(6)
+    return pd.DataFrame(X, columns=[f"v{j + 1}" for j in range(p)])
+
+
+@pytest.fixture(scope="module")
+def pieces():
+    X = planted(N, P)
+    return [X.iloc[:60], X.iloc[60:]]
+
+
+@pytest.mark.parametrize("by", ["cv", "ebic", "variance"])
+def test_with_all_columns_a_choice_is_the_same(pieces, monkeypatch, by):
+    """The order of sums alone differs: 1e-9 of errors and criteria of 150 rows."""
+    plain = sp.choose(pieces, 3, [2, 4, 6, 8], by=by)
+    monkeypatch.setattr(choosing, "MOMENTS", P - 1)
+    monkeypatch.setattr(choosing, "GRAM_ORDER", P - 1)
+    fewer = sp.choose(pieces, 3, [2, 4, 6, 8], by=by)
+    pd.testing.assert_frame_equal(fewer.table, plain.table, rtol=1e-9)
+    assert fewer.card == plain.card == 6 or by == "variance"
+    assert "considered" not in fewer.reason
+
+
+def test_a_choice_among_some_columns_says_so(pieces, monkeypatch):
+    monkeypatch.setattr(choosing, "MOMENTS", P - 1)
+    monkeypatch.setattr(choosing, "COLUMNS", 18)
+    monkeypatch.setattr(choosing, "ROOM", 1)
+    choice = sp.choose(pieces, 3, [2, 4, 6])
+    assert choice.card == 6
+    assert "Chosen among 18 of 20 variables" in choice.reason
+    assert "not considered" in " ".join(str(choice).split())
+    with pytest.raises(OptionError, match="room for 6 nonzeros a component"):
+        sp.choose(pieces, 3, [2, 7])
+
+
+def test_the_extended_bic_counts_the_supports_among_all_variables(pieces, monkeypatch):
+    monkeypatch.setattr(choosing, "GRAM_ORDER", P - 1)
+    monkeypatch.setattr(choosing, "COLUMNS", 18)
+    monkeypatch.setattr(choosing, "ROOM", 1)
+    from scipy.special import gammaln
+
+    from spcastat.select import criteria
+
+    told = []
+    plain = criteria.ebic
+    monkeypatch.setattr(
+        "spcastat.select.chosen.ebic", lambda *given: told.append((plain(*given), given)) or told[-1][0]
+    )
+    sp.choose(pieces, 3, [2, 6], by="ebic")
+    value, (model, n, counts, variables) = told[0]
+    assert (model.p, variables) == (18, P)
+    choices = gammaln(P + 1) - gammaln(counts + 1) - gammaln(P - counts + 1)
+    assert value == pytest.approx(model.deviance(n) + counts.sum() * np.log(n) + 2 * choices.sum())
+
+
+def test_columns_are_those_of_the_fit_and_those_beside_it():
+    S = np.diag(np.arange(1.0, 31.0))
+    S[3, 4] = S[4, 3] = 1.5  # the covariance of 4 with a component on 3 alone
+    V = np.zeros((30, 1))
+    V[3] = 1.0
+    assert columns_near(Gram(S), V, 5).tolist() == [0, 1, 3, 4, 29]  # of equal ones the first
+    assert columns_near(Gram(S), V, 30).tolist() == list(range(30))
+    assert len(columns_near(Gram(S), V, 17)) == 17
+
+
+def test_with_all_columns_stability_is_the_same(pieces, monkeypatch):
+    fit = sp.spca(pieces, 3, 6, method="bcd-l0")
+    plain = fit.stability(10)
+    every = np.arange(P)
+    monkeypatch.setattr(
+        StreamRows, "near",
+        lambda self, V, cells: None if self.source.stream.title == "few" else (_few(self, every), every),
+    )  # fmt: skip
+    fewer = fit.stability(10)
+    assert fewer.frequency.equals(plain.frequency)
+    assert fewer.clusters.equals(plain.clusters)
+    assert fewer.bound.equals(plain.bound)
+    np.testing.assert_allclose(fewer.similarity, plain.similarity, rtol=1e-9)
+
+
+def _few(rows, columns):
+    source = among(rows.source, columns)
+    source.stream.title = "few"
+    return replace(rows, source=source)
+
+
+def test_stability_among_some_columns_says_so_in_files_too(pieces, monkeypatch, tmp_path):
+    fit = sp.spca(pieces, 3, 6, method="bcd-l0")
+    plain = fit.stability(10)
+    monkeypatch.setattr(streamed, "MOST", 20 * 18**2)
+    monkeypatch.setattr(streamed, "ROOM", 1)
+    found = fit.stability(10)
+    assert "18 of 20 variables" in str(found)
+    planted_here = (fit.loadings != 0).to_numpy()
+    assert found.stable.to_numpy()[planted_here].all()
+    assert plain.stable.to_numpy()[planted_here].all()
+    assert (found.frequency.to_numpy()[~planted_here] < 0.3).all()
+    # every half selects six variables a component: the bounds differ by the numbers of variables alone
+    np.testing.assert_allclose(found.bound, 6.0**2 / (0.5 * 18) * np.array([1, 1, 1, 3]), rtol=1e-12)
+    np.testing.assert_allclose(plain.bound, 6.0**2 / (0.5 * P) * np.array([1, 1, 1, 3]), rtol=1e-12)
+    fit.save(tmp_path / "fit.spca")
+    assert "18 of 20 variables" in str(sp.load(tmp_path / "fit.spca").resampled["stability"])
+    monkeypatch.setattr(streamed, "MOST", 20 * 10**2)
+    with pytest.raises(NoRowsError, match="Ask for fewer"):
+        fit.stability(10)
+
+
+@pytest.mark.slow
+def test_more_columns_than_a_covariance_matrix_is_formed_of():
+    X = planted(120, 3100)
+    pieces = [X.iloc[:50], X.iloc[50:]]
+    for by in ("cv", "ebic"):
+        choice, memory = (sp.choose(data, 3, [3, 6, 9], by=by) for data in (pieces, X))
+        assert choice.card == memory.card == 6
+        assert "Chosen among 1,000 of 3,100" in choice.reason
+    found, memory = (sp.spca(data, 3, 6).stability(8) for data in (pieces, X))
+    planted_here = [f"v{j + 1}" for j in range(18)]
+    assert set(found.stable.index[found.stable.any(axis=1)]) >= set(planted_here)
+    assert set(memory.stable.index[memory.stable.any(axis=1)]) >= set(planted_here)
