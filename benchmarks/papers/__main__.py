@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.draws import Draws, Unfinished, add_draws
-from benchmarks.papers import colon, digits, faces, greedy, pitprops, robust, scoring, sparse, toy
+from benchmarks.papers import colon, digits, faces, greedy, pitprops, robust, scoring, sparse, toy, uci
 from benchmarks.papers.fits import Call
 from benchmarks.papers.rows import list_of_rows
 from benchmarks.papers.sheet import Sheet
@@ -33,8 +33,8 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
     "002-fig1": scoring.figure_1,
     "002-4": scoring.table_4,
     "002-fig2": scoring.figure_2,
-    "002-6": scoring.table_6,
-    "002-fig3": scoring.figure_3,
+    "002-6": uci.table_6,
+    "002-fig3": uci.figure_3,
     "002-fig4": scoring.figure_4,
     "003-1": greedy.table_1,
     "003-2": greedy.table_2,

@@ -123,9 +123,14 @@ CAUSES_3 = [
         True,
     ),
     Cause(
-        "block methods begin at random in their program, and end anywhere in the range of the note below. "
-        "Print lies in it but for l0,m at 7-4-4-1-1-1 (74.10, below it). From the dense components they "
-        "end higher.",
+        "lower than any start of ours ends (see the note below). One gamma for all six, which leaves later "
+        "components empty below 24 nonzeros, may be why.",
+        ("7-4-4-1-1-1 GPower l0,m",),
+        False,
+    ),
+    Cause(
+        "block methods begin at random in their program, and end anywhere in the range of the note below, "
+        "in which print lies. From the dense components they end higher.",
         (" GPower l0,m", " GPower l1,m"),
         True,
     ),

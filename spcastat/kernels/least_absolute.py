@@ -14,6 +14,8 @@ FEASIBLE = 1e-9
 APART = 1e-10
 #: So many steps for each coefficient may go by without a lower sum: rounding may lead in circles.
 IDLE = 10
+#: Numbers that are held at once.
+BLOCK = 1_000_000
 #: Slopes below this share of the largest are rounding.
 FLAT = 1e-12
 
@@ -33,20 +35,29 @@ def least_absolute(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """
     from scipy.linalg import qr
 
-    k = A.shape[1]
-    moved = np.random.default_rng(0).uniform(-APART, APART, B.shape[::-1])
-    moved = B.T + moved * np.abs(B).max(axis=0)[:, None]
-    first = qr(A.T, mode="r", pivoting=True)[1][:k]
-    basis = np.tile(first, (B.shape[1], 1))
-    lowest, idle = np.full(B.shape[1], np.inf), np.zeros(B.shape[1], dtype=int)
-    left = np.arange(B.shape[1])
+    first = qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]]
+    C = np.empty((A.shape[1], B.shape[1]))
+    size = max(1, BLOCK // len(A))
+    for start in range(0, B.shape[1], size):
+        C[:, start : start + size] = _of_some(A, B[:, start : start + size].T, first).T
+    return C
+
+
+def _of_some(A: np.ndarray, responses: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return the coefficients, shape (r, k), of responses, shape (r, m), beginning at the vertex `first`."""
+    r, k = len(responses), A.shape[1]
+    moved = np.random.default_rng(0).uniform(-APART, APART, responses.shape)
+    moved = responses + moved * np.abs(responses).max(axis=1, keepdims=True)
+    basis = np.tile(first, (r, 1))
+    lowest, idle = np.full(r, np.inf), np.zeros(r, dtype=int)
+    left = np.arange(r)
     while left.size:
         moves, sums = _step(A, moved[left], basis, left)
         idle[left] = np.where(sums < lowest[left], 0, idle[left] + 1)
         lowest[left] = np.minimum(sums, lowest[left])
         left = left[moves & (idle[left] <= IDLE * k)]
-    wanted = np.take_along_axis(B.T, basis, axis=1)
-    return np.linalg.solve(A[basis], wanted[..., None])[..., 0].T
+    wanted = np.take_along_axis(responses, basis, axis=1)
+    return np.asarray(np.linalg.solve(A[basis], wanted[..., None])[..., 0])
 
 
 def _step(

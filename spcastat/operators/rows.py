@@ -235,6 +235,13 @@ class SparseRows(Rows):
         raw = product(self.X.T, weighted)
         return (self.multiplier * (raw.T - np.multiply.outer(weighted.sum(axis=0), self.mean))).T
 
+    def values(self, J: np.ndarray) -> np.ndarray:
+        whole = self.X[:, J].toarray().astype(float, copy=False)
+        whole -= self.mean[J]
+        whole *= self.multiplier[J]
+        whole *= self.root_weights[:, None]
+        return whole
+
     def block(self, J: np.ndarray) -> np.ndarray:
         if self.X.format == "csr" and len(J) <= SLAB:
             return self.take(J).gram()

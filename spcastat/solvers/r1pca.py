@@ -37,8 +37,9 @@ class R1PCA(JointSolver):
     in the order of their eigenvalues: the weighted variances. Neither subspace nor axes depend on the
     coordinates in which rows are given. The components for k + 1 are not those for k and one more.
 
-    The criterion has local minima: where outlying rows make a direction of PCA's their own, a descent from
-    PCA's subspace stays near it. ``n_init=10`` tries other subspaces as well, and keeps the lowest.
+    The paper calls its solution unique, but the criterion has local minima: where outlying rows make a
+    direction of PCA's their own, a descent from PCA's subspace stays near it. ``n_init=10`` tries other
+    subspaces as well, and keeps the lowest.
 
     Scores are projections, and explained variance is that of all rows, outlying ones with full weight: it
     is at most PCA's.
@@ -50,8 +51,8 @@ class R1PCA(JointSolver):
     ----------
     loss : {"huber", "l1"}
         Huber's loss is a parabola up to the cutoff, the median of PCA's residuals, so that rows closer than
-        that have the same weight; it is the authors' choice. "l1" is the length alone, to a millionth of
-        that median: a few rows may lie in the subspace and decide where it lies.
+        that have the same weight. "l1" is the length alone, to a millionth of that median: a few rows may
+        lie in the subspace and decide where it lies.
     tol : float
         Converged when a step turns no vector out of the subspace by more than this in any variable.
     max_iter : int
@@ -78,7 +79,7 @@ class R1PCA(JointSolver):
         rows = _Residuals(op, op.leading(k)[1], self.loss)
         runs = [self._descend(rows, np.linalg.qr(start.T)[0]) for start in starts]
         values = np.array([rows.mean_loss(U) for U, _, _ in runs])
-        best = first_max(values.max() - values)
+        best = first_max(-values)
         U, steps, converged = runs[best]
         V, variances = rows.axes(U)
         details = {"weighted variance": variances.tolist(), "cutoff": [rows.cutoff] * k}

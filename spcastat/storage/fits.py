@@ -155,10 +155,10 @@ def _restore(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Fi
         gaps = record.missing is not None and record.missing["how"] == "pairwise"
         values = reader.numbers(scores["values"], gaps)
         scores = pd.DataFrame(values, index=reader.index(scores["index"], len(values)))
-    proofs = reader.value(content.get("proofs", []))
+    given_proofs = reader.value(content.get("proofs", []))
     spec = unpack_spec(content["spec"], reader, record.p)
     require_consistent(V, record, spec, standard, model, held, measures, scores)
-    proofs = restored(proofs, V, held, measures) if proofs else ()
+    proofs = restored(given_proofs, V, held, measures) if "proofs" in content else ()
     trust = unpack_trust(content["trust"], reader, V, record) if content.get("trust") is not None else Trust()
     state = FitState(
         V,

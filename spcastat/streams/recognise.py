@@ -76,9 +76,10 @@ def _chunks_of(data: Any) -> Chunks | None:
     if isinstance(data, str | os.PathLike):
         return _from_path(data)
     library = _OF_LIBRARIES.get(type(data).__module__.partition(".")[0])
-    found = None if library is None else library(data)
-    if found is not None:
-        return found
+    if library is not None:
+        found, known = library(data)
+        if known:
+            return found
     if isinstance(data, np.ndarray):
         mapped = _mapped(data)
         return None if mapped is None else ArrayChunks(data, getattr(mapped, "filename", None))
@@ -157,15 +158,15 @@ def _in_memory(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
 
 
-def _of_polars(data: Any) -> Chunks | None:
+def _of_polars(data: Any) -> tuple[Chunks | None, bool]:
     if type(data).__name__ != "LazyFrame":
-        return None
+        return None, False
     from spcastat.streams.arrow import LazyChunks
 
-    return LazyChunks(data)
+    return LazyChunks(data), True
 
 
-def _of_pyarrow(data: Any) -> Chunks | None:
+def _of_pyarrow(data: Any) -> tuple[Chunks | None, bool]:
     from spcastat.streams import arrow
 
     families = {one.__name__ for one in type(data).__mro__}
@@ -181,34 +182,34 @@ def _of_pyarrow(data: Any) -> Chunks | None:
         ("_RecordBatchFileReader", arrow.of_ipc_file),
     ):
         if name in families:
-            return opened(data)
-    return None
+            return opened(data), True
+    return None, False
 
 
-def _of_duckdb(data: Any) -> Chunks | None:
+def _of_duckdb(data: Any) -> tuple[Chunks | None, bool]:
     if type(data).__name__ != "DuckDBPyRelation":
-        return None
+        return None, False
     from spcastat.streams.arrow import of_relation
 
-    return of_relation(data)
+    return of_relation(data), True
 
 
-def _of_xarray(data: Any) -> Chunks | None:
+def _of_xarray(data: Any) -> tuple[Chunks | None, bool]:
     from spcastat.streams.labelled import in_file
 
-    return in_file(data)
+    return in_file(data), True
 
 
-def _of_arrays(data: Any) -> Chunks | None:
+def _of_arrays(data: Any) -> tuple[Chunks | None, bool]:
     """Arrays of zarr and datasets of h5py; not their groups."""
     if not (offers(data, "shape") and offers(data, "dtype")):
-        return None
+        return None, False
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
-    return ArrayChunks(data, title=f"{library} {name}")
+    return ArrayChunks(data, title=f"{library} {name}"), True
 
 
-#: library -> function that opens what it has in pieces; None for anything else of it.
-_OF_LIBRARIES: dict[str, Callable[[Any], Chunks | None]] = {
+#: library -> function that opens what it has in pieces, and whether that was such a thing.
+_OF_LIBRARIES: dict[str, Callable[[Any], tuple[Chunks | None, bool]]] = {
     "polars": _of_polars,
     "pyarrow": _of_pyarrow,
     "duckdb": _of_duckdb,

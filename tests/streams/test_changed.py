@@ -260,3 +260,9 @@ def test_partitions_of_dask(framed):
         held[0][7, 2] += 1.0
         with pytest.raises(DataError, match=r"partition 1 of the dask .* has other rows"):
             stream.reduce(_Nothing, "rows")
+
+
+def test_the_sum_over_no_rows_is_zero():
+    trail = Trail()
+    trail.add(X[:0], 0)
+    assert (trail.total, trail.kept, trail.marks) == (0, 0, {0: 0})
