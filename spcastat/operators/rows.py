@@ -24,6 +24,8 @@ PRODUCTS = 30_000
 #: With more nonzeros than this in a column, on average, sixty vectors of Lanczos' iteration take a fifth of
 #: the memory of the rows, and their products a fraction of its time.
 LONG_COLUMNS = 200
+#: Sparse rows are multiplied by at least so many columns at once.
+FEW_COLUMNS = 8
 #: Sparse rows with a mean beyond this many standard deviations are centred block by block for products.
 FAR_MEAN = 100.0
 
@@ -241,6 +243,21 @@ class SparseRows(Rows):
         whole *= self.multiplier[J]
         whole *= self.root_weights[:, None]
         return whole
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        if V.ndim == 1:
+            return super().dot(V)
+        return np.hstack([super(SparseRows, self).dot(V[:, some]) for some in self._some_columns(V)])
+
+    def forms(self, V: np.ndarray) -> np.ndarray:
+        if V.ndim == 1:
+            return super().forms(V)
+        return np.concatenate([super(SparseRows, self).forms(V[:, some]) for some in self._some_columns(V)])
+
+    def _some_columns(self, V: np.ndarray) -> list[slice]:
+        """Cut the columns of V so that their scores take a fraction of the memory of the rows."""
+        step = max(FEW_COLUMNS, self.X.nnz // (4 * max(self.n, 1)))
+        return [slice(start, start + step) for start in range(0, max(V.shape[1], 1), step)]
 
     def block(self, J: np.ndarray) -> np.ndarray:
         if self.X.format == "csr" and len(J) <= SLAB:
