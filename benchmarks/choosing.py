@@ -135,7 +135,7 @@ def outliers(sets: int) -> Table:
         "Rows with outliers: F1 of two planted supports of 4 among 12 variables, 100 rows",
         ["method", *(f"{100 * rate:.0f} % of rows" for rate in rates)],
     )
-    for method in ("joint", "bcd-l0", "rsvd-l0", "rspca-l0", "rspca-l1", "spcagrid"):
+    for method in ("joint", "bcd-l0", "rsvd-l0", "rspca-l0", "rspca-l1", "bcd-lad", "spcagrid"):
         cells = []
         for rate in rates:
             scores = [_recovered(method, rate, seed) for seed in range(sets)]

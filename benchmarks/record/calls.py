@@ -48,6 +48,7 @@ FAMILIES: dict[str, dict[str, dict[str, Any]]] = {
         "pca-l1": {},
         "r1-pca": {},
         "l1-factor": {},
+        "bcd-lad": {"card": 3},
     },
     "robust grid": {"spcagrid": {"card": 3}},
     "dense": {"pca": {}},

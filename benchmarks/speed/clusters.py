@@ -63,7 +63,7 @@ def sparse(call: Call) -> Table:
         "rows with more than 3000 variables: a pass for means and variances, four for the start, and the "
         "others for variables that the search brings in.",
         _of_machine(),
-        _many_sparse(found[0], nonzeros, p, call),
+        _many_sparse(found[0], nonzeros, p),
     ]
     return table
 
@@ -115,7 +115,7 @@ def on_sparse(count: int, n: int, p: int) -> dict[str, float]:
         X = sparse_collection(n, p).persist()
         wait(X)
         nonzeros = X.map_blocks(lambda b: np.array([[b.nnz]]), dtype=int, chunks=(1, 1)).sum().compute()
-        sp.spca(sparse_collection(2 * SPARSE_ROWS, p), 5, 20)
+        sp.spca(sparse_collection(4000, min(p, 4000)), 5, 20)  # everything is imported, here and there
         found = measured(client, X, lambda X: sp.spca(X, 5, 20))
         return {**found, "nonzeros": int(nonzeros), "data": 12e-6 * int(nonzeros)}
 
@@ -145,7 +145,7 @@ def sparse_rows(p: int, rows: int, number: int) -> scipy.sparse.csr_array:
 
 
 def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
-    """Return what a fit takes on the workers of a client, which are given the data first if they are kept."""
+    """Return what `work` on X takes on the workers of a client."""
     from distributed.diagnostics.plugin import SchedulerPlugin
 
     class Counted(SchedulerPlugin):  # type: ignore[misc]
@@ -235,25 +235,19 @@ def _thousand(one: dict[str, float], made: float) -> str:
         f"1e9 x 1000 on {workers} workers of one thread: a row of 1000 numbers takes {1e6 * row:.1f} us of "
         f"CPU ({1e6 * draw:.1f} for drawing it), so that the sums take {n * (row - draw) / workers:,.0f} s "
         f"beside reading; {groups:,.0f} sums of 4 MB move {sums / 1e9:,.0f} GB, {merges:,.0f} s at "
-        f"{NETWORK / 1e6:.0f} MB/s a worker where none of them overlaps; {parts / 4 * 8 / 7:,.0f} tasks at "
-        f"{1e3 * _per_task(one):.1f} ms of the scheduler are {parts / 4 * 8 / 7 * _per_task(one):,.0f} s."
+        f"{NETWORK / 1e6:.0f} MB/s a worker where none of them overlaps; {groups * 8 / 7:,.0f} tasks."
     )
 
 
-def _per_task(one: dict[str, float]) -> float:
-    """Return the CPU seconds of client and scheduler by task, at least a fifth of a millisecond."""
-    return float(max(2e-4, min(1e-3, one["client"] / max(one["tasks"], 1.0))))
-
-
-def _many_sparse(one: dict[str, float], nonzeros: float, p: int, call: Call) -> str:
+def _many_sparse(one: dict[str, float], nonzeros: float, p: int) -> str:
     """Return the estimate for 1e7 x 1e5 with 5e8 nonzeros."""
-    workers, wanted = 64, 5e8
+    workers, wanted, parts, width = 64, 5e8, 512, 8e-6 * 1e5 * 45
     cell = one["cpu"] / one["passes"] / nonzeros
-    own = cell * wanted * one["passes"] / workers
-    moved = one["parts"] * 10 * one["passes"] * 8e-6 * 1e5 * 13
+    moved = 4 * parts * 8 / 7 * width
     return (
-        f"1e7 x 1e5 with 5e8 nonzeros on {workers} workers: {1e9 * cell:.0f} ns a nonzero and pass are "
-        f"{own:,.1f} s for {one['passes']:.0f} passes; sums of 1e5 x 13 numbers (10 MB) from "
-        f"{one['parts'] * 10:,.0f} partitions and pass move {moved / 1e3:,.0f} GB at most, "
-        f"{moved * 1e6 / workers / NETWORK:,.0f} s; the client's own part stays {one['client']:.1f} s."
+        f"1e7 x 1e5 with 5e8 nonzeros in {parts} partitions on {workers} workers: {1e9 * cell:.0f} ns a "
+        f"nonzero and pass are {cell * wanted * one['passes'] / workers:,.0f} s for {one['passes']:.0f} "
+        f"passes; four of them sum up 1e5 x 45 numbers ({width:.0f} MB) a partition, which move "
+        f"{moved / 1e3:,.0f} GB at most, {moved * 1e6 / workers / NETWORK:,.0f} s; the client's own part, in "
+        f"proportion to the variables, takes {one['client'] * 1e5 / p:.0f} s."
     )

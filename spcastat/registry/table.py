@@ -253,6 +253,14 @@ _ALL = (
         use="As rspca-l0 with a soft threshold.",
     ),
     Method(
+        "bcd-lad",
+        "Block coordinate descent, l1 residuals",
+        "of this package",
+        "solvers.bcd_lad.BCDLAD",
+        use="Gross errors in rows or in single entries: all components at once, with as many nonzeros as "
+        "asked for, by absolute residuals of the reconstruction. Slower than rspca-l0, and withstands more.",
+    ),
+    Method(
         "rspca-lhalf",
         "Robust sparse PCA, l1/2",
         _RSPCA,

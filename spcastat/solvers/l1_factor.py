@@ -80,7 +80,7 @@ class L1Factor(JointSolver):
         problem = _Entries(op)
         runs = [self._run(problem, np.linalg.qr(start.T)[0]) for start in starts]
         values = np.array([problem.loss(fitted) for fitted, _, _ in runs])
-        best = first_max(values.max() - values)
+        best = first_max(-values)
         fitted, steps, converged = runs[best]
         V, sizes = problem.axes(fitted, k)
         left = orthonormalise(np.column_stack([V, op.leading(k)[1]]))[0]

@@ -79,7 +79,7 @@ class R1PCA(JointSolver):
         rows = _Residuals(op, op.leading(k)[1], self.loss)
         runs = [self._descend(rows, np.linalg.qr(start.T)[0]) for start in starts]
         values = np.array([rows.mean_loss(U) for U, _, _ in runs])
-        best = first_max(values.max() - values)
+        best = first_max(-values)
         U, steps, converged = runs[best]
         V, variances = rows.axes(U)
         details = {"weighted variance": variances.tolist(), "cutoff": [rows.cutoff] * k}

@@ -173,8 +173,9 @@ class DaskStream(Stream):
             be computed, and DataError if there are not as many rows as in the first pass.
         """
         work = Summing(self._reading, begin)
-        parts = self._parts(work)
-        found = run(parts, tree([part.task for part in parts], work), work, what)
+        common = shared(work)
+        parts = self._parts(work, common)
+        found = run(parts, tree([part.task for part in parts], work, common), work, what)
         unpack = getattr(found.result, "unpack", None)
         if unpack is not None:
             unpack()
@@ -228,14 +229,14 @@ class DaskStream(Stream):
             name=f"spcastat-scores-{scoring.token}",
         )
 
-    def _parts(self, work: Summing[Any]) -> list[Part]:
+    def _parts(self, work: Summing[Any], common: Any) -> list[Part]:
         """Return the tasks that sum up the partitions; of many small ones, several at a time."""
         sizes = self._sizes()
         if len(sizes) > FEWEST and is_plain(self._data):
             held = self._mapped(hold_partition if self._framed else hold_block, "hold", work.token)
-            return grouped(held, sizes, work, shared(work))
+            return grouped(held, sizes, work, common)
         function = sum_partition if self._framed else sum_block
-        passes = self._mapped(function, "sum", work.token, work=carried(work))
+        passes = self._mapped(function, "sum", work.token, work=carried(work, common))
         return [Part(task, number) for number, task in enumerate(passes)]
 
     def _sizes(self) -> list[float]:

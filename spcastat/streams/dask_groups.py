@@ -6,11 +6,10 @@ whoever computes them, and however often.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from spcastat.streams.dask_tasks import Recipe, Recipes, Summing, sum_group
 
@@ -52,7 +51,7 @@ def groups(sizes: Sequence[float], most: float = BYTES) -> list[range]:
     limit = -(-len(sizes) // FEWEST)
     found, start, held = [], 0, 0.0
     for number, size in enumerate(sizes):
-        unknown = bool(np.isnan(size))
+        unknown = math.isnan(size)
         size = most / MOST if unknown else size
         if number > start and (number - start >= limit or held + size > most):
             found.append(range(start, number))
@@ -66,7 +65,7 @@ def grouped(held: Sequence[Any], sizes: Sequence[float], work: Summing[Any], sha
 
     Partitions that share no task with others are computed within the task that sums them up. Others, such as
     those that wait on workers, are results that may have to travel to their neighbours: of these no more go
-    together than have the bytes of one sum, which would have to travel instead.
+    together than have the bytes of one sum, which would have to travel instead, and none of unknown size.
 
     Parameters
     ----------
@@ -85,8 +84,12 @@ def grouped(held: Sequence[Any], sizes: Sequence[float], work: Summing[Any], sha
     own = _own_tasks(graph, keys)
     inside = all(tasks is not None for tasks in own)
     summed = delayed(sum_group, pure=False)
+    most = float(BYTES)
+    if not inside:
+        most = 0.5 * getattr(work.begin(), "nbytes", 0)
+        sizes = [math.inf if math.isnan(size) else size for size in sizes]
     parts = []
-    for group in groups(sizes, BYTES if inside else 0.5 * getattr(work.begin(), "nbytes", 0)):
+    for group in groups(sizes, most):
         members: Any = [held[number] for number in group]
         if inside:  # an object that dask does not look into, and so no tasks of its own
             members = Recipes([Recipe(own[number] or {}, keys[number], number) for number in group])

@@ -29,14 +29,17 @@ def fan_in(work: Summing[Any]) -> int:
     return FAN_IN if size == 0 else max(2, min(FAN_IN, MEETING // size))
 
 
-def tree(parts: list[Any], work: Summing[Any]) -> Any:
-    """Return the delayed merge of all delayed `parts`, some at a time, in their order whoever is first."""
+def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
+    """Return the delayed merge of all delayed `parts`, some at a time, in their order whoever is first.
+
+    `common` is `work` as :func:`shared` returns it.
+    """
     from dask import annotate
     from dask.delayed import delayed
 
     many = fan_in(work)
     merge = delayed(merge_parts, pure=False)
-    common, level = shared(work), 0
+    level = 0
     while level == 0 or len(parts) > 1:
         groups = [parts[start : start + many] for start in range(0, len(parts), many)]
         with annotate(priority=level + 1):  # before further partitions, whose parts would pile up
@@ -48,15 +51,15 @@ def tree(parts: list[Any], work: Summing[Any]) -> Any:
     return parts[0]
 
 
-def carried(work: Work) -> Any:
-    """Return `work` as tasks of partitions take it.
+def carried(work: Work, common: Any = None) -> Any:
+    """Return `work` as tasks of partitions take it; `common` is what :func:`shared` returned of it.
 
     It goes with each task, so that dask can make one task of reading and summing up: no partition is then
     a result of its own, that could travel. What is larger than LIGHT goes once to each worker instead.
     """
     import cloudpickle
 
-    return work if len(cloudpickle.dumps(work)) <= LIGHT else shared(work)
+    return work if len(cloudpickle.dumps(work)) <= LIGHT else shared(work) if common is None else common
 
 
 def shared(work: Work) -> Any:

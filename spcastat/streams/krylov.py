@@ -20,6 +20,8 @@ PASSES = 30
 ACCURACY = 1e-11
 #: Numbers in the basis, at most; then it is reduced to the best vectors in it.
 BASIS = 10_000_000
+#: Vectors whose Cholesky factor has no smaller number on its diagonal are made orthonormal by it.
+NEARLY = 0.5
 #: Directions shorter than this share of the largest eigenvalue are rounding.
 NOTHING = 1e-13
 
@@ -130,8 +132,10 @@ def krylov(
         values, inner = values[::-1], inner[:, ::-1]
         residuals = image @ inner[:, :k] - (basis @ inner[:, :k]) * values[:k]
         length = np.linalg.norm(residuals, axis=0)
-        block = _beyond(product, basis, NOTHING * max(float(values[0]), 0.0))
-        errors = _error(values, length, k) if block.shape[1] else np.zeros(k)
+        errors = _error(values, length, k)
+        if made < passes or basis.shape[1] == p:
+            block = _beyond(product, basis, NOTHING * max(float(values[0]), 0.0))
+            errors = errors if block.shape[1] else np.zeros(k)
         found = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, made)
         if found.exact or made == passes:
             break
@@ -157,5 +161,21 @@ def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarra
     U, sizes, _ = np.linalg.svd(left, full_matrices=False)
     found = U[:, sizes > nothing]
     for _ in range(2):
-        found = np.linalg.qr(found - basis @ (basis.T @ found))[0]
+        found = _orthonormal(found - basis @ (basis.T @ found))
     return found[:, : basis.shape[0] - basis.shape[1]]
+
+
+def _orthonormal(vectors: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of independent vectors, shape (p, m).
+
+    Of nearly orthonormal ones, as they are as a rule, by a Cholesky factor of their products: that takes a
+    tenth of the time of Householder's reflections, and there it loses no digit.
+    """
+    if vectors.shape[1]:
+        try:
+            root = np.linalg.cholesky(vectors.T @ vectors)
+        except np.linalg.LinAlgError:
+            root = np.zeros((1, 1))
+        if np.diag(root).min() > NEARLY:
+            return np.asarray(vectors @ np.linalg.inv(root).T)
+    return np.linalg.qr(vectors)[0]

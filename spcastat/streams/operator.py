@@ -45,6 +45,11 @@ class Products:
         self.far = far
         self.result = np.zeros(V.shape)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sums."""
+        return int(self.result.nbytes)
+
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         if is_sparse(X) and not self.far:
             U = product(X, self.V) - self.mean @ self.V
@@ -63,6 +68,10 @@ class Products:
 
     def merge(self, other: Products) -> None:
         self.result += other.result
+
+    def pack(self) -> None:
+        """Leave out what the sums were made with: they are merged, and travel, without it."""
+        self.V, self.mean = self.V[:0], self.mean[:0]
 
 
 class StreamRows(Operator):

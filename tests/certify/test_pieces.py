@@ -274,3 +274,18 @@ def test_as_many_ones_as_entries_need_no_rounding():
     values = np.sort(np.random.default_rng(4).standard_normal((50, 6)) * np.geomspace(1e-8, 1e8, 6), axis=1)
     assert (capped_simplex(values, 6) == 1.0).all()
     assert (capped_simplex(values, 7) == 1.0).all()
+
+
+@pytest.mark.parametrize("measure", ["pev", "least_squares", "adjusted"])
+@pytest.mark.parametrize("steps", [0, 50])
+def test_a_batch_of_nodes_is_bounded_as_each_by_itself(measure, steps):
+    problem = relaxed(covariance(3, 7), (1, 3, 3, 2), measure)
+    rng = np.random.default_rng(0)
+    roots = [problem.root(np.array([rng.integers(7)])) for _ in range(12)]
+    chosen = np.stack([rng.integers(len(supports), size=12) for supports in problem.supports], axis=1)
+    batch = problem.bounds(roots, chosen, 0.78, steps, lambda: True)
+    alone = [
+        problem.bounds([root], rows[None], 0.78, steps, lambda: True)[0]
+        for root, rows in zip(roots, chosen, strict=True)
+    ]
+    np.testing.assert_allclose(batch, alone, rtol=1e-12)

@@ -209,3 +209,23 @@ def test_a_fit_for_which_no_step_rises_stays_where_it_is():
     new, better, _ = _line(Falling(), x, ahead, step, value, rise, np.zeros((2, 1, 1)), None)
     assert (new == 0.0).all()
     assert (better == 0.0).all()
+
+
+def test_where_no_proposal_keeps_the_promise_dense_pca_is_where_the_search_begins(monkeypatch):
+    S = draw(6, 2)
+    monkeypatch.setattr(_Search, "proposals", lambda search: [])
+    found = sparsest(Gram(S), 2, 0.9)
+    assert found.winner == "PCA"
+    assert set(found.candidates) == {"PCA"}
+    values = np.linalg.eigvalsh(S)[:-3:-1] / np.trace(S)
+    assert Promise(0.9, True, values).true(found.V, Gram(S))
+
+
+def test_shrinking_goes_on_as_long_as_fewer_nonzeros_keep_the_promise():
+    S = shares(8, 3)
+    values, vectors = np.linalg.eigh(S)
+    promise = Promise(0.8, False, values[:-3:-1])
+    dense = vectors[:, :-3:-1]
+    V = Shrinking(Dense(S), promise, PATIENCE["auto"], np.random.default_rng(0)).run(dense)
+    assert np.count_nonzero(V) <= dense.size - 4
+    assert promise.true(V, Gram(S))

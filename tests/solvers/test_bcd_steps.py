@@ -83,3 +83,14 @@ def test_the_status_is_that_of_the_start_that_is_kept(R):
 def test_a_start_whose_halves_are_equally_long_keeps_its_sign():
     V = np.array([[[1.0, -1.0, 0.0]], [[1.0, -1.0, -1.0]], [[1.0, 1.0, -1.0]]])  # three starts, k = 1
     assert bcd._better_sign(V)[:, 0, 0].tolist() == [1.0, -1.0, 1.0]
+
+
+def test_the_status_is_that_of_the_start_that_is_best(R):
+    short = 0
+    for most in range(9, 18):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = sp.spca_cov(R, 3, card=5, method="bcd-l0", n_init=5, rng=most, max_iter=most)
+        assert fit.converged or fit.n_iter == most  # what ends before the last sweep has converged
+        short += fit.n_iter < most
+    assert short >= 3

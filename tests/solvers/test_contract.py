@@ -32,6 +32,7 @@ DECLARED: dict[tuple[str, str], str] = {
     ("pca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("r1-pca", "PCA"): "lengths of residuals are smallest, not their squares",
     ("l1-factor", "PCA"): "absolute residuals are smallest, not their squares",
+    ("bcd-lad", "PCA"): "absolute residuals are smallest, not their squares",
     ("rspca-l0", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("rspca-l1", "PCA"): "the l1 variance of the scores is largest, not their variance",
     ("rspca-lhalf", "PCA"): "the l1 variance of the scores is largest, and loadings shrink at any number",
@@ -541,6 +542,7 @@ PROMISES: dict[str, tuple[dict[str, Any], int, int]] = {
     "pca-l1": ({}, 1, 1),
     "r1-pca": ({}, 3, -1),
     "l1-factor": ({}, 3, -1),
+    "bcd-lad": ({"card": 3}, 3, -1),
 }
 
 

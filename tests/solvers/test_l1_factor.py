@@ -48,7 +48,7 @@ def test_one_component_of_two_variables_is_the_best_of_all():
 
 @pytest.mark.parametrize("options", [{"n_init": 30}, {"smooth": True, "n_init": 6}])
 def test_one_component_of_three_variables_is_that_of_all_directions(options):
-    polar, turn = np.meshgrid(np.linspace(0, np.pi / 2, 400)[1:-1], np.linspace(0, 2 * np.pi, 1601))
+    polar, turn = np.meshgrid(np.linspace(0, np.pi / 2, 150)[1:-1], np.linspace(0, 2 * np.pi, 601))
     D = np.array([np.sin(polar) * np.cos(turn), np.sin(polar) * np.sin(turn), np.cos(polar)]).reshape(3, -1)
     D[np.abs(D) < 1e-9] = 1e-9
     for seed in range(4):
@@ -57,7 +57,7 @@ def test_one_component_of_three_variables_is_that_of_all_directions(options):
         least = of_directions(X, D).min()
         fit = sp.spca(X, 1, method="l1-factor", **options)
         assert fit.objective_value <= least
-        assert fit.objective_value >= least * 0.98  # neighbours on the grid are 0.004 apart
+        assert fit.objective_value >= least * 0.96  # neighbours on the grid are 0.01 apart
 
 
 def test_from_one_start_it_is_the_alternation_of_weighted_medians():

@@ -43,10 +43,12 @@ def tasks_of(data):
     from functools import partial
 
     from spcastat.operators import CrossProducts
+    from spcastat.streams.dask_run import shared
     from spcastat.streams.dask_tasks import Summing
 
     stream = DaskStream.open(data)
-    return stream._parts(Summing(stream._reading, partial(CrossProducts, P)))
+    work = Summing(stream._reading, partial(CrossProducts, P))
+    return stream._parts(work, shared(work))
 
 
 def fitted(data, **how):
@@ -92,6 +94,8 @@ def test_partitions_that_share_nothing_are_computed_where_they_are_summed_up(X):
     assert len(computed) == 1
     assert len(tasks_of(lazy().persist())) == PARTS  # a sum of 12 variables is smaller than a partition
     assert len(tasks_of(da.from_array(X, chunks=(ROWS, P)))) == PARTS
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=PARTS).persist()  # of sizes that are not known
+    assert len(tasks_of(frame)) in (PARTS, 50)  # not together, unless each holds its rows as its own task
 
 
 def test_the_same_partitions_give_the_same_bits():
