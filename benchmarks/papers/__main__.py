@@ -72,14 +72,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command_line("papers", __doc__, TABLES)
     add_data(parser, "the papers' numbers of draws, and slow rows")
     add_draws(parser)
-    parser.add_argument("--draws", type=int, metavar="N", help="no cell has more draws than N")
+    parser.add_argument(
+        "--draws",
+        type=_most,
+        default={},
+        metavar="N[,TABLE=N...]",
+        help="no cell has more draws than N, or than another number in some tables",
+    )
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
     given = read_arguments(parser, TABLES, arguments)
     draws = Draws.asked(given)
-    call = Call(given.data, given.full, given.draws, draws)
+    most = given.draws
     sheets: list[Sheet] = []
     unfinished: dict[str, str] = {}
     for name in given.tables or TABLES:
+        call = Call(given.data, given.full, most.get(name, most.get("")), draws)
         try:
             sheet = TABLES[name](call)
         except Unfinished as rest:
@@ -97,13 +104,20 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if unfinished else 0
 
 
+def _most(text: str) -> dict[str, int]:
+    """Read "100" or "100,000-2=20": the most draws of a cell by table; "" stands for all others."""
+    return {one.rpartition("=")[0]: int(one.rpartition("=")[2]) for one in text.split(",")}
+
+
 def _head(given: object, draws: Draws) -> list[str]:
     """Return what stands above the tables."""
     mode = "--full" if getattr(given, "full", False) else "quick mode"
-    most = getattr(given, "draws", None)
+    by_table = dict(getattr(given, "draws", {}))
+    most = by_table.pop("", None)
+    few = "".join(f" ({number} in {name})" for name, number in by_table.items())
     return [
         "## The papers' tables",
-        f"`python -m benchmarks.papers`, {mode}{f', at most {most} draws a cell' if most else ''}, "
+        f"`python -m benchmarks.papers`, {mode}{f', at most {most} draws a cell{few}' if most else ''}, "
         f"{'with' if draws.data else 'without'} real data. Code that made the draws: "
         f"{', '.join(sorted(draws.versions))}. {stamp()}",
         "Print and ours. " + " ".join(f"{key}: {name}." for key, name in PAPERS.items()) + f" {RULE}",

@@ -100,8 +100,8 @@ def table_1(call: Call) -> Sheet:
     sheet.causes = CAUSES_1
     sheet.notes.append(
         "Print did not centre these data, and neither do we: without centring the two outliers make y the "
-        "larger variable in nearly every draw, as printed; with it ('centred') plain methods choose x in a "
-        "third of them. The block methods get 2 (l1) and 4 (l0) nonzeros for both components, which gives "
+        "larger variable in nearly every draw, as printed; with it ('centred') plain methods choose x in "
+        "four of ten sets. The block methods get 2 (l1) and 4 (l0) nonzeros for both components, which gives "
         "print's first ones."
     )
     return sheet

@@ -108,7 +108,10 @@ def figure_4(call: Call) -> Sheet:
     ]
     for name, found in call.measured(sheet.name, cells).items():
         sheet.add(name, [None] * 7, found)
-    sheet.notes.append("The figure has no numbers. All three methods have GPower0's number of nonzeros.")
+    sheet.notes.append(
+        "The figure has no numbers. All three methods have GPower0's number of nonzeros; print's penalties, "
+        "read as shares of its bound, leave few."
+    )
     return sheet
 
 
