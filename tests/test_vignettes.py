@@ -109,7 +109,15 @@ def test_all_thirteen_are_there():
     assert [path.name[:2] for path in VIGNETTES] == [f"{number:02}" for number in range(1, 14)]
 
 
-@pytest.mark.parametrize("path", VIGNETTES, ids=lambda path: path.stem)
+#: Those that take seconds: with the slow tests.
+LONG = ("02-how-sparse", "12-choosing", "13-figures-for-a-paper")
+CASES = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
+    for path in VIGNETTES
+]
+
+
+@pytest.mark.parametrize("path", CASES)
 def test_vignette(path, notebook):
     read_through(path)
 

@@ -168,6 +168,7 @@ def test_what_the_shell_redirects_counts_as_a_file(table, tmp_path):
     assert "is where standard output goes" in done.stderr
 
 
+@pytest.mark.slow
 def test_output_in_an_encoding_without_the_characters(table, tmp_path):
     how = {"cwd": tmp_path, "env": {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}}
     arguments = ["transform", "fit.spca", "evil.csv", "--index-col", "id"]

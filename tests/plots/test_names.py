@@ -180,6 +180,7 @@ def test_names_with_hyphens_are_whole_in_the_note(scores):
     assert all(name in told for name in names if name not in written)
 
 
+@pytest.mark.slow
 def test_no_number_is_nearer_to_a_named_tip(scores):
     """Two tips on one spot beside one that is named, as of correlated genes."""
     rng = np.random.default_rng(3)

@@ -309,6 +309,7 @@ def test_the_judge_sees_what_runs(tab, tmp_path):
     assert judge(tab, f"<p>{MARKUP[1]}</p>", tmp_path)
 
 
+@pytest.mark.slow
 def test_it_prints_to_pdf(shown):
     tab = shown(1280)
     pdf = tab.pdf()

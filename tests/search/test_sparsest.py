@@ -182,6 +182,7 @@ def test_the_unit_of_measurement_does_not_matter(factor):
         np.testing.assert_allclose(plain.V, scaled.V, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits():
     S = draw(8, 7)
     for promise in PROMISES:

@@ -78,6 +78,7 @@ def test_refusals() -> None:
         sp.spca_cov(R, 2, 4, method="alspca", uncorrelated=-1.0)
 
 
+@pytest.mark.slow
 def test_of_several_starts_the_one_of_largest_adjusted_variance_is_kept() -> None:
     one, many = (sp.spca_cov(R, 3, [6, 4, 2], method="alspca", n_init=n) for n in (1, 4))
     assert many.measure("adjusted") > one.measure("adjusted") + 0.01  # PCA's loadings are not the best start

@@ -48,6 +48,9 @@ KNOWN: dict[tuple[str, str], str] = {
     ("dspca", "ties"): "the leading eigenvector of a relaxation with equal variables is no tie-broken one",
 }
 
+#: Methods that search long for a cardinality: their cases are among the slow tests.
+SEARCHING = ("dcpca", "alspca")
+
 K = 2
 CARD = (4, 3)
 P = 8
@@ -60,7 +63,10 @@ def methods(clause: str, among: Callable[[str], bool] = lambda method: True) -> 
         if (method, clause) in DECLARED:
             continue
         reason = KNOWN.get((method, clause))
-        cases.append(pytest.param(method, marks=pytest.mark.xfail(reason=reason) if reason else ()))
+        marks = [pytest.mark.xfail(reason=reason)] if reason else []
+        if method in SEARCHING:
+            marks.append(pytest.mark.slow)
+        cases.append(pytest.param(method, marks=marks))
     return pytest.mark.parametrize("method", cases)
 
 

@@ -119,6 +119,7 @@ def agree(X: np.ndarray, **call: object) -> None:
     assert "card" not in call or list(dense.card) == list(np.broadcast_to(call["card"], 3))
 
 
+@pytest.mark.slow  # the contract holds every method to it
 @pytest.mark.parametrize("method", ALL)
 def test_two_runs_are_identical_and_units_do_not_matter(method):
     X = spiked(50, 20, 3)

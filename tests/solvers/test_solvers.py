@@ -118,6 +118,7 @@ def test_all_nonzero_with_all_components_is_pca(method, seed):
     np.testing.assert_allclose(np.abs(fit.loadings.to_numpy().T @ V), np.eye(p), atol=1e-7)
 
 
+@pytest.mark.slow  # the contract holds every method to it
 @pytest.mark.parametrize(("method", "options"), [("bcd-l0", {}), ("bcd-l1", {}), ("greedy", {"c": 2})])
 @pytest.mark.parametrize("card", [1, 3, (6, 1, 4)])
 def test_cardinality_is_as_asked(method, options, card):

@@ -138,6 +138,7 @@ def test_permuted_columns_permute_the_loadings(method: str) -> None:
         np.testing.assert_allclose(there, here[order], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SOLVERS)
 def test_nonzeros_are_as_asked_for_or_the_fit_says_so(method: str) -> None:
     X = untied(5)

@@ -109,6 +109,7 @@ def test_a_member_that_says_it_is_small(fit, path):
     assert more < 50
 
 
+@pytest.mark.slow
 def test_a_manifest_of_many_values(fit, path):
     fit.save(path)
     many = (
