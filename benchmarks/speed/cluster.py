@@ -71,7 +71,7 @@ def one_worker(n: int, p: int) -> dict[str, float]:
         ):
             taken, added = [], []
             for _ in range(3):
-                before, memory = _spent(client), _settled(client)
+                before, memory = _spent(client), settled(client)
                 work()
                 taken.append(_spent(client) - before)
                 added.append(max(client.run(resident, "VmHWM").values()) - memory)
@@ -99,7 +99,7 @@ def _spent(client: Any) -> float:
     return time.process_time() + sum(client.run(time.process_time).values())
 
 
-def _settled(client: Any) -> float:
+def settled(client: Any) -> float:
     """Forget the peaks of all workers; return the most that one of them holds now, in MB."""
     client.run(forget_peak)
     return float(max(client.run(resident).values()))

@@ -10,7 +10,7 @@ import scipy.sparse
 
 import spcastat as sp
 from benchmarks.report import Table
-from benchmarks.speed.cluster import _settled, cluster, collection
+from benchmarks.speed.cluster import settled, cluster, collection
 from benchmarks.speed.fresh import Call, forget_peak, fresh, resident
 
 HEAD = [
@@ -158,7 +158,7 @@ def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
     client.cluster.scheduler.add_plugin(counted)
     client.run(lambda dask_worker: dask_worker.transfer_outgoing_log.clear())
     forget_peak()
-    own, worker, before = resident(), _settled(client), sum(client.run(time.process_time).values())
+    own, worker, before = resident(), settled(client), sum(client.run(time.process_time).values())
     begun, cpu = time.perf_counter(), time.process_time()
     fit = work(X)
     seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
