@@ -10,7 +10,7 @@ import scipy.sparse
 
 import spcastat as sp
 from benchmarks.report import Table
-from benchmarks.speed.cluster import settled, cluster, collection
+from benchmarks.speed.cluster import cluster, collection, settled
 from benchmarks.speed.fresh import Call, forget_peak, fresh, resident
 
 HEAD = [
