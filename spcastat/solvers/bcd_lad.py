@@ -21,6 +21,8 @@ from spcastat.solvers.base import JointSolver, Solution
 BEGUN = 50
 #: Steps from each of them, and from the best.
 TRIED, FOLLOWED = 3, 20
+#: Loadings below this share of the largest are rounding of zero: medians of residuals that cancel.
+ROUNDED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class _Blocks:
         before = self.counts @ np.abs(left)
         v = _medians(left.T, u, self.counts)
         gains = before - self.counts @ np.abs(left - np.outer(u, v))
-        v = np.where(top(gains, card), v, 0.0)
+        v = np.where(top(gains, card) & (np.abs(v) > ROUNDED * np.abs(v).max()), v, 0.0)
         if not v.any():  # nothing is gained by these scores
             v[first_max(before)] = 1.0
         v /= np.linalg.norm(v)
