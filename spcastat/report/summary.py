@@ -103,7 +103,8 @@ def summarise(
     level : float in [0.5, 0.9999]
         Of these intervals.
     stars : bool
-        Mark loadings by the q values of the last `test_loadings()`: `*` up to .05, `**` to .01, `***` to .001.
+        Mark loadings by the q values of the last `test_loadings()`: `*` up to .05, `**` to .01, `***` to
+        .001.
 
     Raises
     ------
