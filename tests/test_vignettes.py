@@ -110,7 +110,14 @@ def test_all_thirteen_are_there():
 
 
 #: Those that take seconds: with the slow tests.
-LONG = ("02-how-sparse", "12-choosing", "13-figures-for-a-paper")
+LONG = (
+    "02-how-sparse",
+    "05-nonnegative-and-coordinates",
+    "07-into-a-report",
+    "08-wide-data",
+    "12-choosing",
+    "13-figures-for-a-paper",
+)
 CASES = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
     for path in VIGNETTES

@@ -135,6 +135,7 @@ def test_a_full_disk_is_told_in_one_line(arguments):
     assert (done.returncode, done.stderr) == (1, expected)
 
 
+@pytest.mark.slow
 def test_closed_streams_are_told(table):
     done = run("$spcastat datasets >&-")
     assert done.returncode == 1

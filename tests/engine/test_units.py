@@ -60,6 +60,7 @@ def test_rows_in_other_units(name):
         assert np.array_equal(fit.loadings != 0, base.loadings != 0)
 
 
+@pytest.mark.slow  # rows are tried in other units with every method
 @pytest.mark.filterwarnings("ignore::spcastat.errors.ConvergenceWarning")
 @pytest.mark.parametrize("name", ON_S)
 def test_covariances_in_other_units(name):

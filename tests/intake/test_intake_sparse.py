@@ -237,6 +237,7 @@ print("refused", refused, "of", len(cases) * len(calls))
 """
 
 
+@pytest.mark.slow
 def test_no_call_crashes_or_fits():
     folder = str(pathlib.Path(__file__).parent)
     done = subprocess.run(

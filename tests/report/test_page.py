@@ -207,6 +207,7 @@ def test_light_dark_phone_and_print_have_their_rules():
         assert rule in style
 
 
+@pytest.mark.slow  # in a browser, too: test_markup_does_not_run_in_a_browser
 def test_a_page_of_markup_has_no_element_of_it(tmp_path):
     fit = sp.spca(hostile_rows(), 3, [5, 4, 4], method="bcd-l0")
     fit = fit.rename({f"PC{i + 1}": MARKUP[i] for i in range(3)})

@@ -28,6 +28,7 @@ def test_the_same_bits_for_any_number_of_processes(n_jobs):
     np.testing.assert_array_equal(shared, alone)
 
 
+@pytest.mark.slow
 def test_draws_that_are_made_together_go_together_in_any_number_of_processes():
     """So that sums over a batch have the same rounding whoever makes it; the last batch is shorter."""
     for n_jobs in (1, 2):
@@ -89,6 +90,7 @@ def test_an_interruption_before_the_first_draw_is_one():
         run_jobs(interrupted_at(0), 10)
 
 
+@pytest.mark.slow
 def test_progress_hears_of_every_draw():
     steps = []
     with listening(steps.append):

@@ -192,6 +192,7 @@ def test_singular_data(case, name):
     assert found.value == pytest.approx(share, abs=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CRITERIA)
 def test_more_components_than_rank_do_no_harm(name):
     S = np.cov(np.random.default_rng(1).standard_normal((3, 6)), rowvar=False)  # rank 2

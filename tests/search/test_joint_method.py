@@ -287,6 +287,7 @@ def test_what_it_does_not_have_is_refused_with_the_methods_that_have_it():
         sp.spca_cov(R, 2, 4, method="joint", objective="variance")
 
 
+@pytest.mark.slow
 def test_more_columns_than_a_covariance_matrix_is_held_for():
     rng = np.random.default_rng(0)
     wide = rng.standard_normal((30, 3100))

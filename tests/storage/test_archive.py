@@ -78,6 +78,7 @@ def array_bytes(values: np.ndarray) -> bytes:
     return held.getvalue()
 
 
+@pytest.mark.slow  # a member that says it is small is tried always
 @pytest.mark.parametrize("described", [True, False], ids=["with its shape", "with a small shape"])
 def test_an_array_of_zeros_that_would_fill_the_memory(fit, path, described):
     # 100 MB of zeros deflate to 0.1 MB

@@ -613,6 +613,7 @@ def test_large_parts_meet_in_pairs():
     assert dask_run.fan_in(Summing(None, partial(Sums, 10**6))) == 8
 
 
+@pytest.mark.slow
 def test_partitions_that_are_computed_anew_are_told_of():
     """Told as dask has it: what persist() returns has no task left to run."""
     import dask.array
