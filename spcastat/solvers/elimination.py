@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.eig import DENSE_ORDER, top_eigh, top_lanczos
+from spcastat.kernels.eig import DENSE_ORDER, symmetric, top_eigh, top_lanczos
 from spcastat.kernels.ties import ranked
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
@@ -53,8 +53,7 @@ class Elimination(ComponentSolver):
 def _left(view: Operator, card: int) -> np.ndarray:
     """Return the variables that are left, ascending, when only `card` are."""
     kept, v = np.arange(view.p), np.ones(view.p)
-    S = view.block(kept)
-    S = 0.5 * (S + S.T)
+    S = symmetric(view.block(kept))
     while kept.size > card:
         if kept.size <= DENSE_ORDER:
             v = top_eigh(S, 1)[1][:, 0]

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import first_max
 from spcastat.kernels.weighted_median import weighted_median
 from spcastat.operators import Operator, Rows
@@ -145,5 +145,5 @@ class _Residuals:
     def axes(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the eigenvectors of C in the subspace of U, shape (p, k), and the eigenvalues."""
         inner = self.covariance_times(U)[1]
-        values, turn = top_eigh(0.5 * (inner + inner.T), U.shape[1])
+        values, turn = top_eigh(symmetric(inner), U.shape[1])
         return U @ turn, values
