@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import first_max, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
@@ -78,7 +78,7 @@ class DSPCA(ComponentSolver):
                 f"a few hundred variables, at most {LARGEST_ORDER}. Choose variables, or another method."
             )
         S = view.block(np.arange(p))
-        S = 0.5 * (S + S.T)
+        S = symmetric(S)
         largest = float(np.diag(S).max())
         if self.penalty is not None:
             penalty = self.penalty[earlier.done]
@@ -204,7 +204,7 @@ def _admm(
 
 def _spectahedron(W: np.ndarray) -> np.ndarray:
     """Return the nearest positive semidefinite matrix of trace one."""
-    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+    values, vectors = np.linalg.eigh(symmetric(W))
     ordered = values[::-1]
     excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(values) + 1)
     level = excess[np.flatnonzero(ordered > excess)[-1]]
