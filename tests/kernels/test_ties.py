@@ -94,8 +94,8 @@ def test_the_width_within_which_entries_are_levelled_is_relative(unit):
 
 # --- the width of a tie, to the last bit -----------------------------------------------------------
 
-# Two values tie where they are at most 1e-10 of the larger one apart, and 1e-14 of what is largest beside them:
-# `EDGE` is the last number that ties with one beside `BESIDE`, and `BEYOND` the next one.
+# Two values tie where they are at most 1e-10 of the larger one apart, and 1e-14 of what is largest beside
+# them: `EDGE` is the last number that ties with one beside `BESIDE`, and `BEYOND` the next one.
 BESIDE = 64.0
 EDGE = 1.0 - (1e-10 * 1.0 + 1e-14 * BESIDE)
 BEYOND = np.nextafter(EDGE, 0.0)
@@ -137,11 +137,12 @@ def test_more_room_for_ties_where_it_is_asked_for():
 
 def test_entries_just_the_level_apart_are_equal():
     V = np.array([[1.0, 1.0, -4.0], [0.75, -0.5, 1.0], [0.25, 0.25, 1.0], [-0.25, 0.0, 0.5]])
-    # In quarters of the largest: (1, .75) make .875, .25 is zero, and so are (.5, .25, 0), which a chain joins;
-    # 1 and .5 are within a quarter of 4 of one another and of zero.
+    # A quarter of the largest apart: (1, .75) make .875 and .25 is zero; (.5, .25, 0) are a chain that ends
+    # at zero, beside a 1; and 1, 1, .5 are within a quarter of 4 of one another and of zero.
     wanted = [[0.875, 1.0, -4.0], [0.875, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     np.testing.assert_array_equal(levelled(V, 0.25), wanted)
-    np.testing.assert_array_equal(levelled(V, 0.2), [[1, 1, -4], [0.75, -0.5, 0], [0.25, 0.25, 0], [-0.25, 0, 0]])
+    wanted = [[1.0, 1.0, -4.0], [0.75, -0.5, 0.0], [0.25, 0.25, 0.0], [-0.25, 0.0, 0.0]]
+    np.testing.assert_array_equal(levelled(V, 0.2), wanted)
     assert V[0, 0] == 1.0  # not in place
 
 
@@ -156,7 +157,7 @@ def test_entries_of_eigenvectors_are_equal_within_some_hundred_roundings():
 
 
 def along_axes(basis: np.ndarray) -> np.ndarray:
-    """Project the first axes on the span of `basis` and make them orthonormal, those of little length left out."""
+    """Project the first axes on the span of `basis`, orthonormal; those of little length are left out."""
     chosen: list[np.ndarray] = []
     for axis in basis @ basis.T:
         left = axis - sum(((axis @ one) * one for one in chosen), np.zeros(len(axis)))
