@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spcastat.kernels.eig import symmetric
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.search.criterion import Criterion
 from spcastat.search.default import HELD, Found, joint, joint_on
@@ -140,7 +141,7 @@ def _among(
     if objective == "least_squares":
         return joint_on(op, variables, k, card, objective, EFFORTS[effort], rng)
     S = op.block(variables)
-    inside = _Inside(0.5 * (S + S.T), op.rank_limit, op.total)
+    inside = _Inside(symmetric(S), op.rank_limit, op.total)
     found = joint(inside, k, card, objective, effort, rng)
     V = np.zeros((op.p, k))
     V[variables] = found.V
