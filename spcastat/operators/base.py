@@ -90,6 +90,11 @@ class Operator(ABC):
         """Return S[J, J]."""
         return self.columns(J)[J]
 
+    @property
+    def stored(self) -> int:
+        """Numbers that sparse rows store, all of which every product reads; zero for what is dense."""
+        return 0
+
     def rows_cost_less(self, m: int) -> bool:
         """Whether products with the rows cost less than with the covariance matrix of m variables."""
         return False
