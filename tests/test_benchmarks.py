@@ -97,6 +97,8 @@ def test_mutants_are_valid_and_name_the_bodies_around_them(tmp_path):
     assert broken[3, "constant"] == ("LIMIT = 0.002", ())
     assert broken[7, "boundary"] == ("if (n < 2) and x:", ((7, 13),))
     assert broken[8, "statement dropped"] == ("pass", ((7, 13),))
+    path.write_text(SOURCE.replace("LIMIT", "# one line more\nLIMIT"), encoding="utf-8")
+    assert {mutant.key for mutant in mutants_of(path, "module.py")} >= {mutant.key for mutant in found}
     assert broken[11, "arguments"] == ("return é if é[:n] else (max(-y, é - y))", ((7, 13), (11, 11)))
 
 

@@ -4,8 +4,8 @@ The checkout is copied to a folder outside of it. There, random lines of the pac
 time, and those tests run that execute the line (for a line that is executed when its file is imported: any
 line of the file), the quickest first, until one fails. Which tests execute what is found once, by running
 them all under coverage.py (``pip install coverage``). A mutant survives where every such test passes. Mutants
-are drawn by line, so that long lines are not drawn more often; the same seed draws the same lines of the same
-source.
+are drawn by line, so that long lines are not drawn more often. The same seed draws the same lines as long as
+they are there, whatever is added or gone around them.
 
 ``--minutes`` ends a run, and the next goes on from there with what ``--work`` and ``--done`` hold. ``--renew
 tests/a.py`` takes new tests from the checkout into the copy: with them, survivors are tried again.
@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import hashlib
 import json
-import random
 import shutil
 import subprocess
 import tempfile
@@ -76,7 +76,7 @@ def renew(work: Path, tree: Path, files: list[str], results: dict[str, dict[str,
 
 
 def drawn(tree: Path, only: list[str], n: int, seed: int) -> list[Mutant]:
-    """Return n mutants of different lines."""
+    """Return n mutants of different lines: the first by a hash of the seed and the text of the line."""
     by_line: dict[tuple[str, int], list[Mutant]] = defaultdict(list)
     sources: dict[str, str] = {}
     for package in only:
@@ -85,12 +85,15 @@ def drawn(tree: Path, only: list[str], n: int, seed: int) -> list[Mutant]:
             sources[name] = path.read_text(encoding="utf-8")
             for mutant in mutants_of(path, name):
                 by_line[name, mutant.line].append(mutant)
-    draw = random.Random(seed)
+
+    def rank(*what: str) -> str:
+        return hashlib.sha256("\n".join((str(seed), *what)).encode()).hexdigest()
+
     found: list[Mutant] = []
-    for line in draw.sample(sorted(by_line), len(by_line)):
-        of_it = draw.sample(by_line[line], len(by_line[line]))
-        of_it = [mutant for mutant in of_it if not mutant.idle and mutant.valid(sources[mutant.file])]
-        found += of_it[: min(1, n - len(found))]
+    for of_it in sorted(by_line.values(), key=lambda some: rank(some[0].file, some[0].text)):
+        in_turn = sorted(of_it, key=lambda mutant: rank(mutant.key))
+        fit = (mutant for mutant in in_turn if not mutant.idle and mutant.valid(sources[mutant.file]))
+        found += [one for one in [next(fit, None)] if one is not None]
         if len(found) == n:
             break
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,11 @@ class Mutant:
     ----------
     file : str
         Inside the package.
-    line, column : int
+    line : int
+    column : int
+        Behind the indentation.
+    text : str
+        The line itself, without its indentation, and ``#2``, ``#3`` where the file had it before.
     kind : str
     bodies : tuple of (int, int)
         First and last line of the bodies of the functions around it, the outermost first. The line may
@@ -71,6 +76,7 @@ class Mutant:
     file: str
     line: int
     column: int
+    text: str
     kind: str
     bodies: tuple[tuple[int, int], ...]
     old: str
@@ -81,8 +87,8 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What names it among all, and between runs."""
-        return f"{self.file}:{self.line}:{self.column}:{self.kind}"
+        """What names it among all and between runs, lines above it added or gone."""
+        return f"{self.file} | {self.text} | {self.kind} at {self.column}, {len(self.old)} wide"
 
     def applied(self, source: str) -> str:
         """Return the source with the piece replaced."""
@@ -104,6 +110,7 @@ def mutants_of(path: Path, name: str) -> list[Mutant]:
     for text in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(text))
     raw = source.splitlines(keepends=True)
+    texts = _told_apart(raw)
 
     def place(line: int, column: int) -> int:
         """Offsets of the tree count bytes."""
@@ -116,9 +123,21 @@ def mutants_of(path: Path, name: str) -> list[Mutant]:
         text = new if isinstance(new, str) else f"({ast.unparse(new)})"
         if isinstance(new, ast.Constant):
             text = ast.unparse(new)
-        where = name, node.lineno, node.col_offset
+        line = texts[node.lineno - 1]
+        column = node.col_offset - raw[node.lineno - 1].find(raw[node.lineno - 1].strip())
+        where = name, node.lineno, column, line
         found.append(Mutant(*where, kind, bodies, source[start:end], text, start, end, idle))
     return found
+
+
+def _told_apart(raw: list[str]) -> list[str]:
+    """Return lines without indentation, numbered from the second on where one is as it was before."""
+    seen: Counter[str] = Counter()
+    texts = []
+    for line in map(str.strip, raw):
+        seen[line] += 1
+        texts.append(line if seen[line] == 1 else f"{line} #{seen[line]}")
+    return texts
 
 
 def _sites(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.eig import largest_pairs, largest_value
+from spcastat.kernels.eig import largest_pairs, largest_value, symmetric
 
 EPS = float(np.finfo(float).eps)
 #: Leading eigenvectors over which a subgradient is smoothed, and how far below the first they may lie, in
@@ -121,7 +121,7 @@ def improved(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tuple[np.nda
     np.fill_diagonal(G, 0.0)
     square = float((G**2).sum())
     U = U - (excess / square) * G if square > 0.0 else U
-    return 0.5 * (U + U.T), bound
+    return symmetric(U), bound
 
 
 def below(M: np.ndarray, level: float) -> bool:

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from spcastat.certify.dual import ROUNDING, ky_fan
+from spcastat.kernels.eig import symmetric
 
 #: Eigenvalues of S below this share of the largest are zero.
 NULL = 1e-13
@@ -113,7 +114,7 @@ def without(frame: Frame, single: np.ndarray) -> Frame:
     offset = float(np.trace(U[:, :m].T @ frame.M @ U[:, :m]))
     M = N.T @ frame.M @ N
     return Frame(
-        0.5 * (M + M.T), N.T @ frame.F[:, kept], frame.variables[kept], frame.k - m, frame.offset + offset
+        symmetric(M), N.T @ frame.F[:, kept], frame.variables[kept], frame.k - m, frame.offset + offset
     )
 
 

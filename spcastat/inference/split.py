@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.inference.attempts import attempted
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import flip_signs
 from spcastat.operators import Operator
 from spcastat.resample import align, draw_generator, run_jobs
@@ -77,6 +78,6 @@ def leading_on(op: Operator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for j, v in enumerate(V.T):
         support = np.flatnonzero(v)
         S = op.block(support)
-        values, vectors = np.linalg.eigh(0.5 * (S + S.T))
+        values, vectors = np.linalg.eigh(symmetric(S))
         W[support, j], variances[j] = vectors[:, -1], values[-1] * op.unit**2
     return W * flip_signs(W), variances

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.inference.attempts import attempted
+from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 from spcastat.resample import align, draw_generator, run_jobs
 from spcastat.resample.refit import Refit
@@ -158,7 +159,7 @@ def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
     m = len(correlation)
     if m < 2:
         return np.arange(m)
-    distance = 1.0 - np.abs(0.5 * (correlation + correlation.T))
+    distance = 1.0 - np.abs(symmetric(correlation))
     np.fill_diagonal(distance, 0.0)
     labels = fcluster(linkage(squareform(distance), "complete"), 1.0 - groups + 1e-12, "distance")
     first: dict[int, int] = {}

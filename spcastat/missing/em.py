@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.missing.checks import require_measured, require_rank
 from spcastat.missing.model import Expected, PpcaModel, expect, outers
@@ -212,7 +213,7 @@ class _Moments:
         for gaps, inverse in zip(self.missing, self.inverses, strict=True):
             m = np.flatnonzero(gaps)
             S[np.ix_(m, m)] += self.W[m] @ inverse @ self.W[m].T
-        return 0.5 * (S + S.T)
+        return symmetric(S)
 
 
 def _in_units(
@@ -265,7 +266,7 @@ def _maximisation(moments: _Moments, q: int, state: _State) -> _State:
     SU = moments.dot(U)
     basis = np.linalg.qr(np.hstack([U, SU, moments.dot(SU)]))[0]
     inner = basis.T @ moments.dot(basis)
-    values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
+    values, vectors = np.linalg.eigh(symmetric(inner))
     return _from_pairs(moments.mean, basis @ vectors[:, ::-1][:, :q], values[::-1][:q], total)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.kernels.eig import symmetric
+
 #: Eigenvalues above minus this count as rounding.
 NEGATIVE = 1e-8
 #: Alternating projections, at most, and the change of an entry at which they end.
@@ -63,7 +65,7 @@ def nearest_correlation(R: np.ndarray) -> Nearest:
         if change <= SETTLED:
             break
     found = corr_clipped(found, 0.0)
-    found = 0.5 * (found + found.T)
+    found = symmetric(found)
     np.fill_diagonal(found, 1.0)
     difference = found - R
     return Nearest(found, smallest, float(np.linalg.norm(difference)), float(np.abs(difference).max()))

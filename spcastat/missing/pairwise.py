@@ -9,6 +9,7 @@ import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError, MissingValuesError
+from spcastat.kernels.eig import symmetric
 from spcastat.missing.checks import require_measured
 from spcastat.missing.nearest import Nearest, nearest_correlation
 from spcastat.operators.columns import CONSTANT
@@ -92,7 +93,7 @@ def pairwise_moments(
     covariances = (Z * w[:, None]).T @ Z / together - first * first.T / together**2
     R = (covariances / np.sqrt(variances * variances.T)).clip(-1.0, 1.0)
     np.fill_diagonal(R, 1.0)
-    nearest = nearest_correlation(0.5 * (R + R.T))
+    nearest = nearest_correlation(symmetric(R))
     deviations = size * np.sqrt(count / (count - 1.0))
     S = nearest.correlation * deviations * deviations[:, None]
     return PairwiseMoments(mean, S, missing, float(together.min()), nearest)

@@ -94,6 +94,18 @@ class Rows(Operator):
         return self.dot(selector)
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        if (k, seed) not in self._pairs:
+            self._pairs.clear()
+            self._pairs[k, seed] = self._leading(k, seed)
+        values, vectors = self._pairs[k, seed]
+        return values.copy(), vectors.copy()
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
+        """The leading pairs that were asked for last, by their number and seed."""
+        return {}
+
+    def _leading(self, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if min(self.n, self.p) > self.small_side:
             if self.n >= self.p:
                 return super().leading(k, seed)
@@ -202,6 +214,10 @@ class SparseRows(Rows):
         self.rank_limit = min(rank_limit, self.p)
         if variances is not None:
             self._variances = variances
+
+    @property
+    def stored(self) -> int:
+        return int(self.X.nnz)
 
     @property
     def lanczos_basis(self) -> int:

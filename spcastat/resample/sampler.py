@@ -15,6 +15,7 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import DataError, NoRowsError, WeightsError
 from spcastat.intake.formula import evaluate
 from spcastat.intake.terms import Model
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Gram, Operator, Standardisation, prepare
 
@@ -214,7 +215,7 @@ class CovarianceSampler(Sampler):
         return vectors[:, kept] * np.sqrt(values[kept])
 
     def _operator(self, S: np.ndarray) -> Operator:
-        S = 0.5 * (S + S.T)
+        S = symmetric(S)
         if self.scaled:
             sd = np.sqrt(np.diag(S))
             S = S / np.outer(sd, sd)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
@@ -130,7 +130,7 @@ def joint(
         return _single(op, card[0], objective)
     if op.p <= HELD:
         S = op.block(np.arange(op.p)) / op.total
-        criterion = held(0.5 * (S + S.T), card, objective)
+        criterion = held(symmetric(S), card, objective)
         if k == 1:
             fit, evidence = best_predictor(criterion)
             return _found(op, criterion, fit, evidence, objective, True)
@@ -206,14 +206,14 @@ def _single(op: Operator, card: int, objective: str) -> Found:
     V = np.zeros((op.p, 1))
     if card <= HELD:  # from products alone, eigenvectors would have half of the digits
         S = op.block(support)
-        V[support, 0] = top_eigh(0.5 * (S + S.T), 1)[1][:, 0]
+        V[support, 0] = top_eigh(symmetric(S), 1)[1][:, 0]
     else:
         V[support, 0] = op.take(support).leading(1)[1][:, 0]
     value = float(MEASURES[objective](V, op)[-1])
     proven = card in (1, op.p)
     if not proven and op.p <= BOUNDED:
         S = op.block(np.arange(op.p))
-        proven = proves(0.5 * (S + S.T), V[:, 0], card)
+        proven = proves(symmetric(S), V[:, 0], card)
     return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), True, proven)
 
 
@@ -293,7 +293,7 @@ def _polished(op: Operator, whole: Criterion, fits: Fits) -> Fits:
     S = op.block(np.arange(op.p)) / op.total
     found = []
     for V in whole.dense(fits):
-        V, supports = polish(0.5 * (S + S.T), V, whole.cards, 1.0)
+        V, supports = polish(symmetric(S), V, whole.cards, 1.0)
         x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
         found.append(whole.fits(np.concatenate(supports)[None], x[None]))
     return max(found, key=lambda fit: float(fit.value[0]))
@@ -325,11 +325,11 @@ def _widened(
 def _on(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion on some variables, all others still counting where the objective looks at them."""
     S = op.block(variables) / op.total
-    S = 0.5 * (S + S.T)
+    S = symmetric(S)
     if objective != "least_squares":
         return held(S, card, objective)
     T = np.empty_like(S)
     for start in range(0, len(variables), 200):
         part = slice(start, start + 200)
         T[:, part] = op.dot(op.columns(variables[part]))[variables] / op.total**2
-    return Projected(Dense(S), Dense(0.5 * (T + T.T)), card)
+    return Projected(Dense(S), Dense(symmetric(T)), card)

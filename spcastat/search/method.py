@@ -83,10 +83,9 @@ class Joint(JointSolver):
             return self._fewest(op, k, rng)
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
         from spcastat.search.equals import first_of_equals
-        from spcastat.search.outofcore import joint_of_passes
+        from spcastat.search.outofcore import joint_of_passes, saves_products
 
-        one = k == 1 and op.p > HELD and self.objective != "least_squares"
-        search = joint_of_passes if op.out_of_core or one else joint
+        search = joint_of_passes if saves_products(op, self.card, self.objective) else joint
         found = search(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(

@@ -1,4 +1,4 @@
-"""The default search over rows that are never all in memory: a product with their covariance is a pass.
+"""The default search where products are dear: rows that are never all in memory, or many sparse ones.
 
 The covariance matrix is formed for some of the variables, in one pass, and searched. The columns that belong
 to the supports found, of one more pass, are all that is needed to value exchanges with any other variable.
@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from spcastat.kernels.eig import symmetric
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.search.criterion import Criterion
-from spcastat.search.default import Found, joint, joint_on
+from spcastat.search.default import HELD, Found, joint, joint_on
 from spcastat.search.effort import EFFORTS
 from spcastat.search.moments import Identity, Moments
 from spcastat.search.nested import Adjusted
@@ -23,6 +24,8 @@ from spcastat.search.wide import improving
 EACH, LEAST = 4, 500
 #: The table of exchanges has at most this many entries: variables times the cardinality squared.
 ENTRIES = 30_000_000
+#: Rows with more stored numbers than this are searched with few products, though they are in memory.
+MANY = 2_000_000
 
 
 class Known(Moments):
@@ -66,6 +69,20 @@ class _Inside(Gram):
     def __init__(self, S: np.ndarray, rank_limit: int, total: float):
         super().__init__(S, rank_limit)
         self.__dict__["total"] = total
+
+
+def saves_products(op: Operator, card: tuple[int, ...], objective: str) -> bool:
+    """Return whether the search is that with few products.
+
+    It is for one component of many variables, too, whose search is exact among some of them, and for sparse
+    rows where products with all of them are most of the work of :func:`spcastat.search.default.joint`.
+    """
+    if op.out_of_core:
+        return True
+    if op.p <= HELD or objective == "least_squares":
+        return False
+    tabled = max(card) ** 2 * op.p <= ENTRIES
+    return len(card) == 1 or (objective == "adjusted" and op.stored > MANY and tabled)
 
 
 def joint_of_passes(
@@ -124,7 +141,7 @@ def _among(
     if objective == "least_squares":
         return joint_on(op, variables, k, card, objective, EFFORTS[effort], rng)
     S = op.block(variables)
-    inside = _Inside(0.5 * (S + S.T), op.rank_limit, op.total)
+    inside = _Inside(symmetric(S), op.rank_limit, op.total)
     found = joint(inside, k, card, objective, effort, rng)
     V = np.zeros((op.p, k))
     V[variables] = found.V

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 from spcastat.search.columns import TIE
 from spcastat.search.factors import NOTHING
@@ -57,7 +58,7 @@ def loaded(op: Operator, V: np.ndarray, total: float) -> Loaded:
 
 def _gram(V: np.ndarray, F: np.ndarray) -> np.ndarray:
     G = V.T @ F
-    return 0.5 * (G + G.T)
+    return symmetric(G)
 
 
 def priced(

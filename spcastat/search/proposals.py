@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.search.climbing import climbed
 from spcastat.search.columns import hard, ranked
@@ -119,7 +120,7 @@ def one_by_one(S: np.ndarray, promise: Promise) -> Loaded | None:
             left -= np.outer(image, image / value)
     F = S @ V
     G = V.T @ F
-    found = Loaded(V, F, triangle(0.5 * (G + G.T))[1])
+    found = Loaded(V, F, triangle(symmetric(G))[1])
     return found if promise.holds(found.added) else None
 
 

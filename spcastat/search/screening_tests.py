@@ -40,6 +40,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
 from spcastat.operators import Operator
 from spcastat.search.conditional import Conditional, Peak, possible_for, slack
@@ -189,7 +190,7 @@ def enlarged(op: Operator, S: np.ndarray | None, before: np.ndarray, after: np.n
     new = np.setdiff1d(after, before)
     if S is None or new.size > FEW:
         block = op.block(after)
-        return 0.5 * (block + block.T) if (block != block.T).any() else block
+        return symmetric(block) if (block != block.T).any() else block
     block = np.empty((after.size, after.size))
     old, places = np.searchsorted(after, before), np.searchsorted(after, new)
     block[np.ix_(old, old)] = S

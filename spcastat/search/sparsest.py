@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.errors import ComponentsError, OptionError
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.rotation import varimax
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
@@ -183,7 +184,7 @@ class _Search:
             if op.held is not None:
                 return op
             S = op.block(np.arange(op.p))
-            return Gram(0.5 * (S + S.T), op.rank_limit)
+            return Gram(symmetric(S), op.rank_limit)
         if not op.out_of_core:
             return op
         return self._held_of_stream(vectors)
@@ -195,7 +196,7 @@ class _Search:
         while size <= MOST_STREAMED:
             variables = np.sort(order[:size])
             S = op.block(variables)
-            work = Gram(0.5 * (S + S.T), op.rank_limit)
+            work = Gram(symmetric(S), op.rank_limit)
             if self.goal.holds(work.leading(self.goal.k)[0] / self.total):
                 self.variables = variables
                 return work
@@ -297,7 +298,7 @@ class _Search:
         strength[V.any(axis=1)] = np.inf
         some = np.sort(np.argsort(-strength, kind="stable")[:size])
         S = self.work.block(some) / self.total
-        shrinking = Shrinking(Dense(0.5 * (S + S.T)), self.goal, PATIENCE[effort], self.rng)
+        shrinking = Shrinking(Dense(symmetric(S)), self.goal, PATIENCE[effort], self.rng)
         found = np.zeros_like(V)
         found[some] = shrinking.run(V[some])
         return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import symmetric, top_eigh, whole_groups
 from spcastat.kernels.ties import first_max, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
@@ -78,7 +78,7 @@ class DSPCA(ComponentSolver):
                 f"a few hundred variables, at most {LARGEST_ORDER}. Choose variables, or another method."
             )
         S = view.block(np.arange(p))
-        S = 0.5 * (S + S.T)
+        S = symmetric(S)
         largest = float(np.diag(S).max())
         if self.penalty is not None:
             penalty = self.penalty[earlier.done]
@@ -127,14 +127,14 @@ class DSPCA(ComponentSolver):
         kept = np.flatnonzero(np.diag(S) > penalty)
         Z, U = np.zeros((p, p)), np.zeros((p, p))
         if penalty == 0.0 or kept.size < 2:
-            v = np.zeros(p)
-            if penalty == 0.0:
-                values, vectors = top_eigh(S, 1)
-                value, v = float(values[0]), vectors[:, 0]
+            if penalty == 0.0:  # all leading eigenvectors, where several tie: the next penalty starts here
+                values, vectors = whole_groups(S, 1)
+                value = float(values[0])
             else:
                 j = first_max(np.diag(S))
-                value, v[j] = float(S[j, j]) - penalty, 1.0
-            return _Relaxed(np.outer(v, v), -np.clip(S, -penalty, penalty), value, value, 1, True)
+                value, vectors = float(S[j, j]) - penalty, np.eye(p)[:, [j]]
+            Z = vectors @ vectors.T / vectors.shape[1]
+            return _Relaxed(Z, -np.clip(S, -penalty, penalty), value, value, 1, True)
         inner = _admm(
             S[np.ix_(kept, kept)],
             penalty,
@@ -204,7 +204,7 @@ def _admm(
 
 def _spectahedron(W: np.ndarray) -> np.ndarray:
     """Return the nearest positive semidefinite matrix of trace one."""
-    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+    values, vectors = np.linalg.eigh(symmetric(W))
     ordered = values[::-1]
     excess = (np.cumsum(ordered) - 1.0) / np.arange(1, len(values) + 1)
     level = excess[np.flatnonzero(ordered > excess)[-1]]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from spcastat.errors import OptionError
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import RELATIVE, level_for, levelled, soft_at, tie_width, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
@@ -208,7 +209,7 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
     """
     SW = op.dot(W)
     M = W.T @ SW
-    values, vectors = np.linalg.eigh(0.5 * (M + M.T))
+    values, vectors = np.linalg.eigh(symmetric(M))
     extends = values > DEPENDENT * values[-1]
     root = np.where(extends, 1.0 / np.sqrt(np.where(extends, values, 1.0)), 0.0)
     return np.asarray(SW @ ((vectors * root) @ vectors.T))

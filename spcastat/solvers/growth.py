@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.eig import bordered_top, top_eigh
+from spcastat.kernels.eig import bordered_top, symmetric, top_eigh
 from spcastat.kernels.ties import first_max, top
 from spcastat.operators import Operator
 
@@ -58,7 +58,7 @@ class Growth:
         if self.support.size:
             free = np.flatnonzero(self._free)
             block = self._columns[self.support]
-            values, vectors = top_eigh(0.5 * (block + block.T), self.support.size)
+            values, vectors = top_eigh(symmetric(block), self.support.size)
             gains[free] = bordered_top(values, vectors.T @ self._columns[free].T, gains[free])
         return gains
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import tie_width
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
@@ -65,7 +65,7 @@ class GSPCA(ComponentSolver):
             growth.add(card)
             support = np.sort(growth.support)
         S = view.block(support)
-        S = 0.5 * (S + S.T)
+        S = symmetric(S)
         while support.size > card:
             left = without_each(*top_eigh(S, support.size))
             best = left.max()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
@@ -55,7 +55,7 @@ class PathSPCA(ComponentSolver):
         columns = view.columns(support)
         while support.size < card:
             block = columns[support]
-            vector = top_eigh(0.5 * (block + block.T), 1)[1][:, 0]
+            vector = top_eigh(symmetric(block), 1)[1][:, 0]
             scores = (columns @ vector) ** 2  # (a_i'x)^2 up to the factor 1 / eigenvalue
             scores[support] = -np.inf
             support = np.append(support, first_max(scores))

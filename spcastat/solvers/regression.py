@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.elastic_net import Columns, elastic_net
 from spcastat.kernels.ties import soft_at, tie_width, top, unit
 from spcastat.operators import Operator
@@ -188,7 +188,7 @@ class OptimalScoring(Regression):
         self, op: Operator, W: np.ndarray, SW: np.ndarray, A: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         C = W.T @ SW
-        values, vectors = top_eigh(0.5 * (C + C.T), C.shape[0])
+        values, vectors = top_eigh(symmetric(C), C.shape[0])
         kept = values > DEPENDENT * values[0]
         return np.asarray(SW @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T), A
 
@@ -212,7 +212,7 @@ def _full_rank(op: Operator) -> bool:
         return False
     S = op.block(np.arange(op.p))
     try:
-        np.linalg.cholesky(0.5 * (S + S.T) - 1e-10 * op.total / op.p * np.eye(op.p))
+        np.linalg.cholesky(symmetric(S) - 1e-10 * op.total / op.p * np.eye(op.p))
     except np.linalg.LinAlgError:
         return False
     return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.descent import Function, minimise
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 
@@ -53,7 +54,7 @@ def fitted(
     view: Operator = op.take(used)
     if used.size <= GRAM_ORDER and not op.rows_cost_less(used.size):
         S = view.block(np.arange(used.size))
-        view = Gram(0.5 * (S + S.T))
+        view = Gram(symmetric(S))
     W = V[used]
     better = _eigenvector(view, W) if W.shape[1] == 1 else _climbed(view, W, steps, flat)
     if nonneg and (better < 0).any():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import NoRowsError
+from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
@@ -94,7 +95,7 @@ class Moments:
     def scores(self) -> np.ndarray:
         """Covariance matrix V'SV of the scores, shape (k, k)."""
         C = self.V.T @ self.coupling
-        return 0.5 * (C + C.T)
+        return symmetric(C)
 
     @cached_property
     def adjusted(self) -> np.ndarray:
@@ -159,5 +160,5 @@ class Moments:
 
 
 def _traces(E: np.ndarray) -> np.ndarray:
-    E = 0.5 * (E + E.T)
+    E = symmetric(E)
     return np.array([np.trace(E), (E * E).sum(), (E * (E @ E)).sum()])

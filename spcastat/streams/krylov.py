@@ -9,6 +9,7 @@ import numpy as np
 
 from spcastat.config import warn
 from spcastat.errors import ConvergenceWarning
+from spcastat.kernels.eig import symmetric
 
 #: Vectors beyond the k that are asked for.
 OVERSAMPLING = 10
@@ -128,7 +129,7 @@ def krylov(
         product = dot(block)
         basis, image = np.hstack([basis, block]), np.hstack([image, product])
         T = basis.T @ image
-        values, inner = np.linalg.eigh(0.5 * (T + T.T))
+        values, inner = np.linalg.eigh(symmetric(T))
         values, inner = values[::-1], inner[:, ::-1]
         residuals = image @ inner[:, :k] - (basis @ inner[:, :k]) * values[:k]
         length = np.linalg.norm(residuals, axis=0)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 
-from spcastat.operators import Gram
+import spcastat as sp
+from spcastat.operators import Gram, prepare
+from spcastat.operators.rows import SparseRows
 from spcastat.search import outofcore
 from spcastat.search.default import joint
 from spcastat.search.moments import Dense
@@ -87,3 +91,47 @@ def test_the_least_squares_share_counts_the_variables_outside(monkeypatch):
     assert found.value == pytest.approx(explained, rel=1e-10)
     assert found.sufficient is None
     assert found.settled is None
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Counts of words in documents, two topics of six words each: sparse rows of more variables than HELD."""
+    rng = np.random.default_rng(3)
+    rates = np.full((400, 1200), 0.03)
+    for first, weight in ((0, 0.9), (6, 0.7)):
+        rates[np.ix_(rng.random(400) < 0.3, np.arange(first, first + 6))] += weight
+    return scipy.sparse.csr_array(rng.poisson(rates).astype(float))
+
+
+def test_many_sparse_rows_get_the_same_fit_from_fewer_products(counts, monkeypatch):
+    made = []
+    plain = SparseRows.adjoint
+    monkeypatch.setattr(SparseRows, "adjoint", lambda op, U: (made.append(U.size), plain(op, U))[1])
+    usual = sp.spca(counts, 2, 6)
+    before = sum(made)
+    made.clear()
+    monkeypatch.setattr(outofcore, "MANY", 1000)
+    fewer = sp.spca(counts, 2, 6)
+    assert sum(made) < before / 2
+    np.testing.assert_allclose(fewer.loadings, usual.loadings, atol=1e-7)  # of rounding, by an ascent
+    assert set(np.flatnonzero(fewer.loadings.to_numpy()[:, 0])) | set(
+        np.flatnonzero(fewer.loadings.to_numpy()[:, 1])
+    ) == set(range(12))
+    assert "searched among" in str(fewer)
+
+
+def test_few_products_are_for_what_stores_much(counts):
+    op = prepare(counts, None, True, False, pd.RangeIndex(1200))[1]
+    assert not outofcore.saves_products(op, (6, 6), "adjusted")  # 17,000 stored numbers
+    assert outofcore.saves_products(op, (6,), "adjusted")
+    assert not outofcore.saves_products(op, (6,), "least_squares")
+
+
+def test_leading_pairs_of_rows_are_found_once(counts):
+    op = prepare(counts, None, True, False, pd.RangeIndex(1200))[1]
+    values, vectors = op.leading(2)
+    vectors[:] = 0.0  # the caller's own
+    again, kept = op.leading(2)
+    np.testing.assert_array_equal(again, values)
+    np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(op.dot(kept), kept * values, atol=1e-9 * values[0])

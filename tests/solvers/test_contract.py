@@ -1,7 +1,6 @@
 """The contract that every method of the table keeps: a new one is in here by its line in ``SOLVERS`` alone.
 
-Where a method's own definition excludes a clause, `DECLARED` says why. `KNOWN` holds what is to be repaired:
-such a case must fail (xfail is strict), so that the repair takes its line away.
+Where a method's own definition excludes a clause, `DECLARED` says why.
 """
 
 from __future__ import annotations
@@ -44,10 +43,6 @@ DECLARED: dict[tuple[str, str], str] = {
 }
 
 #: (method, clause) -> what is wrong today.
-KNOWN: dict[tuple[str, str], str] = {
-    ("dspca", "ties"): "the leading eigenvector of a relaxation with equal variables is no tie-broken one",
-}
-
 #: Methods that search long for a cardinality: their cases are among the slow tests.
 SEARCHING = ("dcpca", "alspca")
 
@@ -62,10 +57,7 @@ def methods(clause: str, among: Callable[[str], bool] = lambda method: True) -> 
     for method in filter(among, SOLVERS):
         if (method, clause) in DECLARED:
             continue
-        reason = KNOWN.get((method, clause))
-        marks = [pytest.mark.xfail(reason=reason)] if reason else []
-        if method in SEARCHING:
-            marks.append(pytest.mark.slow)
+        marks = [pytest.mark.slow] if method in SEARCHING else []
         cases.append(pytest.param(method, marks=marks))
     return pytest.mark.parametrize("method", cases)
 
