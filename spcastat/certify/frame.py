@@ -75,7 +75,7 @@ class Frame:
 
 
 def doubtful(sizes: np.ndarray) -> np.ndarray:
-    """Return whether rounding leaves a doubt of what columns with these singular values span, shape (...,)."""
+    """Return whether rounding leaves in doubt what columns with these singular values span, shape (...)."""
     largest = sizes[..., :1]
     return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
 

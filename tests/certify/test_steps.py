@@ -1,10 +1,10 @@
-"""The steps of the dual methods against the same steps written out for one problem, as their papers have them.
+"""The steps of the dual methods against the same steps written out for one problem.
 
 Any iterate proves a bound, so that only what the iterates are tells whether the method is the one that is
-documented: Chambolle and Pock (2011), Algorithm 1, with theta = 1, primal steps twice as long in relation to
-the norm of the operator as its inverse and dual ones half as long, the bound worked out after every ten steps
-from the last dual iterate and from the mean of all. A problem rests below its threshold, and where three times
-its fall over the last five rounds would not bring it there within the steps that are left.
+documented: Chambolle and Pock (2011), Algorithm 1, with theta = 1, primal steps of twice the inverse norm of
+the operator and dual ones of half of it, the bound worked out after every ten steps from the last dual iterate
+and from the mean of all. A problem rests below its threshold, and where three times its fall over the last
+five rounds would not bring it there within the steps that are left.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from spcastat.certify.relaxed import Relaxed, Root, single_work
 from spcastat.certify.tuples import Open, Stop, Tuples
 from spcastat.certify.unions import reaches
 
-
 #: Large enough for bounds that are closed between the best value and the threshold.
 TOLERANCE = 0.03
 
@@ -131,7 +130,8 @@ class Toy(Relaxed):
                     counts[level, 1] += 1
                     bound = min(bound, self.above(key, again=True))
                 if bound <= threshold or level == len(self.cards):
-                    return close(bound)
+                    close(bound)
+                    return
             counts[level, 1] += 1
             for row in range(len(self.supports[level])):
                 child = (*key, row)
@@ -314,7 +314,8 @@ def test_where_all_components_have_one_variable_no_others_are_dense():
 
 def test_a_bound_that_is_the_best_value_closes_a_node():
     """To the last bit, by whatever bound: of single variables, of supports, of what they add at most."""
-    for cards, nodes, ceilings in (((1, 1), 0, False), ((2,), 11, False), ((2, 2), 11, False), ((2, 2), 1, True)):
+    cases = ((1, 1), 0, False), ((2,), 11, False), ((2, 2), 11, False), ((2, 2), 1, True)
+    for cards, nodes, ceilings in cases:
         problem = Toy(cards, 5, loose=0.0)
         problem.best = lambda key: 0.5
         if ceilings:
