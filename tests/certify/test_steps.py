@@ -2,9 +2,9 @@
 
 Any iterate proves a bound, so that only what the iterates are tells whether the method is the one that is
 documented: Chambolle and Pock (2011), Algorithm 1, with theta = 1, primal steps of twice the inverse norm of
-the operator and dual ones of half of it, the bound worked out after every ten steps from the last dual iterate
-and from the mean of all. A problem rests below its threshold, and where three times its fall over the last
-five rounds would not bring it there within the steps that are left.
+the operator and dual ones of half of it, the bound worked out after every ten steps from the last dual
+iterate and from the mean of all. A problem rests below its threshold, and where three times its fall over
+the last five rounds would not bring it there within the steps that are left.
 """
 
 from __future__ import annotations
