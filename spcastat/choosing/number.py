@@ -86,8 +86,9 @@ def choose_k(
     A covariance matrix is taken for that of normal rows with exactly these covariances. For rows that are
     never all in memory, and for more than 20 million cells, draws are made from the covariance matrix by the
     central limit theorem, with the fourth moments of the rows (one more pass) and the sizes of the largest
-    ones, so that rows of very unequal size are no component here either. A weighted row is flipped as one. Correlated noise, such as that of neighbours in
-    time or space, does not count as noise here: both tests find components in it.
+    ones, so that rows of very unequal size are no component here either. A weighted row is flipped as one.
+    Correlated noise, such as that of neighbours in time or space, does not count as noise here: both tests
+    find components in it.
 
     Gaps that stay (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the data as in the
     draws, and what was measured is brought to the variance of the column. Neither uses a model of the missing

@@ -9,8 +9,8 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, CovarianceError, OptionError, UnknownOptionError
-from spcastat.select.components import broken_stick
 from spcastat.operators import SquareProducts
+from spcastat.select.components import broken_stick
 from spcastat.select.noise import MomentNoise, RowNoise, Tails
 
 
@@ -59,7 +59,7 @@ def test_rows_of_very_unequal_size_are_no_component():
 
 @pytest.mark.parametrize(("n", "p", "heavy"), [(200, 50, False), (60, 100, False), (200, 50, True)])
 def test_noise_in_pieces_is_rejected_at_the_level(n, p, heavy):
-    """Flips by the central limit theorem have the eigenvalues of flips, p / n far from zero, rows very unequal."""
+    """Flips by the central limit theorem have the eigenvalues of flips of cells."""
     found = []
     for seed in range(16):
         rows = noise(n, p, seed)
