@@ -186,7 +186,7 @@ def _tails(source: Source, S: np.ndarray) -> Tails | None:
     fourth = squares.about(np.zeros(len(S))) * n / (n - 1.0) ** 2
     correlations = S / np.maximum(np.outer(deviations, deviations), np.finfo(float).tiny)
     ratio = fourth / (1.0 + 2.0 * correlations**2)
-    sizes = squares.sizes / max(np.count_nonzero(deviations), 1)
+    sizes = squares.sizes / max(int(np.count_nonzero(deviations)), 1)
     return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
 
 
