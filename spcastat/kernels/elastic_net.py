@@ -69,7 +69,7 @@ class _Model:
         if m:
             from scipy.linalg import solve_triangular
 
-            border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True, check_finite=False)
+            border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True)
             pivot = pivot - border @ border
         if pivot <= SINGULAR * (row[j] + self.ridge):
             return False
@@ -92,13 +92,13 @@ class _Model:
         self.active = np.delete(self.active, position)
         self.signs = np.delete(self.signs, position)
         block = self.rows[:m, self.active] + self.ridge * np.eye(m)
-        self.factor[:m, :m] = np.linalg.cholesky(block) if m else 0.0
+        self.factor[:m, :m] = np.linalg.cholesky(block)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         m = self.active.size
         from scipy.linalg import cho_solve
 
-        return np.asarray(cho_solve((self.factor[:m, :m], True), right, check_finite=False))
+        return np.asarray(cho_solve((self.factor[:m, :m], True), right))
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Return S[:, active] values, shape (p,)."""
@@ -139,10 +139,10 @@ def path(
     model = _Model(columns, ridge)
     barred = np.zeros(p, dtype=bool)
     outside = np.ones(p, dtype=bool)
-    entering = first_max(np.abs(c))
-    gone = -1
+    entering: int | None = first_max(np.abs(c))
+    gone: int | None = None
     for _ in range(20 * p + 100):
-        if entering >= 0:
+        if entering is not None:
             outside[entering] = False
             if not model.add(entering, np.sign(c[entering])):
                 barred[entering] = True
@@ -150,7 +150,7 @@ def path(
             break
         slope = model.solve(model.signs)
         drift = model.spread(slope)
-        step, entering, leaving = level - penalty, -1, -1
+        step, entering, leaving = level - penalty, None, None
         free = np.flatnonzero(outside)
         if free.size:
             gap = _entry(c[free], drift[free], level, free == gone, rounding)
@@ -163,27 +163,27 @@ def path(
             until_zero = -w[active] / slope
         until_zero[~(until_zero > RELATIVE * largest)] = np.inf  # it has just entered, with one that ties
         if until_zero.min() < step:
-            step, entering, leaving = float(until_zero.min()), -1, int(np.argmin(until_zero))
-        if card is not None and active.size == card and entering >= 0:
+            step, entering, leaving = float(until_zero.min()), None, int(np.argmin(until_zero))
+        if card is not None and active.size == card and entering is not None:
             if step <= tie_width(np.array(level), np.array(level)):
                 outside[entering] = False  # ties with one that is in: the lower index wins
                 barred[entering] = True
-                entering = -1
+                entering = None
                 continue
             w[active] += step * slope
             return w, level - step
         w[active] += step * slope
         level -= step
         c -= step * drift
-        gone = -1
-        if leaving >= 0:
+        gone = None
+        if leaving is not None:
             gone = int(active[leaving])
             w[gone] = 0.0
             model.remove(leaving)
             outside[gone] = True
             outside |= barred
             barred[:] = False
-        elif entering < 0:
+        elif entering is None:
             break
     return w, level
 

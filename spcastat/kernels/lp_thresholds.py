@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.quotients import quotients
 from spcastat.kernels.ties import LEVEL, top, unit
 
 
@@ -17,10 +18,13 @@ def half(W: np.ndarray, card: int) -> np.ndarray:
     The value at the threshold itself stays, at two thirds of its size.
     """
     size, kept, level = _levels(W, card)
-    ratio = np.divide(level, size, out=np.zeros_like(size), where=kept & (size > 0)).clip(max=1.0)
-    angle = np.arccos(np.sqrt(0.5) * ratio**1.5)
-    shrunk = (2.0 / 3.0) * size * (1.0 + np.cos((2.0 / 3.0) * (np.pi - angle)))
-    return unit(np.where(kept, np.sign(W) * shrunk, 0.0))
+    return unit(np.where(kept, np.sign(W) * _halved(size, np.where(kept, level, 0.0)), 0.0))
+
+
+def _halved(size: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return what half thresholding at `level` leaves of values that are not below it: equation 13."""
+    angle = np.arccos(np.sqrt(0.5) * quotients(level, size) ** 1.5)
+    return np.asarray((2.0 / 3.0) * size * (1.0 + np.cos((2.0 / 3.0) * (np.pi - angle))))
 
 
 def lp(W: np.ndarray, card: int, power: float) -> np.ndarray:
@@ -42,9 +46,9 @@ def lp(W: np.ndarray, card: int, power: float) -> np.ndarray:
     """
     size, kept, level = _levels(W, card)
     rate = (2.0 * (1.0 - power)) ** (1.0 - power) / (2.0 - power) ** (2.0 - power)
-    pull = rate * power * level ** (2.0 - power) * np.ones_like(size)
     active = kept & (size > 0)
-    w, c = size[active], pull[active]
+    w = size[active]
+    c = np.broadcast_to(rate * power * level ** (2.0 - power), size.shape)[active]
     b = w.copy()
     for _ in range(100):
         miss = b + c * b ** (power - 1.0) - w
@@ -61,7 +65,7 @@ def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     """Return the absolute values over the largest of their column, which are kept, and the smallest kept."""
     size = np.abs(W)
     largest = size.max(axis=0)
-    size = size / np.where(largest > 0, largest, 1.0)
+    size = quotients(size, largest)
     size[size <= LEVEL] = 0.0  # from rounding
     kept = top(size, card)
     return size, kept, np.where(kept, size, np.inf).min(axis=0)

@@ -32,7 +32,7 @@ class OrthogonalSoft:
     def __init__(self, Q: np.ndarray):
         self.Q = Q
         self._nu = np.zeros(Q.shape[1])
-        self._level = -1.0
+        self._level = np.nan
 
     def threshold(self, g: np.ndarray, level: float) -> np.ndarray:
         """Return the solution, shape (p,); rounding alone gives zeros."""
@@ -88,7 +88,7 @@ class OrthogonalSoft:
                     break
             else:
                 high = level
-            level = _exact(g, self.Q, x, bound) if x.any() else -1.0
+            level = _exact(g, self.Q, x, bound) if x.any() else np.nan
         self._level = low
         return _unit(best)
 
@@ -128,14 +128,14 @@ class OrthogonalSoft:
 
 
 def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
-    """Return the level at which the support and signs of x would meet the bound; -1 where none does."""
+    """Return the level at which the support and signs of x would meet the bound; NaN where none does."""
     J = np.flatnonzero(x)
     part, s = Q[J], np.sign(x[J])
     both = np.column_stack([g[J], s])
     u, d = (both - part @ np.linalg.lstsq(part, both, rcond=1e-12)[0]).T
     along, norm = float(u @ d), float(d @ d)
     if norm <= bound * bound * (1.0 + 1e-14):
-        return -1.0
+        return np.nan
     rest = max(float(u @ u) - along * along / norm, 0.0)
     return (along - bound * np.sqrt(rest / (1.0 - bound * bound / norm))) / norm
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.quotients import quotients
+
 #: The criterion must rise by this share in a step for the rotation to go on.
 RISE = 1e-10
 
@@ -27,7 +29,7 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
     Kaiser (1958); each step is the orthogonal matrix closest to the gradient.
     """
     size = np.linalg.norm(A, axis=1, keepdims=True) if normalise else np.ones((len(A), 1))
-    B = A / np.where(size > 0, size, 1.0)
+    B = quotients(A, size)
     rotation = np.eye(A.shape[1])
     reached = 0.0
     for _ in range(max_iter):

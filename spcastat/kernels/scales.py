@@ -33,12 +33,12 @@ def qn(Z: np.ndarray) -> np.ndarray:
     """
     n = Z.shape[-1]
     h = n // 2 + 1
-    rank = h * (h - 1) // 2
+    below = h * (h - 1) // 2 - 1
     if n > _PAIRS:
-        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), rank)
+        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), below)
     first, second = _pairs(n)
     away = np.abs(Z[..., first] - Z[..., second])
-    return _QN * np.partition(away, rank - 1, axis=-1)[..., rank - 1]
+    return _QN * np.partition(away, below, axis=-1)[..., below]
 
 
 @lru_cache(maxsize=4)
@@ -47,13 +47,13 @@ def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _distance(ordered: np.ndarray, rank: int) -> float:
-    """Return the `rank`-th smallest distance between two of the sorted values, by halving a bracket."""
-    low, high = 0.0, float(ordered[-1] - ordered[0])
+def _distance(ordered: np.ndarray, below: int) -> float:
+    """Return the distance of two sorted values that has `below` others below it, by halving a bracket."""
+    low, high = 0.0, float(np.ptp(ordered))
     place = len(ordered) * (len(ordered) + 1) // 2
     while high - low > 1e-15 * high:
         middle = 0.5 * (low + high)
-        if int(np.searchsorted(ordered, ordered + middle, side="right").sum()) - place < rank:
+        if int(np.searchsorted(ordered, ordered + middle, side="right").sum()) - place <= below:
             low = middle
         else:
             high = middle

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.quotients import quotients
+
 #: Values within this share of one another are equal.
 RELATIVE = 1e-10
 #: Rounding in a value is at most about this share of the largest value beside it.
 ROUNDING = 1e-14
-#: Entries of an eigenvector closer than this share of its largest entry are equal.
+#: Entries of an eigenvector at most this share of its largest entry apart are equal.
 LEVEL = 1e-13
 #: An axis must have this share of its length in a group's space, beside the axes before it, to count.
 AXIS = 1e-3
@@ -95,8 +97,8 @@ def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
     """Make absolute values that differ by rounding alone equal in every column of `V`, shape (p, m).
 
     Those that differ from zero by rounding alone become zero. An iteration that shrinks equal entries almost
-    to nothing would otherwise blow up their last bits. Neighbours closer than the share `level` of the
-    largest value of their column are equal.
+    to nothing would otherwise blow up their last bits. Neighbours that are at most the share `level` of
+    the largest value of their column apart are equal.
     """
     V = np.array(V)
     for column in V.T:
@@ -167,8 +169,8 @@ def _by_axes(basis: np.ndarray) -> np.ndarray:
 def unit(W: np.ndarray) -> np.ndarray:
     """Scale the columns of `W` to unit length; zero columns stay zero."""
     largest = np.abs(W).max(axis=0)
-    scaled = W / np.where(largest > 0, largest, 1.0)
-    return scaled / np.where(largest > 0, np.linalg.norm(scaled, axis=0), 1.0)
+    scaled = quotients(W, largest)
+    return quotients(scaled, np.linalg.norm(scaled, axis=0))
 
 
 def hard_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
