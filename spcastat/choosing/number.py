@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from spcastat.config import real_number, whole_number
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import GRAM_ORDER, Gram
+from spcastat.operators import GRAM_ORDER, Gram, SquareProducts
 from spcastat.progress import listening
 from spcastat.resample import seed_of
 from spcastat.results.component_choice import ComponentChoice
 from spcastat.select.components import default_card, standing
-from spcastat.select.noise import MomentNoise, Noise, RowNoise, of_covariance
+from spcastat.select.noise import MomentNoise, Noise, RowNoise, Tails, of_covariance
 
 #: Components that are looked at by default.
 KMAX = 8
@@ -84,8 +85,10 @@ def choose_k(
 
     A covariance matrix is taken for that of normal rows with exactly these covariances. For rows that are
     never all in memory, and for more than 20 million cells, draws are made from the covariance matrix by the
-    central limit theorem. A weighted row is flipped as one. Correlated noise, such as that of neighbours in
-    time or space, does not count as noise here: both tests find components in it.
+    central limit theorem, with the fourth moments of the rows (one more pass) and the sizes of the largest
+    ones, so that rows of very unequal size are no component here either. A weighted row is flipped as one.
+    Correlated noise, such as that of neighbours in time or space, does not count as noise here: both tests
+    find components in it.
 
     Gaps that stay (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the data as in the
     draws, and what was measured is brought to the variance of the column. Neither uses a model of the missing
@@ -164,7 +167,27 @@ def _noise(source: Source, covariance: bool, seed: int) -> Noise:
         return RowNoise(np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0)))
     if not isinstance(op, Gram) or source.gaps is not None:
         raise _too_many(f"{op.p} variables and {source.n} rows")
-    return MomentNoise(op.block(np.arange(op.p)), source.weight)
+    S = op.block(np.arange(op.p))
+    return MomentNoise(S, source.weight, None, _tails(source, S))
+
+
+def _tails(source: Source, S: np.ndarray) -> Tails | None:
+    """Return how the rows behind S differ from normal ones; None where that cannot be represented."""
+    standard, n = source.standard, source.weight
+    assert standard is not None
+    deviations = np.sqrt(np.diag(S))
+    divisor = standard.scale * source.op.unit * deviations
+    begin = partial(SquareProducts, standard.mean, np.where(divisor > 0, divisor, np.inf))
+    if source.stream is not None:
+        squares = source.stream.reduce(begin, "products of squares").result
+    else:
+        squares = begin()
+        squares.add(source.matrix, source.weights)
+    fourth = squares.about(np.zeros(len(S))) * n / (n - 1.0) ** 2
+    correlations = S / np.maximum(np.outer(deviations, deviations), np.finfo(float).tiny)
+    ratio = fourth / (1.0 + 2.0 * correlations**2)
+    sizes = squares.sizes / max(int(np.count_nonzero(deviations)), 1)
+    return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
 
 
 def require_few(entered: Opened) -> None:

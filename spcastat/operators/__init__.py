@@ -4,7 +4,7 @@
 component as a low-rank view.
 """
 
-from spcastat.operators.accumulate import Accumulator, CrossProducts, Sums
+from spcastat.operators.accumulate import Accumulator, CrossProducts, SquareProducts, Sums
 from spcastat.operators.base import Gram, Operator
 from spcastat.operators.build import (
     GRAM_ORDER,
@@ -34,6 +34,7 @@ __all__ = [
     "Rows",
     "SparseRows",
     "Standardisation",
+    "SquareProducts",
     "Sums",
     "build",
     "deflate",

@@ -37,6 +37,9 @@ SMALL_SLAB = 100_000
 #: Rows that need no copy are multiplied in blocks of about this many numbers.
 LARGE_BLOCK = 50_000_000
 
+#: Rows whose sizes are kept beside products of squares.
+LARGEST_ROWS = 500
+
 quiet = np.errstate(over="ignore", invalid="ignore")
 
 
@@ -226,6 +229,42 @@ class CrossProducts:
             self.products = products
         self.mean = self.mean + away * (weight / total)
         self.weight = total
+
+
+class SquareProducts(CrossProducts):
+    """Cross-products of the squares of columns about given means, for the variances of their covariances.
+
+    Parameters
+    ----------
+    centre, divisor : ndarray of shape (p,)
+        What is subtracted from each column, and what it is divided by.
+
+    Attributes
+    ----------
+    sizes : ndarray
+        Sums of the squares of the largest rows, LARGEST_ROWS at most, descending.
+    """
+
+    def __init__(self, centre: np.ndarray, divisor: np.ndarray):
+        super().__init__(len(centre))
+        self.centre, self.divisor = centre, divisor
+        self.sizes = np.empty(0)
+
+    def merge(self, other: CrossProducts) -> None:
+        assert isinstance(other, SquareProducts)
+        super().merge(other)
+        self._rank(other.sizes)
+
+    def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
+        for rows in row_blocks(*X.shape):
+            squares = ((X[rows] - self.centre) / self.divisor) ** 2
+            if weights is not None:
+                squares *= weights[rows, None]
+            self._rank(squares.sum(axis=1))
+            super()._add(squares, None)
+
+    def _rank(self, sizes: np.ndarray) -> None:
+        self.sizes = np.sort(np.append(self.sizes, sizes))[::-1][:LARGEST_ROWS]
 
 
 def _is_near(mean: np.ndarray, variance: np.ndarray) -> bool:

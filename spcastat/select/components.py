@@ -66,7 +66,7 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
     with stage("parallel analysis", n_resample, "draws") as advance:
         drawn = np.empty((n_resample, m))
         for i in range(n_resample):
-            drawn[i] = noise.flipped(draw_generator(seed, i)).values[:m]
+            drawn[i] = noise.flipped(draw_generator(seed, i)).leading(m)
             advance(1)
     exceeded = (drawn >= values[:m]).sum(axis=0)
     p_values = (1.0 + exceeded) / (n_resample + 1.0)

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from spcastat.errors import CovarianceError
-from spcastat.kernels.eig import top_eigh
+from spcastat.kernels.eig import top_dense, top_eigh
 
 #: Numbers in the rows that are drawn for a covariance matrix; beyond, flips follow the central limit theorem.
 MOST_CELLS = 3_000_000
 #: Up to this many variables the covariance matrix is formed.
 HELD = 500
+#: Up to this order all eigenvalues take no longer than a few.
+ORDER = 1500
 #: A variable of which less is left than this share of its variance is not brought to more.
 LEAST_LEFT = 0.05
 #: Truncated power steps of a sparse component, and starts.
@@ -37,6 +40,10 @@ class Noise(ABC):
 
     p: int
     values: np.ndarray
+
+    @abstractmethod
+    def leading(self, m: int) -> np.ndarray:
+        """Return the m largest eigenvalues, descending."""
 
     @abstractmethod
     def flipped(self, rng: np.random.Generator) -> Noise:
@@ -84,8 +91,15 @@ class RowNoise(Noise):
 
     @property
     def values(self) -> np.ndarray:  # type: ignore[override]
-        wide = self.Z.shape[1] > self.Z.shape[0]
-        return np.linalg.eigvalsh(self.Z @ self.Z.T if wide else self.S)[::-1].clip(min=0.0)
+        return np.linalg.eigvalsh(self._smaller)[::-1].clip(min=0.0)
+
+    @property
+    def _smaller(self) -> np.ndarray:
+        """The smaller of Z'Z and ZZ'."""
+        return self.Z @ self.Z.T if self.Z.shape[1] > self.Z.shape[0] else self.S
+
+    def leading(self, m: int) -> np.ndarray:
+        return _largest(self._smaller, m)
 
     def flipped(self, rng: np.random.Generator) -> Noise:
         Q, Z = self.beside, self.Z
@@ -116,48 +130,114 @@ class RowNoise(Noise):
         return loadings
 
 
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """How rows differ from normal ones, as far as flips of their cells feel it.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (p, p)
+        How many times the variance of each flipped covariance is that of normal rows.
+    sizes : ndarray of shape (h,)
+        The mean squared cell of the largest rows, as a share of that of all rows: a row that is much larger
+        than others has an eigenvalue of its own however its signs are flipped.
+    """
+
+    ratio: np.ndarray
+    sizes: np.ndarray
+
+
 class MomentNoise(Noise):
-    """A covariance matrix of many normal rows, for which flips follow the central limit theorem.
+    """A covariance matrix of many rows, for which flips follow the central limit theorem.
 
     Flips leave the variances as they are. Covariances get the mean zero and, for normal rows, the variance
-    (s_ii s_jj + 2 s_ij^2) / n.
+    (s_ii s_jj + 2 s_ij^2) / n. Together they are like those of n rows of independent variables, whose
+    largest eigenvalues have the mean and the spread that p variables give them, however many there are.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
     n : float
+    beside : ndarray of shape (p, j), optional
+        Directions that were taken out.
+    tails : Tails, optional
+        How the rows differ from normal ones.
     """
 
-    def __init__(self, S: np.ndarray, n: float, beside: np.ndarray | None = None):
-        self.S, self.n, self.p, self.beside = S, n, len(S), beside
+    def __init__(
+        self, S: np.ndarray, n: float, beside: np.ndarray | None = None, tails: Tails | None = None
+    ):
+        self.S, self.n, self.p, self.beside, self.tails = S, n, len(S), beside, tails
 
     @property
     def values(self) -> np.ndarray:  # type: ignore[override]
         return np.linalg.eigvalsh(self.S)[::-1].clip(min=0.0)
+
+    def leading(self, m: int) -> np.ndarray:
+        return _largest(self.S, m)
 
     def flipped(self, rng: np.random.Generator) -> Noise:
         Q, S = self.beside, self.S
         if Q is not None:
             S = S * np.outer(_inflation(Q), _inflation(Q))
         variances = np.diag(S)
-        spread = np.sqrt((np.outer(variances, variances) + 2.0 * S**2) / self.n)
-        E = np.triu(rng.standard_normal(S.shape) * spread, 1)
-        F = E + E.T + np.diag(variances)
-        return MomentNoise(F if Q is None else _projected(F, Q), self.n)
+        spread = np.outer(variances, variances) + 2.0 * S**2
+        sizes = np.empty(0)
+        if self.tails is not None:
+            sizes = self.tails.sizes
+            spread *= self.tails.ratio
+        F = _covariances_of_noise(rng, max(round(self.n) - 1, 1), self.p, sizes) * np.sqrt(spread)
+        np.fill_diagonal(F, variances)
+        return MomentNoise(F if Q is None else _projected(F, Q), self.n, None, self.tails)
 
     def without(self, Q: np.ndarray) -> Noise:
-        return MomentNoise(_projected(self.S, Q), self.n, Q)
+        return MomentNoise(_projected(self.S, Q), self.n, Q, self.tails)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         return sparse_component(self.S, card)
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         covariance = self.S @ v
-        spread = np.sqrt((np.diag(self.S) * (v @ covariance) + 2.0 * covariance**2) / self.n)
+        square = (np.diag(self.S) * (v @ covariance) + 2.0 * covariance**2) / self.n
+        if self.tails is not None:
+            share = v**2 * np.diag(self.S)
+            square *= self.tails.ratio @ (share / share.sum())
+        spread = np.sqrt(square)
         some = _beyond(covariance, spread, v)
         loadings = np.zeros(self.p)
         loadings[some] = top_eigh(self.S[np.ix_(some, some)], 1)[1][:, 0]
         return loadings
+
+
+def _largest(S: np.ndarray, m: int) -> np.ndarray:
+    """Return the m largest eigenvalues of S, descending."""
+    if len(S) <= ORDER:
+        return np.linalg.eigvalsh(S)[::-1][:m].clip(min=0.0)
+    return top_dense(S, min(m, len(S)), np.random.default_rng(0).standard_normal(len(S)))[0].clip(min=0.0)
+
+
+def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:
+    """Return covariances of n rows of p independent normal variables of variance 1, shape (p, p).
+
+    The largest rows have the given `sizes`, their mean squares, and all others share what is left of n.
+    Covariances are divided by what that makes of their variance, so that it is 1 / n. Of more rows than
+    variables by Bartlett's decomposition of their cross-products.
+    """
+    sizes = sizes[: n - 1]
+    others = n - len(sizes)
+    each = max(n - sizes.sum(), 0.0) / others
+    if others > p:
+        A = np.tril(rng.standard_normal((p, p)), -1)
+        A[np.diag_indices(p)] = np.sqrt(rng.chisquare(others - np.arange(p)))
+    else:
+        A = rng.standard_normal((p, others))
+    square = others * each**2
+    if len(sizes):
+        rows = rng.standard_normal((p, len(sizes)))
+        rows *= np.sqrt(sizes / (rows**2).mean(axis=0))
+        A = np.hstack([A * np.sqrt(each), rows])
+        square += (sizes**2).sum() * p / (p + 2.0)  # entries of vectors of a fixed length
+    return np.asarray(A @ A.T / np.sqrt(n * square))
 
 
 def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.eig import DENSE_ORDER, symmetric, top_eigh, top_lanczos
+from spcastat.kernels.eig import DENSE_ORDER, largest_pairs, symmetric, top_eigh, top_lanczos
 from spcastat.kernels.ties import ranked
 from spcastat.operators import Operator
 from spcastat.solvers.base import Component, ComponentSolver, Earlier
@@ -54,6 +54,9 @@ def _left(view: Operator, card: int) -> np.ndarray:
     """Return the variables that are left, ascending, when only `card` are."""
     kept, v = np.arange(view.p), np.ones(view.p)
     S = symmetric(view.block(kept))
+    if 2 * view.rank_limit < view.p > DENSE_ORDER:
+        kept = _left_of_rows(_rows(S), max(card, DENSE_ORDER))
+        S, v = S[np.ix_(kept, kept)], v[kept]
     while kept.size > card:
         if kept.size <= DENSE_ORDER:
             v = top_eigh(S, 1)[1][:, 0]
@@ -62,4 +65,25 @@ def _left(view: Operator, card: int) -> np.ndarray:
         j = ranked(np.abs(v))[-1]
         kept, v = np.delete(kept, j), np.delete(v, j)
         S = np.delete(np.delete(S, j, axis=0), j, axis=1)
+    return kept
+
+
+def _rows(S: np.ndarray) -> np.ndarray:
+    """Return as few rows F, shape (rank, p), as F'F = S takes: Cholesky's, with pivots."""
+    from scipy.linalg.lapack import dpstrf
+
+    factor, order, rank, _ = dpstrf(S)
+    F = np.empty((rank, len(S)))
+    F[:, order - 1] = np.triu(factor[:rank])
+    return F
+
+
+def _left_of_rows(F: np.ndarray, least: int) -> np.ndarray:
+    """Return the variables that are left when `least` are: eigenvectors are those of FF', times the rows."""
+    kept, G = np.arange(F.shape[1]), F @ F.T
+    while kept.size > least:
+        loadings = np.abs(largest_pairs(G, 1)[1][:, 0] @ F)
+        j = ranked(loadings)[-1]
+        G -= np.outer(F[:, j], F[:, j])
+        kept, F = np.delete(kept, j), np.delete(F, j, axis=1)
     return kept

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, CovarianceError, OptionError, UnknownOptionError
+from spcastat.operators import SquareProducts
 from spcastat.select.components import broken_stick
-from spcastat.select.noise import MomentNoise, RowNoise
+from spcastat.select.noise import MomentNoise, RowNoise, Tails
 
 
 def noise(n: int, p: int, seed: int) -> np.ndarray:
@@ -53,6 +55,65 @@ def test_rows_of_very_unequal_size_are_no_component():
     rng = np.random.default_rng(7)
     rows = noise(150, 15, 8) / np.sqrt(rng.chisquare(3, 150) / 3)[:, None]
     assert sp.choose_k(rows).k == 0
+
+
+@pytest.mark.parametrize(("n", "p", "heavy"), [(200, 50, False), (60, 100, False), (200, 50, True)])
+def test_noise_in_pieces_is_rejected_at_the_level(n, p, heavy):
+    """Flips by the central limit theorem have the eigenvalues of flips of cells."""
+    found = []
+    for seed in range(16):
+        rows = noise(n, p, seed)
+        if heavy:
+            rows /= np.sqrt(np.random.default_rng([seed, 2]).chisquare(5, n) / 5)[:, None]
+        found.append(sp.choose_k([rows[: n // 2], rows[n // 2 :]], kmax=2, n_resample=19, rng=seed))
+    # level .05: five or more of sixteen have probability .001
+    assert sum(one.k > 0 for one in found) < 5
+    assert sum(one.sequential > 0 for one in found) < 5
+
+
+def test_flips_of_moments_are_those_of_cells():
+    """Variances of 400 flipped covariances, standard error 7 %, and their largest eigenvalues, 2 %."""
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((300, 6)) * np.exp(0.5 * rng.standard_normal((300, 1)))
+    Z[:, :3] += rng.standard_normal((300, 1))
+    Z -= Z.mean(axis=0)
+    S = Z.T @ Z / 299
+    squares = SquareProducts(np.zeros(6), np.sqrt(np.diag(S)))
+    for rows in (Z[:100], Z[100:]):
+        squares.add(rows, None)
+    r = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    ratio = squares.about(np.zeros(6)) * 300 / 299**2 / (1.0 + 2.0 * r**2)
+    moments = MomentNoise(S, 300, None, Tails(ratio, squares.sizes / 6))
+    cells = RowNoise(Z / np.sqrt(299))
+    first, second = ([one.flipped(np.random.default_rng(i)) for i in range(400)] for one in (moments, cells))
+    upper = np.triu_indices(6, 1)
+    spread = [np.std([one.S[upper] for one in drawn], axis=0) for drawn in (first, second)]
+    np.testing.assert_allclose(spread[0], spread[1], rtol=0.2)  # four standard errors of a ratio
+    largest = [np.mean([one.leading(1)[0] for one in drawn]) for drawn in (first, second)]
+    assert largest[0] == pytest.approx(largest[1], rel=0.04)
+
+
+def test_sums_of_squares_are_those_of_rows_of_any_kind():
+    rng = np.random.default_rng(5)
+    X, w = rng.poisson(0.5, (700, 4)).astype(float), rng.integers(0, 3, 700).astype(float)
+    centre, divisor = X.mean(axis=0), np.array([1.0, 2.0, 0.5, np.inf])
+    Y = w[:, None] * ((X - centre) / divisor) ** 2
+    for rows in (X, scipy.sparse.csr_array(X), scipy.sparse.csc_array(X)):
+        one, other = SquareProducts(centre, divisor), SquareProducts(centre, divisor)
+        one.add(rows[:200], w[:200])
+        other.add(rows[200:], w[200:])
+        other.pack()
+        one.pack()
+        one.merge(other)
+        one.unpack()
+        np.testing.assert_allclose(one.about(np.zeros(4)), Y.T @ Y, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.sizes, np.sort(Y.sum(axis=1))[::-1][:500], rtol=1e-12)
+
+
+def test_few_eigenvalues_are_the_largest_of_all():
+    Z = noise(40, 1600, 2)
+    S = Z.T @ Z
+    np.testing.assert_allclose(MomentNoise(S, 100).leading(3), RowNoise(Z).leading(3), rtol=1e-10)
 
 
 def test_flips_keep_the_variances_and_the_sizes_of_rows():
