@@ -133,9 +133,7 @@ def test_bounds_for_supports_take_the_steps_of_chambolle_and_pock(pairs, shift):
     threshold = np.roll(REACHED, shift) * (loosest - tightest) + tightest
     for steps in (10, 200):
         found = support_bounds(M, held, 3, threshold, steps, ranks=ranks)
-        expected = [
-            by_supports(M[b], [D[b] for D in held], ranks, 3, threshold[b], steps) for b in range(5)
-        ]
+        expected = [by_supports(M[b], [D[b] for D in held], ranks, 3, threshold[b], steps) for b in range(5)]
         # rounding of 200 steps, none of which enlarges it
         np.testing.assert_allclose(found, expected, rtol=1e-11)
 

@@ -16,10 +16,10 @@ from tests.search.conftest import draw
 def lbfgs(value_and_slope, x: np.ndarray, steps: int) -> np.ndarray:
     """Limited-memory BFGS (Nocedal and Wright, Algorithms 7.4 and 7.5, and 3.1 for the length of a step).
 
-    Six pairs are remembered, those of no curvature left out; the first step is half a unit long at most. A step
-    has to bring 1e-4 of what its slope promises; else the length goes to where a parabola has its top, between
-    a tenth and a half of it, twelve times at most. The way ends where a step raises the value by 1e-12 of it
-    or less.
+    Six pairs are remembered, those of no curvature left out; the first step is half a unit long at most. A
+    step has to bring 1e-4 of what its slope promises; else the length goes to where a parabola has its top,
+    between a tenth and a half of it, twelve times at most. The way ends where a step raises the value by
+    1e-12 of it or less.
     """
     value, slope = value_and_slope(x)
     pairs: list[tuple[np.ndarray, np.ndarray]] = []
@@ -148,4 +148,5 @@ def test_what_an_ascent_has_made_worse_stays_as_it_was(monkeypatch):
     found = refined(criterion, fits, 5)
     np.testing.assert_array_equal(found.x[0], fits.x[0])
     np.testing.assert_array_equal(found.x[1], [1.0, 0.0])
-    np.testing.assert_allclose(found.value, [fits.value[0], 0.5, fits.value[2]], rtol=1e-11)  # the ridge is 1e-12
+    # correlations have a ridge of 1e-12
+    np.testing.assert_allclose(found.value, [fits.value[0], 0.5, fits.value[2]], rtol=1e-11)
