@@ -55,10 +55,10 @@ def best_beside(objective, S, V, i, J):
 
 
 @pytest.mark.parametrize("objective", ["pev", "least_squares"])
-@pytest.mark.parametrize("i", range(3))
-def test_an_exchange_is_the_best_of_all(objective, i):
+@pytest.mark.parametrize(("i", "cards"), [(0, CARDS), (1, CARDS), (2, CARDS), (1, (4, 1, 2))])
+def test_an_exchange_is_the_best_of_all(objective, i, cards):
     """By enumeration of the supports one variable away, and of the present one."""
-    criterion, S, fits = problem(objective)
+    criterion, S, fits = problem(objective, cards)
     before = fits.some(slice(None))
     rose = exchange(criterion, fits, i, P, 500)
     for b, V in enumerate(criterion.dense(before)):
@@ -70,6 +70,17 @@ def test_an_exchange_is_the_best_of_all(objective, i):
         assert fits.value[b] == pytest.approx(max(best, before.value[b]), rel=1e-7)
         assert fits.value[b] == pytest.approx(value(objective, S, criterion.dense(fits)[b]), rel=1e-8)
     assert rose.tolist() == np.flatnonzero(fits.value > before.value).tolist()
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_an_exchange_is_the_best_of_those_that_are_valued(objective):
+    """Where the model of one component is exact, its three best are enough."""
+    criterion, _, fits = problem(objective)
+    for i in range(3):
+        best = trials(criterion, fits, i, P, 3 if criterion.exact else 20)[2].max(axis=1)
+        new = fits.some(slice(None))
+        exchange(criterion, new, i, P, 20)
+        np.testing.assert_allclose(new.value, np.maximum(fits.value, best), rtol=1e-9)
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
@@ -144,6 +155,23 @@ def test_sweeps_take_the_best_of_three_steps_while_it_rises(objective, sweeps):
         np.testing.assert_allclose(found.x[b], one.x[0], atol=1e-7)
 
 
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_the_steps_of_a_sweep_are_ever_shorter(objective, monkeypatch):
+    criterion, _, fits = problem(objective)
+    seen, replaced = [], criterion.replaced
+    monkeypatch.setattr(criterion, "replaced", lambda *args: seen.append(args[1:]) or replaced(*args))
+    pull, scale = criterion.pull(fits, 0)
+    V = criterion.dense(fits)[:, :, 0]
+    swept(criterion, fits, 1)
+    i, places, x = seen[0]
+    assert i == 0
+    for b in range(B):
+        for weight, J, v in zip((0.0, 1.0, 5.0), places[b], x[b], strict=True):
+            w = pull[b] + weight * scale[b] * V[b]
+            assert set(J) == set(np.argsort(-np.abs(w))[:4])
+            np.testing.assert_allclose(v, w[J] / np.linalg.norm(w[J]), atol=1e-12)
+
+
 def climb(criterion, fit, width, valued, rough):
     """Rounds of exchanges of every component and an ascent of twelve steps, of one fit."""
     fit = refined(criterion, fit, 12)
@@ -215,14 +243,14 @@ def test_of_many_components_the_best_change_of_two_places_is_made_while_it_rises
 
 
 def test_components_of_one_cardinality_fall_in_variance_where_that_costs_nothing():
-    S = np.diag([3.0, 5.0, 4.0, 1.0, 4.0, 2.0]) / 19.0
-    criterion = held(S, (1, 2, 1, 1), "adjusted")
-    places = np.array([[4, 0, 3, 2, 1]])
-    fits = criterion.fits(places, np.ones((1, 5)))
+    S = np.diag([3.0, 5.0, 4.0, 1.0, 4.0, 2.0, 9.0, 8.0]) / 36.0
+    criterion = held(S, (1, 2, 1, 1, 3), "adjusted")
+    fits = criterion.fits(np.array([[4, 0, 3, 2, 1, 5, 6, 7]]), np.ones((1, 8)))
     # uncorrelated scores: every order is as good; of the variances 4, 4 and 5 of the single variables
-    assert falling(criterion, fits).places.tolist() == [[1, 0, 3, 2, 4]]
-    two = joined([fits, criterion.fits(np.array([[1, 0, 3, 2, 4]]), np.ones((1, 5)))])
-    assert falling(criterion, two).places.tolist() == [[1, 0, 3, 2, 4]] * 2
+    expected = [1, 0, 3, 2, 4, 5, 6, 7]
+    assert falling(criterion, fits).places.tolist() == [expected]
+    two = joined([fits, criterion.fits(np.array([expected]), np.ones((1, 8)))])
+    assert falling(criterion, two).places.tolist() == [expected] * 2
     # where an order is better it stays
     criterion, S, fits = problem("adjusted", (2, 2, 2))
     fits = reordered(criterion, fits)
