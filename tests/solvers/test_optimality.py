@@ -75,13 +75,22 @@ def test_the_bound_is_nearly_the_lowest_of_all_levels(seed, card):
 
 
 def test_the_search_ends_at_the_goal():
-    S = covariance(6, 0)
-    v = best(S, 3)[1]
-    on_grid = [dual(S, v, rho, 3) for rho in levels(S, v, 3, np.arange(1, 8) / 8)]
-    assert variance_bound(Gram(S), v, 3, np.inf) == pytest.approx(min(on_grid[0], np.linalg.eigvalsh(S)[-1]))
-    full = variance_bound(Gram(S), v, 3, 0.0)
-    assert variance_bound(Gram(S), v, 3, min(on_grid) * (1 + 1e-9)) == pytest.approx(min(on_grid), rel=1e-12)
-    assert full <= min(on_grid)
+    looked = 0
+    for seed, card in itertools.product(range(12), (1, 2)):
+        S = covariance(6, seed, 200)
+        v, top = best(S, card)[1], np.linalg.eigvalsh(S)[-1]
+        on_grid = [dual(S, v, rho, card) for rho in levels(S, v, card, np.arange(1, 8) / 8)]
+        assert variance_bound(Gram(S), v, card, np.inf) == pytest.approx(min(on_grid[0], top), rel=1e-9)
+        lowest, full = min(on_grid), variance_bound(Gram(S), v, card, 0.0)
+        assert full <= min(lowest, top) * (1 + 1e-12)
+        if lowest < top:
+            found = variance_bound(Gram(S), v, card, lowest * (1 + 1e-9))
+            assert found == pytest.approx(lowest, rel=2e-9)
+            looked += 1
+            if full < lowest * (1 - 1e-6):  # some of the way around the best level
+                some = variance_bound(Gram(S), v, card, 0.5 * (full + lowest))
+                assert full <= some <= 0.5 * (full + lowest)
+    assert looked >= 3
 
 
 def test_all_variables_have_no_more_than_the_largest_eigenvalue():
