@@ -41,22 +41,10 @@ HOPELESS = 3.0
 #: Rounds of EVERY steps from which that is foreseen.
 WINDOW = 5
 
+#: Nothing is divided by less.
+SMALLEST = float(np.finfo(float).tiny / np.finfo(float).eps)
+
 Running = Callable[[], bool]
-
-
-@dataclass(eq=False)
-class Bounds:
-    """Proven bounds of a batch of B problems.
-
-    Attributes
-    ----------
-    bound : ndarray of shape (B,)
-    Y : ndarray of shape (B, m, d, d)
-        What proves them: the same or other problems may begin there.
-    """
-
-    bound: np.ndarray
-    Y: np.ndarray
 
 
 def ky_fan(M: np.ndarray, k: int) -> np.ndarray:
@@ -94,7 +82,7 @@ def certified(
     size = np.trace(M, axis1=1, axis2=2)
     for j, (D, rank) in enumerate(zip(bases, ranks or [1] * len(bases), strict=True)):
         trace = np.trace(Y[:, j], axis1=1, axis2=2)
-        W = D.swapaxes(1, 2) @ Y[:, j] @ D + _diagonal(missing(D, rank) * trace[:, None])
+        W = D.mT @ Y[:, j] @ D + _diagonal(missing(D, rank) * trace[:, None])
         bound = bound - np.linalg.eigvalsh(W)[:, :rank].sum(axis=1)
         size = size + rank * trace
     return np.asarray(bound + ROUNDING * size)
@@ -135,7 +123,7 @@ def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, li
     stacked = np.concatenate(bases, axis=2)
     Q, sizes, _ = np.linalg.svd(stacked, full_matrices=False)
     Q = Q * (sizes > NOTHING)[:, None, :]
-    T = Q.swapaxes(1, 2)
+    T = Q.mT
     return T @ M @ Q, [T @ D for D in bases]
 
 
@@ -147,10 +135,9 @@ def support_bounds(
     steps: int,
     *,
     ranks: list[int] | None = None,
-    Y: np.ndarray | None = None,
     running: Running = lambda: True,
-) -> Bounds:
-    """Bound a batch of problems; a problem rests once its bound is below its threshold.
+) -> np.ndarray:
+    """Return the bounds of a batch of problems, shape (B,); one rests once it is below its threshold.
 
     Parameters
     ----------
@@ -160,33 +147,22 @@ def support_bounds(
         Bounds below it are not improved any further, nor those that are not going to get there.
     steps : int
         Of the primal-dual method, at most.
-    Y : ndarray of shape (B, m, d, d), optional
-        Where to begin; zero, which gives the bound of dense components, by default.
     running : callable
         Asked between steps; False ends the work with the bounds so far.
-
-    Returns
-    -------
-    Bounds
 
     Notes
     -----
     The primal-dual method of Chambolle and Pock (2011) on the saddle function
-    <M, P> + sum_j <Y_j, P - D_j X_j D_j'>; the projections are eigendecompositions.
+    <M, P> + sum_j <Y_j, P - D_j X_j D_j'>; the projections are eigendecompositions. It begins at Y = 0, which
+    gives the bound of dense components, and at what is largest without constraints. Each round of EVERY steps
+    is judged by its last Y and by the mean of all of them.
     """
     B, d = M.shape[:2]
-    m = len(bases)
-    level = np.broadcast_to(np.asarray(threshold, dtype=float), (B,)).copy()
-    scale = np.maximum(np.trace(M, axis1=1, axis2=2) / max(k, 1), 1e-300)
-    best = np.zeros((B, m, d, d)) if Y is None else Y.copy()
-    ranks = ranks or [1] * m
-    bound = certified(M, bases, k, best, ranks)
-    if Y is not None:
-        plain = certified(M, bases, k, np.zeros_like(best), ranks)
-        best[plain < bound] = 0.0
-        bound = np.minimum(bound, plain)
+    ranks = ranks or [1] * len(bases)
+    level = np.broadcast_to(threshold, (B,))
+    bound = certified(M, bases, k, np.zeros((B, len(bases), d, d)), ranks)
     at = np.flatnonzero(bound > level)
-    state = _State.begin(M[at], [D[at] for D in bases], ranks, k, best[at], scale[at])
+    state = _State.begin(M[at], [D[at] for D in bases], ranks, k)
     history: list[np.ndarray] = []
     done = 0
     while at.size and done < steps and running():
@@ -194,22 +170,16 @@ def support_bounds(
             if running():
                 state.step()
         done += EVERY
-        lowest = np.full(at.size, np.inf)
-        for candidate in (state.Y, state.mean):
-            found = certified(state.M, state.bases, k, candidate, ranks)
-            better = found < bound[at]
-            where = at[better]
-            bound[where], best[where] = found[better], candidate[better]
-            lowest = np.minimum(lowest, found)
+        lowest = np.min([certified(state.M, state.bases, k, Y, ranks) for Y in (state.Y, state.mean)], axis=0)
+        bound[at] = np.minimum(bound[at], lowest)
         history = [*history[-WINDOW:], lowest]  # the first iterates are above the bound of dense components
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
             fall = (history[0] - lowest) / WINDOW  # in each round of EVERY steps
             open_ &= lowest - HOPELESS * fall * (steps - done) / EVERY <= level[at]
-        if not open_.all():
-            at, state = at[open_], state.some(open_)
-            history = [values[open_] for values in history]
-    return Bounds(bound, best)
+        at, state = at[open_], state.some(open_)
+        history = [values[open_] for values in history]
+    return bound
 
 
 @dataclass(eq=False)
@@ -229,36 +199,24 @@ class _State:
     count: int
 
     @classmethod
-    def begin(
-        cls,
-        M: np.ndarray,
-        bases: list[np.ndarray],
-        ranks: list[int],
-        k: int,
-        Y: np.ndarray,
-        scale: np.ndarray,
-    ) -> _State:
-        B = len(M)
-        P = fantope(M / scale[:, None, None] * 1e6, k) if B else M.copy()
-        X = [np.zeros((B, D.shape[2], D.shape[2])) for D in bases]
-        if B:
-            X = [
-                _within(D.swapaxes(1, 2) @ M @ D / scale[:, None, None], D, rank)
-                for D, rank in zip(bases, ranks, strict=True)
-            ]
-        state = cls(M, bases, ranks, k, Y.copy(), P, X, Y.copy(), scale, np.zeros_like(Y), 0)
-        if B:
-            state.ahead = state._excess()
+    def begin(cls, M: np.ndarray, bases: list[np.ndarray], ranks: list[int], k: int) -> _State:
+        scale = np.maximum(np.trace(M, axis1=1, axis2=2) / k, SMALLEST)
+        A = M / scale[:, None, None]
+        P = leading(A, k)
+        X = [_within(D.mT @ A @ D, D, rank) for D, rank in zip(bases, ranks, strict=True)]
+        Y = np.zeros((len(M), len(bases), *M.shape[1:]))
+        state = cls(M, bases, ranks, k, Y, P, X, Y, scale, Y.copy(), 0)
+        state.ahead = state._excess()
         return state
 
     @property
     def mean(self) -> np.ndarray:
-        """The average of the dual iterates since the last restart."""
+        """The average of the dual iterates."""
         return self.total / max(self.count, 1)
 
     def _excess(self) -> np.ndarray:
         """Return P - D_j X_j D_j' for every j."""
-        parts = [self.P - D @ X @ D.swapaxes(1, 2) for D, X in zip(self.bases, self.X, strict=True)]
+        parts = [self.P - D @ X @ D.mT for D, X in zip(self.bases, self.X, strict=True)]
         return np.stack(parts, axis=1)
 
     def step(self) -> None:
@@ -270,7 +228,7 @@ class _State:
         before = self._excess()
         self.P = fantope(self.P + tau * (self.M + self.Y.sum(axis=1)) / unit, self.k)
         self.X = [
-            _within(X - tau * (D.swapaxes(1, 2) @ self.Y[:, j] @ D) / unit, D, rank)
+            _within(X - tau * (D.mT @ self.Y[:, j] @ D) / unit, D, rank)
             for j, (D, X, rank) in enumerate(zip(self.bases, self.X, self.ranks, strict=True))
         ]
         self.ahead = 2.0 * self._excess() - before
@@ -304,13 +262,19 @@ def _within(A: np.ndarray, D: np.ndarray, rank: int) -> np.ndarray:
 def positive(A: np.ndarray) -> np.ndarray:
     """Return the nearest positive semidefinite matrices, of shape (..., d, d)."""
     values, vectors = np.linalg.eigh(A)
-    return (vectors * np.maximum(values, 0.0)[..., None, :]) @ vectors.swapaxes(-1, -2)
+    return (vectors * np.maximum(values, 0.0)[..., None, :]) @ vectors.mT
+
+
+def leading(A: np.ndarray, k: int) -> np.ndarray:
+    """Return the projections on the k leading eigenvectors, of shape (..., d, d)."""
+    vectors = np.linalg.eigh(A)[1][..., -k:]
+    return np.asarray(vectors @ vectors.mT)
 
 
 def fantope(A: np.ndarray, k: int) -> np.ndarray:
     """Return the nearest matrices with eigenvalues in [0, 1] and trace k, of shape (B, d, d)."""
     values, vectors = np.linalg.eigh(A)
-    return (vectors * capped_simplex(values, k)[:, None, :]) @ vectors.swapaxes(1, 2)
+    return (vectors * capped_simplex(values, k)[:, None, :]) @ vectors.mT
 
 
 def spectraplex(A: np.ndarray) -> np.ndarray:
@@ -321,7 +285,7 @@ def spectraplex(A: np.ndarray) -> np.ndarray:
     sums = (np.cumsum(down, axis=1) - 1.0) / np.arange(1, c + 1)
     last = (down > sums).sum(axis=1) - 1
     shift = np.take_along_axis(sums, last[:, None], axis=1)
-    return (vectors * np.maximum(values - shift, 0.0)[:, None, :]) @ vectors.swapaxes(1, 2)
+    return (vectors * np.maximum(values - shift, 0.0)[:, None, :]) @ vectors.mT
 
 
 def capped_simplex(values: np.ndarray, k: int) -> np.ndarray:

@@ -69,10 +69,15 @@ class Frame:
         A = self.F[:, supports].transpose(1, 0, 2)
         d, c = A.shape[1:]
         U, sizes, _ = np.linalg.svd(A, full_matrices=False)
-        share = sizes / np.maximum(sizes[:, :1], 1e-300)
         D = np.zeros((len(A), d, c))
-        D[:, :, : U.shape[2]] = U * ((share > DEPENDENT) & (sizes[:, :1] > 0))[:, None, :]
-        return D, ~((share > DEPENDENT) & (share < CLEAR)).any(axis=1)
+        D[:, :, : U.shape[2]] = U * (sizes > DEPENDENT * sizes[:, :1])[:, None, :]
+        return D, ~doubtful(sizes)
+
+
+def doubtful(sizes: np.ndarray) -> np.ndarray:
+    """Return whether rounding leaves in doubt what columns with these singular values span, shape (...)."""
+    largest = sizes[..., :1]
+    return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
 
 
 def pev_frame(S: np.ndarray, k: int) -> Frame:
@@ -102,8 +107,7 @@ def without(frame: Frame, single: np.ndarray) -> Frame:
     m, d = len(single), len(frame.M)
     A = frame.F[:, single]
     U, sizes, _ = np.linalg.svd(A)
-    share = sizes / max(sizes[0], 1e-300)
-    if ((share > DEPENDENT) & (share < CLEAR)).any():  # not clear what they span: the m best directions
+    if doubtful(sizes):  # not clear what they span: the m best directions
         return Frame(frame.M, frame.F[:, kept], frame.variables[kept], frame.k, frame.offset)
     m = min(m, d)
     N = U[:, m:]
@@ -129,9 +133,7 @@ def elimination_bounds(frame: Frame, singles: np.ndarray) -> np.ndarray:
     d = len(frame.M)
     m = min(singles.shape[1], d)
     U, sizes, _ = np.linalg.svd(frame.F[:, singles].transpose(1, 0, 2))
-    share = sizes / np.maximum(sizes[:, :1], 1e-300)
-    doubtful = ((share > DEPENDENT) & (share < CLEAR)).any(axis=1)
-    turned = U.swapaxes(1, 2) @ frame.M @ U
+    turned = U.mT @ frame.M @ U
     own = np.trace(turned[:, :m, :m], axis1=1, axis2=2)
     bound = frame.offset + own + ky_fan(turned[:, m:, m:], frame.k - m)
-    return np.where(doubtful, frame.dense, bound + ROUNDING * float(np.trace(frame.M)))
+    return np.where(doubtful(sizes), frame.dense, bound + ROUNDING * float(np.trace(frame.M)))

@@ -19,7 +19,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.certify.dual import EVERY, HOPELESS, ROUNDING, WINDOW, Running, fantope, ky_fan, positive
+from spcastat.certify.dual import (
+    EVERY,
+    HOPELESS,
+    ROUNDING,
+    SMALLEST,
+    WINDOW,
+    Running,
+    fantope,
+    ky_fan,
+    leading,
+    positive,
+)
 
 #: Primal over dual step length.
 RATIO = 2.0
@@ -90,18 +101,17 @@ def ordered_bounds(
         if len(history) > WINDOW:
             fall = (history[0] - history[-1]) / WINDOW
             open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
-        if not open_.all():
-            at, state = at[open_], state.some(open_)
-            history = [values[open_] for values in history]
+        at, state = at[open_], state.some(open_)
+        history = [values[open_] for values in history]
     return bound
 
 
 def _inside(Z: np.ndarray, D: np.ndarray | None) -> np.ndarray:
-    return Z if D is None else D.swapaxes(1, 2) @ Z @ D
+    return Z if D is None else D.mT @ Z @ D
 
 
 def _outside(X: np.ndarray, D: np.ndarray | None) -> np.ndarray:
-    return X if D is None else D @ X @ D.swapaxes(1, 2)
+    return X if D is None else D @ X @ D.mT
 
 
 def _some(bases: Bases, which: np.ndarray) -> Bases:
@@ -164,8 +174,8 @@ class _State:
 
     @classmethod
     def begin(cls, groups: list[np.ndarray], counts: list[int], bases: Bases, d: int) -> _State:
-        scale = np.maximum(np.sqrt((groups[0] ** 2).sum(axis=(1, 2))), 1e-300)[:, None, None]
-        X = [fantope(1e6 * N / scale, count) for N, count in zip(groups, counts, strict=True)]
+        scale = np.maximum(np.sqrt((groups[0] ** 2).sum(axis=(1, 2))), SMALLEST)[:, None, None]
+        X = [leading(N, count) for N, count in zip(groups, counts, strict=True)]
         zero = np.zeros((len(scale), d, d))
         state = cls(groups, counts, bases, X, zero, zero, scale, zero.copy())
         state.ahead = state._sum()

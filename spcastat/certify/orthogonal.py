@@ -44,7 +44,7 @@ class Orthogonal(Projection):
         for c, places in zip(self.cards, self.supports, strict=True):
             if c not in held:
                 D, _ = root.frame.bases(places)
-                held[c] = np.linalg.eigvalsh(D.swapaxes(1, 2) @ M @ D)[:, -1] + ROUNDING
+                held[c] = np.linalg.eigvalsh(D.mT @ M @ D)[:, -1] + ROUNDING
         return Root(root.frame, singles, root.reach, 0, own, tuple(held[c] for c in self.cards))
 
     def within(
@@ -57,7 +57,7 @@ class Orthogonal(Projection):
         steps: int,
         running: Running,
     ) -> np.ndarray:
-        groups = [D.swapaxes(1, 2) @ M @ D for D in bases]
+        groups = [D.mT @ M @ D for D in bases]
         counts, inside = [1] * len(groups), [*bases]
         if k > len(groups):
             return ordered.ordered_bounds(
@@ -139,7 +139,7 @@ def climbed(
             others = np.delete(V, j, axis=2) * held[:, :, j, None]
             U, sizes, _ = np.linalg.svd(others, full_matrices=False)
             U = U * (sizes > DEPENDENT)[:, None, :]
-            room = held[:, :, j, None] * np.eye(p) - U @ U.swapaxes(1, 2)
+            room = held[:, :, j, None] * np.eye(p) - U @ U.mT
             if sweep == 0 and disturbed:
                 v = (room @ rng.standard_normal((B, p, 1)))[:, :, 0]
             else:
@@ -151,5 +151,5 @@ def climbed(
         if (new <= value * (1.0 + 1e-12)).all():
             break
         value = np.maximum(value, new)
-    products = V.swapaxes(1, 2) @ V - np.eye(k)
+    products = V.mT @ V - np.eye(k)
     return V, np.where(np.abs(products).max(axis=(1, 2)) < DEPENDENT, value, -np.inf)

@@ -33,7 +33,7 @@ class Projection(Relaxed):
         frame = without(self.frame, singles) if self.m else self.frame
         reach = None
         if self.all_searched and self.cards and self.variables <= MOST_VARIABLES:
-            reach = reaches(union_table(frame), min(sum(self.cards), self.variables))
+            reach = reaches(union_table(frame), sum(self.cards))
         return Root(frame, singles, reach)
 
     def shape(self, root: Root) -> tuple[int, int]:
@@ -113,14 +113,14 @@ def spanned_bounds(
     M: np.ndarray, bases: list[np.ndarray], k: int, level: np.ndarray | float, steps: int, running: Running
 ) -> np.ndarray:
     """Return the bounds for chosen supports, each two of which hold a plane, shape (B,)."""
-    found = support_bounds(M, bases, k, level, steps, running=running).bound
+    found = support_bounds(M, bases, k, level, steps, running=running)
     at = np.flatnonzero(found > level)
     if steps and at.size and len(bases) > 1 and k > 2:  # of two components the plane is all there is
         parts = [D[at] for D in bases]
         pairs = planes(parts)
         ranks = [1] * len(parts) + [2] * len(pairs)
         left = np.broadcast_to(level, found.shape)[at]
-        new = support_bounds(M[at], parts + pairs, k, left, steps, ranks=ranks, running=running).bound
+        new = support_bounds(M[at], parts + pairs, k, left, steps, ranks=ranks, running=running)
         found[at] = np.minimum(found[at], new)
     return found
 
@@ -138,7 +138,7 @@ def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
     held = np.zeros((B, m, q), dtype=bool)
     for t, places in enumerate(supports):
         held[np.arange(B)[:, None], t, places] = True
-    joined = held @ held.swapaxes(1, 2)
+    joined = held @ held.mT
     for _ in range(max(m - 1, 0).bit_length()):
         joined = joined @ joined
     return np.asarray(joined.argmax(axis=2))

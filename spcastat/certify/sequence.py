@@ -37,7 +37,7 @@ class Sequence(Relaxed):
         """Bounds of PEV, which is never less, by sets of variables."""
         if not self.all_searched or not self.cards or self.p > MOST_VARIABLES:
             return None
-        return reaches(union_table(self.frame), min(sum(self.cards), self.p))
+        return reaches(union_table(self.frame), sum(self.cards))
 
     def root(self, singles: np.ndarray) -> Root:
         frame = without(self.frame, singles) if self.m else self.frame
@@ -49,7 +49,7 @@ class Sequence(Relaxed):
             for c, places in zip(self.cards, self.supports, strict=True):
                 if c not in held:
                     A = F[:, places].transpose(1, 0, 2)
-                    held[c] = np.linalg.eigvalsh(A @ A.swapaxes(1, 2) - taken)[:, -1] + ROUNDING
+                    held[c] = np.linalg.eigvalsh(A @ A.mT - taken)[:, -1] + ROUNDING
             alone = tuple(held[c] for c in self.cards)
         own = float(np.trace(taken))
         return Root(frame, singles, self.table, int((1 << singles).sum()), own, alone)
@@ -64,7 +64,7 @@ class Sequence(Relaxed):
 
         def outer(places: np.ndarray) -> np.ndarray:
             A = F[:, places].transpose(1, 0, 2)
-            return A @ A.swapaxes(1, 2)
+            return A @ A.mT
 
         taken = outer(np.stack([root.singles for root in roots]))
         own = np.trace(taken, axis1=1, axis2=2)

@@ -103,7 +103,7 @@ class Tuples:
         """The bound proven by now."""
         if self.open is None:
             return self.problem.dense()
-        return max(self.closed, self.value, float(self.open.bound.max(initial=0.0)))
+        return float(self.open.bound.max(initial=max(self.closed, self.value)))
 
     @property
     def argument(self) -> str:
@@ -162,10 +162,11 @@ class Tuples:
         self._singles = singles[kept]
         self._made: dict[int, Root] = {}
         N = int(kept.sum())
-        zeros = np.zeros(N, dtype=int)
         width = len(problem.cards)
-        found = Open(np.arange(N), np.zeros((N, width), dtype=int), zeros, zeros + bool(width), bounds[kept])
-        self.open, self.closed = found, max(self.closed, closed)
+        stage = np.full(N, bool(width), dtype=int)
+        chosen = np.zeros((N, width), dtype=int)
+        self.open = Open(np.arange(N), chosen, np.zeros(N, dtype=int), stage, bounds[kept])
+        self.closed = max(self.closed, closed)
 
     def _root(self, index: int) -> Root:
         if index not in self._made:
@@ -182,9 +183,8 @@ class Tuples:
         if leaf and stage >= 2:
             raise Stop("bound not tight")
         alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
-        most = int(min(BATCH, self.max_nodes - self.nodes))
-        if len(alike) > most:
-            alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
+        most = int(min(BATCH, self.max_nodes - self.nodes, len(alike)))
+        alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
         batch = nodes.some(alike)
         rest = np.ones(len(nodes), dtype=bool)
         rest[alike] = False
@@ -220,7 +220,7 @@ class Tuples:
     def _children(self, batch: Open, roots: list[Root], level: int) -> Open:
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])
-        same = level > 0 and cards[level] == cards[level - 1]
+        same = cards[level] == cards[level - 1]  # at level 0 choices to come are rows 0: none is before
         bounds = np.repeat(batch.bound[:, None], count, axis=1)
         groups: dict[int, list[int]] = {}
         for b, root in enumerate(roots):
@@ -234,8 +234,7 @@ class Tuples:
             for members in groups.values():
                 reach = roots[members[0]].reach
                 assert reach is not None
-                table = reach[min(left, len(reach) - 1)]
-                bounds[members] = np.minimum(bounds[members], table[both[members]])
+                bounds[members] = np.minimum(bounds[members], reach[left][both[members]])
         for members in groups.values():
             ceilings = roots[members[0]].ceilings(batch.chosen[members], level)
             if ceilings is not None:
@@ -251,5 +250,5 @@ class Tuples:
         # nodes that have few children left are not worth a bound of their own
         few = level + 1 < len(cards) and roots[0].reach is not None and len(which) <= FEW * len(batch)
         few = few and len(which) * len(problem.supports[level + 1]) <= MANY * len(batch)
-        stage = np.full(len(which), 1 if few else 0)
+        stage = np.full(len(which), int(few))
         return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[kept])

@@ -24,7 +24,7 @@ def union_table(frame: Frame) -> np.ndarray:
     for size in range(1, q + 1):
         sets = np.array(list(combinations(range(q), size)))
         D, sound = frame.bases(sets)
-        values = frame.offset + ky_fan(D.swapaxes(1, 2) @ frame.M @ D, frame.k)
+        values = frame.offset + ky_fan(D.mT @ frame.M @ D, frame.k)
         values += ROUNDING * float(np.trace(frame.M))
         table[(1 << sets).sum(axis=1)] = np.where(sound, np.minimum(values, dense), dense)
     return table
@@ -38,18 +38,6 @@ def reaches(table: np.ndarray, most: int) -> np.ndarray:
     index = np.arange(table.size)
     for r in range(1, most + 1):
         found[r] = found[r - 1]
-        if r <= q:
-            for i in range(q):
-                np.maximum(found[r], found[r - 1][index | (1 << i)], out=found[r])
+        for i in range(q):
+            np.maximum(found[r], found[r - 1][index | (1 << i)], out=found[r])
     return found
-
-
-def disjoint_value(S: np.ndarray, supports: list[np.ndarray]) -> float | None:
-    """Return the largest PEV of components on disjoint supports, in the unit of `S`; None where they overlap.
-
-    Such components are orthogonal, and PEV is the sum of what each explains: of the largest eigenvalues.
-    """
-    everything = np.concatenate(supports)
-    if len(np.unique(everything)) < len(everything):
-        return None
-    return float(sum(np.linalg.eigvalsh(S[np.ix_(T, T)])[-1] for T in supports))

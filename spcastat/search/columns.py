@@ -76,7 +76,7 @@ def whitening(B: np.ndarray) -> np.ndarray:
         C[..., np.arange(s), np.arange(s)] = 1.0 + 1e3 * JITTER
         values, turn = np.linalg.eigh(C)
         shrunk = turn / np.sqrt(np.maximum(values, JITTER))[..., None, :]
-        return shrunk.swapaxes(-1, -2) / size[..., None, :]
+        return shrunk.mT / size[..., None, :]
     return np.linalg.inv(root) / size[..., None, :]
 
 
@@ -85,8 +85,8 @@ def eigen(A: np.ndarray, B: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     if B is None:
         return np.linalg.eigh(A)
     K = whitening(B)
-    values, turn = np.linalg.eigh(K @ A @ K.swapaxes(-1, -2))
-    return values, K.swapaxes(-1, -2) @ turn
+    values, turn = np.linalg.eigh(K @ A @ K.mT)
+    return values, K.mT @ turn
 
 
 def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:

@@ -119,7 +119,7 @@ class Criterion(ABC):
         N = np.zeros_like(G)
         if self.T is not None:
             N = np.stack([self._dots(second, places[:, part], x[:, part]) for part in self.parts], axis=2)
-        return 0.5 * (G + G.swapaxes(1, 2)), 0.5 * (N + N.swapaxes(1, 2))
+        return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
 
     @staticmethod
     def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -134,7 +134,7 @@ def exchange_values(parts: Bordered, c: int, steps: int = 2) -> np.ndarray:
     inner = np.array([[j for j in range(c) if j != out] for out in range(c)])
     rows, columns = inner[:, :, None], inner[:, None, :]
     values, U = eigen(A[:, rows, columns], None if M is None else M[:, rows, columns])
-    turned = U.swapaxes(-1, -2)
+    turned = U.mT
     coupling = turned @ A[:, inner, c:]
     corner, sound = corner_A, np.True_
     if M is not None:

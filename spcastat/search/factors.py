@@ -37,6 +37,6 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     except np.linalg.LinAlgError:  # rounding has made a dependent column look more than dependent
         values, turn = np.linalg.eigh(K)
         root = np.sqrt(np.maximum(values, JITTER))[..., None, :] * turn
-        L = np.asarray(np.linalg.qr(root.swapaxes(-1, -2), mode="r")).swapaxes(-1, -2)
+        L = np.asarray(np.linalg.qr(root.mT, mode="r")).mT
         L = L * np.sign(np.einsum("...ii->...i", L))[..., None, :]
     return L, size, present

@@ -33,7 +33,7 @@ def _added(parts: Bordered, c: int) -> np.ndarray:
     """Return the largest ratio with each further variable, shape (B, w), close enough to rank by."""
     own = None if parts.M is None else parts.M[:, :, :c]
     values, U = eigen(parts.A[:, :, :c], own)
-    turned = U.swapaxes(-1, -2)
+    turned = U.mT
     coupling = turned @ parts.A[:, :, c:]
     if parts.M is None:
         return after_bordering(values, coupling, parts.corner)

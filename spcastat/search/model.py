@@ -62,7 +62,7 @@ class Model:
         """Return A and B on supports, shape (B, c), and what they are for other variables, shape (B, w)."""
         both = np.concatenate([support, entering], axis=1)
         F = np.take_along_axis(self.first, both[:, None, :], axis=2)
-        turned = F[:, :, : support.shape[1]].swapaxes(1, 2)
+        turned = F[:, :, : support.shape[1]].mT
         A = self.alpha[:, None, None] * self.main.blocks(support, both) - turned @ (self.Z @ F)
         out = F[:, :, support.shape[1] :]
         corner = self.alpha[:, None] * self.main.entries(entering) - (out * (self.Z @ out)).sum(axis=1)
@@ -70,7 +70,7 @@ class Model:
             return Bordered(A, corner, None, np.ones(1))
         K = np.take_along_axis(self.second, both[:, None, :], axis=2)
         HF, HK = self.H @ F, self.H @ K
-        A -= K[:, :, : support.shape[1]].swapaxes(1, 2) @ HF + turned @ HK
+        A -= K[:, :, : support.shape[1]].mT @ HF + turned @ HK
         corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
         own = self.M.of(self.of)
         M = own.blocks(support, both) - turned @ HF

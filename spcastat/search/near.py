@@ -78,7 +78,7 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
     """Return the criterion of the covariance matrices of operators of up to 1000 variables."""
     every = np.arange(ops[0].p)
     S = np.stack([op.block(every) / op.total for op in ops])
-    S = 0.5 * (S + S.swapaxes(1, 2))
+    S = 0.5 * (S + S.mT)
     return held(S if len(ops) > 1 else S[0], card, objective)
 
 

@@ -53,7 +53,7 @@ class Adjusted(Criterion):
         """Return C diag(w) C', the adjusted variances times their worth w, and the criterion."""
         C, own = triangle(G)
         worth = self._worth(own)
-        return (C * worth[..., None, :]) @ C.swapaxes(-1, -2), own * worth, self._of(own)
+        return (C * worth[..., None, :]) @ C.mT, own * worth, self._of(own)
 
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
         U, own, _ = self._turned(fits.G)
@@ -86,7 +86,7 @@ class Adjusted(Criterion):
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
         MV = M @ V
-        U, own, value = self._turned(V.swapaxes(1, 2) @ MV)
+        U, own, value = self._turned(V.mT @ MV)
         half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
         return value, 2.0 * half / size
 
@@ -139,7 +139,7 @@ def inverse(G: np.ndarray, columns: range | list[int]) -> np.ndarray:
     if at.size:
         L, size, present = factor(G[:, at[:, None], at])
         root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
-        found[:, at[:, None], at] = root.swapaxes(1, 2) @ root
+        found[:, at[:, None], at] = root.mT @ root
     return found
 
 
@@ -152,4 +152,4 @@ def triangle(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndar
     L, size, present = factor(G, jitter)
     own = np.einsum("...ii->...i", L) * size * present
     root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
-    return (root * own[..., :, None]).swapaxes(-1, -2), own**2
+    return (root * own[..., :, None]).mT, own**2

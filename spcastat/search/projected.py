@@ -42,7 +42,7 @@ class Projected(Criterion):
 
     def _weights(self, G: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         root = _root(G)
-        H = root.swapaxes(-1, -2) @ root
+        H = root.mT @ root
         return H, H @ N @ H
 
     def model(self, fits: Fits, i: int) -> Model:
@@ -66,10 +66,10 @@ class Projected(Criterion):
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
         MV, TV = M @ V, T @ V
-        turned = V.swapaxes(1, 2)
+        turned = V.mT
         G, N = turned @ MV, turned @ TV
         root = _root(G)
-        H = root.swapaxes(-1, -2) @ root
+        H = root.mT @ root
         HN = H @ N
         half = ((TV @ H - MV @ (HN @ H)) * self.member).sum(axis=2)
         return np.einsum("bii->b", HN), 2.0 * half / size

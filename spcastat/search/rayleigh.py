@@ -32,7 +32,7 @@ def whitened(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kept = size > NULL * np.maximum(size[..., -1:], 0.0)
     root = np.where(kept, 1.0 / np.sqrt(np.where(kept, size, 1.0)), 0.0)
     white = basis * root[..., None, :]
-    values, vectors = np.linalg.eigh(white.swapaxes(-1, -2) @ A @ white)
+    values, vectors = np.linalg.eigh(white.mT @ A @ white)
     return values, white @ vectors
 
 
@@ -63,7 +63,7 @@ def exchanges(
         if s > 1
         else (np.zeros((len(leaving), 0)), np.zeros((len(leaving), 0, 0)))
     )
-    turned = U.swapaxes(-1, -2)
+    turned = U.mT
     cross_A = turned @ A[inner[:, :, None], outside]
     cross_B = turned @ B[inner[:, :, None], outside]
     corner_A, corner_B = np.diag(A)[outside], np.diag(B)[outside]
