@@ -9,7 +9,7 @@ import numpy as np
 
 from spcastat.api import spca, spca_cov
 from spcastat.choosing.data import opened
-from spcastat.choosing.number import level, require_few, standing_out
+from spcastat.choosing.number import level, require_early, standing_out
 from spcastat.choosing.screened import is_wide, narrowed, refuse_early, request
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import make_plan
@@ -170,10 +170,10 @@ def choose(
             _require_room(k, entered.p)
         wide = is_wide(entered, by)
         if k is None:
-            require_few(entered)
-        elif wide:
-            wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)[1]
-            refuse_early(entered, fitting, k, wanted)
+            require_early(entered, kmax, None)
+        if wide:
+            wanted = path_cards(_grid(entered.p) if cards is None else cards, k or 1, entered.p)[1]
+            refuse_early(entered, fitting, k or 1, wanted)
         components = None
         source = entered.source(_rows_for(fitting, k or 1, entered.p))
         if not source.op.total > 0:
@@ -190,6 +190,7 @@ def choose(
                 source = opened(data, covariance, described, None, k)[0].source("")
         keys, wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)
         if wide:
+            refuse_early(entered, fitting, k, wanted)
             source = narrowed(source, k, wanted, seed)
         p = source.op.p
         if each == "free" and any(isinstance(key, tuple) for key in keys):

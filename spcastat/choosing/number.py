@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from spcastat.choosing.data import opened
+from spcastat.choosing.halves import FLIPPED, is_tested_in_part, require_room, tested_part
+from spcastat.choosing.screened import COLUMNS
 from spcastat.config import real_number, whole_number
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import GRAM_ORDER, Gram, SquareProducts
+from spcastat.operators import SquareProducts
 from spcastat.progress import listening
 from spcastat.resample import seed_of
-from spcastat.results.component_choice import ComponentChoice
+from spcastat.results.component_choice import ComponentChoice, Tested
 from spcastat.select.components import default_card, standing
 from spcastat.select.noise import MomentNoise, Noise, RowNoise, Tails, of_covariance
 
@@ -105,7 +107,7 @@ def choose_k(
         alpha, n_resample = level(alpha, n_resample)
         seed = seed_of(rng)
         entered, covariance, _ = opened(data, covariance, described, choose_k)
-        require_few(entered)
+        require_early(entered, kmax, card)
         return standing_out(entered.source(""), covariance, kmax, card, alpha, n_resample, seed)
 
 
@@ -132,21 +134,42 @@ def standing_out(
 ) -> ComponentChoice:
     """Test the components of opened data."""
     p = source.op.p
-    if p < 2:
-        raise ComponentsError("The data have one variable; a number of components is chosen among several.")
-    most = min(p - 1, max(source.op.rank_limit, 1))
-    kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
-    card = default_card(p) if card is None else whole_number("card", card, 1, p)
-    noise = _noise(source, covariance, seed)
+    most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
     if not source.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")
+    cells = MOST_CELLS
+    if is_tested_in_part(source, cells):
+        require_room(p, kmax, card)
+        source, cells = tested_part(source, kmax, card, seed), FLIPPED
+        most = min(most, max(source.op.rank_limit, 1))
+        kmax = min(kmax, most)
+    noise = _noise(source, covariance, seed, cells)
     found = standing(noise, kmax, card, alpha, n_resample, seed)
     unit = source.op.unit**2 if isinstance(noise, MomentNoise) and not covariance else 1.0
-    return ComponentChoice(found, p=p, card=card, alpha=alpha, n_resample=n_resample, unit=unit, most=most)
+    return ComponentChoice(
+        found,
+        p=source.op.p,
+        card=card,
+        alpha=alpha,
+        n_resample=n_resample,
+        unit=unit,
+        most=most,
+        tested=None if source.op.p == p else Tested(p, source.n or 0),
+    )
 
 
-def _noise(source: Source, covariance: bool, seed: int) -> Noise:
-    """Return the data as the tests need them."""
+def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
+    """Return how many components can be tested, and the checked `kmax` and `card`."""
+    if p < 2:
+        raise ComponentsError("The data have one variable; a number of components is chosen among several.")
+    most = min(p - 1, max(rank, 1))
+    kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
+    among = COLUMNS if in_part else p
+    return most, kmax, default_card(among) if card is None else whole_number("card", card, 1, p)
+
+
+def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
+    """Return the data as the tests need them; up to so many cells are flipped themselves."""
     op, n = source.op, source.n
     if covariance:
         if n is None:
@@ -156,7 +179,7 @@ def _noise(source: Source, covariance: bool, seed: int) -> Noise:
             )
         S = op.block(np.arange(op.p)) * op.unit**2
         return of_covariance(S, n, np.random.default_rng([seed, 1]))
-    if source.matrix is not None and source.matrix.shape[0] * op.p <= MOST_CELLS:
+    if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
         assert source.standard is not None
         X = source.measured
         X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
@@ -165,8 +188,11 @@ def _noise(source: Source, covariance: bool, seed: int) -> Noise:
         gaps = np.isnan(Z)
         counts = w @ ~gaps  # of equal columns: the sum of the weights
         return RowNoise(np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0)))
-    if not isinstance(op, Gram) or source.gaps is not None:
-        raise _too_many(f"{op.p} variables and {source.n} rows")
+    if source.gaps is not None:
+        raise DataError(
+            f"The data have {source.n} rows of {op.p} variables and gaps that stay, too many for random "
+            "signs of every cell; give k=, or a sample of the rows."
+        )
     S = op.block(np.arange(op.p))
     return MomentNoise(S, source.weight, None, _tails(source, S))
 
@@ -190,14 +216,8 @@ def _tails(source: Source, S: np.ndarray) -> Tails | None:
     return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
 
 
-def require_few(entered: Opened) -> None:
-    """Raise DataError, before a row is read, for rows in pieces whose covariance matrix is not formed."""
-    if entered.stream is not None and entered.p > GRAM_ORDER:
-        raise _too_many(f"{entered.p} variables and rows that are never all in memory")
-
-
-def _too_many(size: str) -> DataError:
-    return DataError(
-        f"The data have {size}, too many for random signs of every cell; give k=, or a sample of the rows in "
-        "memory."
-    )
+def require_early(entered: Opened, kmax: Any, card: Any) -> None:
+    """Raise, before rows in pieces are read, where so many components and variables are not tested."""
+    if is_tested_in_part(entered, MOST_CELLS):
+        _, kmax, card = _asked(entered.p, entered.p, kmax, card, True)
+        require_room(entered.p, kmax, card)

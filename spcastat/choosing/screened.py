@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.engine import Request, make_plan, run
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import OptionError
-from spcastat.operators import GRAM_ORDER
+from spcastat.operators import GRAM_ORDER, Operator
 from spcastat.resample.divide import MOMENTS
 from spcastat.resample.screened import among, columns_near
 from spcastat.select.path import Cards
@@ -71,7 +71,11 @@ def narrowed(source: Source, k: int, wanted: Sequence[Cards], seed: int) -> Sour
         The cardinalities to choose from.
     seed : int
     """
-    p = source.op.p
-    plan = make_plan(Request(k, largest(wanted), method="bcd-l0"), p)
-    V = run(source.op, plan, k, np.random.default_rng(seed)).solution.V
-    return among(source, columns_near(source.op, V, min(COLUMNS, p)))
+    return among(source, near_fit(source.op, k, largest(wanted), seed))
+
+
+def near_fit(op: Operator, k: int, card: Cards, seed: int) -> np.ndarray:
+    """Return the COLUMNS that are near a sparse fit of these cardinalities, ascending."""
+    plan = make_plan(Request(k, card, method="bcd-l0"), op.p)
+    V = run(op, plan, k, np.random.default_rng(seed)).solution.V
+    return columns_near(op, V, min(COLUMNS, op.p))

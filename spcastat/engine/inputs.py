@@ -179,7 +179,7 @@ def open_rows(
         reading = replace(reading, context=_names_at_call())
     stream = open_stream(data, reading)
     if stream is not None:
-        return _open_streamed(stream, center, scale)
+        return open_streamed(stream, center, scale)
     design = read_data(data, reading, defer=True)
     names = design.columns
     center = _column_values("center", center, names)
@@ -239,7 +239,7 @@ def _with_gaps(
     )
 
 
-def _open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
+def open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
     """Open rows that come in pieces: one pass, when the source is asked for."""
     columns = stream.spec.columns
     center = _column_values("center", center, columns)

@@ -62,8 +62,7 @@ class DrawSums(PartSums, ABC):
                 "not whole numbers. Fit with whole weights, or without weights."
             )
         X = X.tocsr() if is_sparse(X) else X
-        place = (self.seen + np.arange(n)).astype(np.uint64)
-        keys = _mixed(row_keys(X, self.seed) + (place + np.uint64(1)) * GOLDEN)
+        keys = place_keys(X, self.seen, self.seed)
         self.seen += n
         for i, times in enumerate(self._times(keys, weights)):
             some = np.flatnonzero(times)
@@ -77,8 +76,20 @@ class DrawSums(PartSums, ABC):
 
     def _uniform(self, keys: np.ndarray, number: int) -> np.ndarray:
         """Return uniform numbers of the rows, independent of those of another number."""
-        own = np.random.default_rng([self.seed, number]).integers(2**63, dtype=np.uint64)
-        return (_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53
+        return uniform_of(keys, self.seed, number)
+
+
+def place_keys(X: Any, seen: int, seed: int) -> np.ndarray:
+    """Return 64 bits of each row by its numbers and its place, shape (n,); `seen` rows came before."""
+    place = (seen + np.arange(X.shape[0])).astype(np.uint64)
+    return _mixed(row_keys(X, seed) + (place + np.uint64(1)) * GOLDEN)
+
+
+def uniform_of(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
+    """Return uniform numbers of the rows, independent of those of another number, shape (n,)."""
+    own = np.random.default_rng([seed, number]).integers(2**63, dtype=np.uint64)
+    found: np.ndarray = (_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53
+    return found
 
 
 class BootstrapSums(DrawSums):

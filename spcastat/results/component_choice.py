@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(frozen=True)
+class Tested:
+    """What was tested of large data.
+
+    Attributes
+    ----------
+    variables : int
+        All variables, of which some were tested.
+    rows : int
+        The rows that tested them; others chose them.
+    """
+
+    variables: int
+    rows: int
+
+
 class ComponentChoice(Summary):
     """How many components stand out from noise, by two tests.
 
@@ -28,9 +45,18 @@ class ComponentChoice(Summary):
     """
 
     def __init__(
-        self, found: Standing, *, p: int, card: int, alpha: float, n_resample: int, unit: float, most: int
+        self,
+        found: Standing,
+        *,
+        p: int,
+        card: int,
+        alpha: float,
+        n_resample: int,
+        unit: float,
+        most: int,
+        tested: Tested | None = None,
     ):
-        self._found, self._most = found, most
+        self._found, self._most, self._p, self._tested = found, most, p, tested
         self.alpha, self.n_resample, self.sparse_card = alpha, n_resample, card
         values = found.values * unit
         shares = values / values.sum()
@@ -57,9 +83,12 @@ class ComponentChoice(Summary):
             },
             index=index,
         )
-        above = self._spectrum["share"] > self._spectrum["broken_stick"]
-        self.kaiser = kaiser(found.values, p)
-        self.broken_stick = len(above) if above.all() else int(np.argmin(above))
+        self.kaiser: int | None = None
+        self.broken_stick: int | None = None
+        if tested is None:
+            above = self._spectrum["share"] > self._spectrum["broken_stick"]
+            self.kaiser = kaiser(found.values, p)
+            self.broken_stick = len(above) if above.all() else int(np.argmin(above))
         super().__init__(self._made(), {"components": self._table, "spectrum": self._spectrum})
 
     @property
@@ -83,7 +112,7 @@ class ComponentChoice(Summary):
 
     @property
     def spectrum(self) -> pd.DataFrame:
-        """All eigenvalues, their shares, and those of a broken stick."""
+        """All eigenvalues (of the variables that were tested), their shares, and those of a broken stick."""
         return own(self._spectrum)
 
     @property
@@ -99,6 +128,11 @@ class ComponentChoice(Summary):
         OptionError
             The analysis was of other data, or of another scale.
         """
+        if self._tested is not None:
+            raise OptionError(
+                f"parallel= is an analysis of {self._p} of {self._tested.variables} variables, and the "
+                "eigenvalues of the fit are of all of them; leave it out, or analyse a sample of the rows."
+            )
         own_values = self._spectrum["eigenvalue"].to_numpy()
         both = min(len(own_values), len(spectrum))
         if not np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]):
@@ -129,6 +163,12 @@ class ComponentChoice(Summary):
             fails = f"that of PC{k + 1} is {value}, and {percent(self.alpha, 0)} % of noise exceed {bound}"
             lead = "No eigenvalue exceeds" if k == 0 else f"The first {k} exceed" if k > 1 else "One exceeds"
             yield f"{lead} what noise gives; {fails}."
+        if self._tested is not None:
+            yield (
+                f"Tested were {self._p:,} of {self._tested.variables:,} variables in {self._tested.rows:,} "
+                "rows, about half; the other rows chose the variables, by a sparse fit. Weak components show "
+                "less in half of the rows, and what is spread over many more variables may be missed."
+            )
         more = self.sequential - k
         if more > 0:
             yield (
@@ -159,9 +199,12 @@ class ComponentChoice(Summary):
         headings = ("observed", f"{percent(1 - self.alpha, 0)} % of noise", "p", "sparse p", "cum. %")
         key = (
             f"observed: eigenvalue. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
-            "beside those before it. cum. %: variance up to here. Below the line: not above noise. "
-            f"Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
+            "beside those before it. cum. %: variance up to here"
+            f"{'' if self._tested is None else ', of that of the tested variables'}. Below the line: not "
+            "above noise."
         )
+        if self._tested is None:
+            key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
         how = f"parallel analysis, sign flips, {self.n_resample} draws"
         title = f"Number of components: {self.k}   ({how})"
         return Document(title, (), (Table("", headings, tuple(lines)),), (*self._reasons(), key))

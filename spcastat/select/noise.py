@@ -18,7 +18,7 @@ from spcastat.kernels.eig import top_dense, top_eigh
 
 #: Numbers in the rows that are drawn for a covariance matrix; beyond, flips follow the central limit theorem.
 MOST_CELLS = 3_000_000
-#: Up to this many variables the covariance matrix is formed.
+#: Up to this many variables the covariance matrix is formed; of twice as many where rows are not few.
 HELD = 500
 #: Up to this order all eigenvalues take no longer than a few.
 ORDER = 1500
@@ -113,7 +113,7 @@ class RowNoise(Noise):
         return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
-        if self.p <= HELD:
+        if self.p <= HELD or self.p <= min(2 * len(self.Z), 2 * HELD):
             return sparse_component(self.S, card)
         U = top_eigh(self.Z @ self.Z.T, min(STARTS, len(self.Z)))[1]
         W = U.T @ self.Z

@@ -221,10 +221,9 @@ class LazyChunks:
 
     def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
         wanted = self._names if needed is None else [name for name in self._names if name in set(needed)]
-        query = self._data if len(wanted) == len(self._names) else self._data.select(wanted)
         number = 1
         try:
-            for batch in query.collect_batches(
+            for batch in self._data.select(wanted).collect_batches(
                 chunk_size=rows_at_once(len(wanted)), maintain_order=True, engine="streaming"
             ):
                 yield f"chunk {number} of the {self.title}", batch

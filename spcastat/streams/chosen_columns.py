@@ -15,7 +15,41 @@ from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Pass, Stream
 
 
-class OfColumns(Generic[A]):
+class Within(Generic[A]):
+    """An accumulator that gives another one part of what is added to it; the sums are that one's.
+
+    Parameters
+    ----------
+    begin : callable
+        Makes the other one.
+    """
+
+    def __init__(self, begin: Callable[[], A]):
+        self.inner = begin()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sums, where they are large."""
+        return int(getattr(self.inner, "nbytes", 0))
+
+    def merge(self, other: Within[A]) -> None:
+        """Add what another accumulator has summed up."""
+        self.inner.merge(other.inner)
+
+    def pack(self) -> None:
+        """Let the sums travel in the least memory, where they can; see `CrossProducts.pack`."""
+        getattr(self.inner, "pack", _nothing)()
+
+    def unpack(self) -> None:
+        """Undo :meth:`pack`."""
+        getattr(self.inner, "unpack", _nothing)()
+
+
+def _nothing() -> None:
+    return None
+
+
+class OfColumns(Within[A]):
     """An accumulator of some columns of the rows.
 
     Parameters
@@ -27,20 +61,12 @@ class OfColumns(Generic[A]):
     """
 
     def __init__(self, begin: Callable[[], A], columns: np.ndarray):
-        self.inner, self.columns = begin(), columns
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the sums, where they are large."""
-        return int(getattr(self.inner, "nbytes", 0))
+        super().__init__(begin)
+        self.columns = columns
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows with all columns of the stream."""
         self.inner.add(X[:, self.columns], weights)
-
-    def merge(self, other: OfColumns[A]) -> None:
-        """Add what another accumulator has summed up."""
-        self.inner.merge(other.inner)
 
 
 class ColumnStream(Stream):

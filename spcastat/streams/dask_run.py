@@ -71,7 +71,7 @@ def shared(work: Work) -> Any:
     if client is not None and len(cloudpickle.dumps(work)) > HEAVY and client.ncores():
         # In a graph, dask would warn of its size and of advice that does not apply.
         return client.scatter(work, hash=False, broadcast=True)
-    return delayed(work, name=f"spcastat-work-{work.token}", traverse=False)
+    return delayed(work, name=f"spcastat-work-{work.token}")
 
 
 def run(parts: list[Part], root: Any, work: Summing[A], what: str) -> Pass[A]:

@@ -198,10 +198,7 @@ class _Nothing:
 def _rows_of(chunk: Any) -> int | None:
     """Return the number of rows of a chunk, or None for what is none."""
     shape = chunk.shape if offers(chunk, "shape") else None
-    if shape is not None and len(shape):
-        return int(shape[0])
-    rows = chunk.num_rows if offers(chunk, "num_rows") else None
-    return None if rows is None else int(rows)
+    return int(shape[0]) if shape else None
 
 
 def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:

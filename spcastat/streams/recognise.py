@@ -76,10 +76,9 @@ def _chunks_of(data: Any) -> Chunks | None:
     if isinstance(data, str | os.PathLike):
         return _from_path(data)
     library = _OF_LIBRARIES.get(type(data).__module__.partition(".")[0])
-    if library is not None:
-        found, known = library(data)
-        if known:
-            return found
+    found = None if library is None else library(data)
+    if found is not None:
+        return found
     if isinstance(data, np.ndarray):
         mapped = _mapped(data)
         return None if mapped is None else ArrayChunks(data, getattr(mapped, "filename", None))
@@ -155,18 +154,18 @@ def _unwrapped(data: Any) -> Any:
 
 def _in_memory(data: Any) -> bool:
     """Whether an object is of a library whose tables are taken whole, and whose columns are refused there."""
-    return type(data).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
+    return type(data).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow", "xarray")
 
 
-def _of_polars(data: Any) -> tuple[Chunks | None, bool]:
+def _of_polars(data: Any) -> Chunks | None:
     if type(data).__name__ != "LazyFrame":
-        return None, False
+        return None
     from spcastat.streams.arrow import LazyChunks
 
-    return LazyChunks(data), True
+    return LazyChunks(data)
 
 
-def _of_pyarrow(data: Any) -> tuple[Chunks | None, bool]:
+def _of_pyarrow(data: Any) -> Chunks | None:
     from spcastat.streams import arrow
 
     families = {one.__name__ for one in type(data).__mro__}
@@ -182,34 +181,34 @@ def _of_pyarrow(data: Any) -> tuple[Chunks | None, bool]:
         ("_RecordBatchFileReader", arrow.of_ipc_file),
     ):
         if name in families:
-            return opened(data), True
-    return None, False
+            return opened(data)
+    return None
 
 
-def _of_duckdb(data: Any) -> tuple[Chunks | None, bool]:
+def _of_duckdb(data: Any) -> Chunks | None:
     if type(data).__name__ != "DuckDBPyRelation":
-        return None, False
+        return None
     from spcastat.streams.arrow import of_relation
 
-    return of_relation(data), True
+    return of_relation(data)
 
 
-def _of_xarray(data: Any) -> tuple[Chunks | None, bool]:
+def _of_xarray(data: Any) -> Chunks | None:
     from spcastat.streams.labelled import in_file
 
-    return in_file(data), True
+    return in_file(data)
 
 
-def _of_arrays(data: Any) -> tuple[Chunks | None, bool]:
+def _of_arrays(data: Any) -> Chunks | None:
     """Arrays of zarr and datasets of h5py; not their groups."""
     if not (offers(data, "shape") and offers(data, "dtype")):
-        return None, False
+        return None
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
-    return ArrayChunks(data, title=f"{library} {name}"), True
+    return ArrayChunks(data, title=f"{library} {name}")
 
 
-#: library -> function that opens what it has in pieces, and whether that was such a thing.
-_OF_LIBRARIES: dict[str, Callable[[Any], tuple[Chunks | None, bool]]] = {
+#: library -> function that opens what it has in pieces; None for what else it has.
+_OF_LIBRARIES: dict[str, Callable[[Any], Chunks | None]] = {
     "polars": _of_polars,
     "pyarrow": _of_pyarrow,
     "duckdb": _of_duckdb,

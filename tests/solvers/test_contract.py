@@ -37,6 +37,7 @@ DECLARED: dict[tuple[str, str], str] = {
     ("rspca-lhalf", "PCA"): "the l1 variance of the scores is largest, and loadings shrink at any number",
     ("rspca-lp", "PCA"): "the l1 variance of the scores is largest, and loadings shrink at any number",
     ("spcagrid", "PCA"): "a robust scale of the scores is largest, not their variance",
+    ("l1-factor", "uncorrelated"): "absolute residuals tie for loadings between two axes",
     ("nspca", "implied penalty"): "the fit without a penalty is cut to the cardinality",
     ("dspca", "one step fewer"): "the gap is looked at after every tenth step, and after the last allowed",
     ("gpower-l1-block", "one step fewer"): "n_iter counts two iterations, each of max_iter steps at most",
@@ -204,6 +205,25 @@ def test_the_unit_of_the_data_does_not_matter(method):
             same(fit, sp.spca_cov(rows().cov() * unit**2, K, method=method, **sparsity(method)))
 
 
+@methods("no unit inside")
+def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatch):
+    # Solvers see variances near one. Without that, numbers with a unit would show: a power of two changes no
+    # digit of anything that is relative.
+    monkeypatch.setattr("spcastat.operators.base.unit_of", lambda variance: 1.0)
+    priced = any(takes(name)(method) for name in ("penalty", "t", "threshold"))
+    units = dict(SOLVERS[method].solver.units)
+    for options in (sparsity(method), *(prices(method)[1:3] if priced else ())):
+        fit = sp.spca(rows(), K, method=method, **options)
+        for unit in (2.0**-100, 2.0**100):
+            turned = dict(options)
+            if "penalty" in options:
+                turned["penalty"] = options["penalty"] * unit ** units.get("penalty", 0)
+            scaled = sp.spca(rows() * unit, K, method=method, **turned)
+            np.testing.assert_array_equal(scaled.loadings, fit.loadings)
+            assert scaled.n_iter == fit.n_iter
+            assert scaled.objective_value == fit.objective_value * unit ** units.get("objective", 0)
+
+
 @methods("weights")
 def test_weights_count_as_repeated_rows(method):
     X = rows()
@@ -220,6 +240,34 @@ def test_two_runs_are_bit_identical(method):
     assert first.objective_value == second.objective_value
     assert first.n_iter == second.n_iter
     pd.testing.assert_frame_equal(first.details, second.details, check_exact=True)
+
+
+# --- uncorrelated variables ------------------------------------------------------------------------
+
+# Rows of a factorial design: the columns are orthogonal to the last bit, with variances of 4**j. The axes are
+# PCA's loadings, from which methods start, and the sparsest loadings at once.
+FACTORIAL = np.array(list(itertools.product([-1.0, 1.0], repeat=4))) * [8.0, 4.0, 2.0, 1.0]
+
+#: What a step is where the start is the solution -> steps for k components of `card` variables.
+STEPS: dict[str, Callable[[int, int], int]] = {
+    **dict.fromkeys(("threshold", "rotate", "pca", "zou", "spca-os"), lambda k, card: 1),
+    **dict.fromkeys(("greedy", "pathspca", "gspca", "iterative-elimination"), lambda k, card: k * card),
+    **dict.fromkeys(
+        ("rsvd-l0", "rsvd-l1", "rsvd-scad", "pmd", "gpower-l0", "gpower-l1", "empca", "dcpca", "dspca"),
+        lambda k, card: k,
+    ),
+    **dict.fromkeys(("scotlass", "pca-l1", "controlled"), lambda k, card: k),
+}
+
+
+@methods("uncorrelated")
+@pytest.mark.parametrize("k", [1, 2])
+def test_on_uncorrelated_variables_the_axes_are_found_at_once_and_nothing_moves(method, k):
+    exactly = {"tol": 0.0} if takes("tol")(method) else {}
+    fit = fitted(method, FACTORIAL, k, 2, **exactly)
+    np.testing.assert_allclose(fit.loadings, np.eye(4)[:, :k], rtol=0, atol=1e-15)
+    assert fit.status in ("exact", "converged", "searched")
+    assert fit.n_iter == STEPS.get(method, lambda k, card: fit.n_iter)(k, 2)
 
 
 # --- equal and dependent variables -----------------------------------------------------------------
@@ -565,3 +613,17 @@ def test_no_warning_leaks(method):
             fit = fitted(method, data, 1, 2)
             assert fit.converged or [one.category for one in caught] == [ConvergenceWarning]
     assert [str(one.message) for one in caught if one.category is not ConvergenceWarning] == []
+
+
+#: Criteria that are variances, by the beginnings of their names; with a penalty alone "zou"'s.
+VARIANCES = ("adjusted variance", "variance of", "residual variance", "penalised residual variance")
+
+
+@methods("share")
+def test_the_share_of_the_total_variance_is_told_of_what_is_a_variance(method):
+    fit = plain(method)
+    told = fit._state.record.objective_share
+    if SOLVERS[method].solver.criterion.startswith(VARIANCES):
+        assert told == pytest.approx(fit.objective_value / fit.total_variance, rel=1e-12)
+    else:
+        assert told is None

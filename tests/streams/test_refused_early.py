@@ -38,8 +38,10 @@ WIDE = GRAM_ORDER + 1
         (lambda x: sp.spca_path(x, 2, [3], method="greedy"), WIDE, errors.OptionError, "method='joint'"),
         (lambda x: sp.choose(x, 2, [3, 300]), 1001, errors.OptionError, "room for 250 nonzeros"),
         (lambda x: sp.choose(x, 2, [3], method="greedy"), WIDE, errors.OptionError, "method='joint'"),
-        (lambda x: sp.choose(x, by="ebic"), WIDE, errors.DataError, "random signs"),
-        (lambda x: sp.choose_k(x), WIDE, errors.DataError, "random signs"),
+        (lambda x: sp.choose(x, by="ebic", kmax=60), WIDE, errors.OptionError, "room for 8 in each"),
+        (lambda x: sp.choose(x, method="greedy"), WIDE, errors.OptionError, "method='joint'"),
+        (lambda x: sp.choose_k(x, card=100), WIDE, errors.OptionError, "room for 62 in each"),
+        (lambda x: sp.choose_k(x, kmax=0), WIDE, errors.ComponentsError, "kmax"),
     ],
 )  # fmt: skip
 def test_only_the_first_chunk_is_read_before_a_refusal(call, p, family, message):
