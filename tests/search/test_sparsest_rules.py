@@ -445,7 +445,7 @@ def test_a_joint_search_is_of_the_variables_that_are_strongest(monkeypatch):
 
 
 def shrinking_of(effort="auto", p=8, k=2, every=False):
-    op, values, vectors, promise = given(p, k, 0.8, every)
+    op, _, vectors, promise = given(p, k, 0.8, every)
     return Shrinking(Dense(op.S), promise, PATIENCE[effort], np.random.default_rng(0)), vectors
 
 
