@@ -132,7 +132,7 @@ def by_hand(X, spread, grid, sweeps, penalty):
 
     A variable that has no loading is turned to after the first sweep only where one of six angles gains.
     """
-    n, p = X.shape
+    p = X.shape[1]
 
     def criterion(a):
         return SCALES[spread](X @ a) ** 2 - penalty * np.abs(a).sum()
