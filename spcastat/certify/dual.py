@@ -164,19 +164,19 @@ def support_bounds(
     at = np.flatnonzero(bound > level)
     state = _State.begin(M[at], [D[at] for D in bases], ranks, k)
     history: list[np.ndarray] = []
-    done = 0
-    while at.size and done < steps and running():
+    for left in reversed(range(steps // EVERY)):
+        if not (at.size and running()):
+            break
         for _ in range(EVERY):
             if running():
                 state.step()
-        done += EVERY
         lowest = np.min([certified(state.M, state.bases, k, Y, ranks) for Y in (state.Y, state.mean)], axis=0)
         bound[at] = np.minimum(bound[at], lowest)
         history = [*history[-WINDOW:], lowest]  # the first iterates are above the bound of dense components
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
             fall = (history[0] - lowest) / WINDOW  # in each round of EVERY steps
-            open_ &= lowest - HOPELESS * fall * (steps - done) / EVERY <= level[at]
+            open_ &= lowest - HOPELESS * fall * left <= level[at]
         at, state = at[open_], state.some(open_)
         history = [values[open_] for values in history]
     return bound

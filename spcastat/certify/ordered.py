@@ -88,19 +88,18 @@ def ordered_bounds(
     at = np.flatnonzero(bound > level)
     state = _State.begin([N[at] for N in groups], counts, _some(inside, at), d)
     history = [bound[at]]
-    done = 0
-    while at.size and done < steps and running():
+    for left in reversed(range(steps // EVERY)):
+        if not (at.size and running()):
+            break
         for _ in range(EVERY):
             if running():
                 state.step()
-        done += EVERY
-        for Z in (state.Z, state.total / max(state.count, 1)):
-            bound[at] = np.minimum(bound[at], certified(state.groups, counts, Z, state.bases))
+        bound[at] = np.minimum(bound[at], certified(state.groups, counts, state.Z, state.bases))
         history = [*history[-WINDOW:], bound[at]]
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
             fall = (history[0] - history[-1]) / WINDOW
-            open_ &= bound[at] - HOPELESS * fall * (steps - done) / EVERY <= level[at]
+            open_ &= bound[at] - HOPELESS * fall * left <= level[at]
         at, state = at[open_], state.some(open_)
         history = [values[open_] for values in history]
     return bound
@@ -169,15 +168,13 @@ class _State:
     Z: np.ndarray
     ahead: np.ndarray
     scale: np.ndarray
-    total: np.ndarray
-    count: int = 0
 
     @classmethod
     def begin(cls, groups: list[np.ndarray], counts: list[int], bases: Bases, d: int) -> _State:
         scale = np.maximum(np.sqrt((groups[0] ** 2).sum(axis=(1, 2))), SMALLEST)[:, None, None]
         X = [leading(N, count) for N, count in zip(groups, counts, strict=True)]
         zero = np.zeros((len(scale), d, d))
-        state = cls(groups, counts, bases, X, zero, zero, scale, zero.copy())
+        state = cls(groups, counts, bases, X, zero, zero, scale)
         state.ahead = state._sum()
         return state
 
@@ -196,8 +193,6 @@ class _State:
             for X, N, D, count in zip(self.X, self.groups, self.bases, self.counts, strict=True)
         ]
         self.ahead = 2.0 * self._sum() - before
-        self.total += self.Z
-        self.count += 1
 
     def some(self, which: np.ndarray) -> _State:
         """Return the problems of a mask."""
@@ -209,6 +204,4 @@ class _State:
             self.Z[which],
             self.ahead[which],
             self.scale[which],
-            self.total[which],
-            self.count,
         )

@@ -27,8 +27,7 @@ def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     x = _ascend(criterion, fits.x, M, T, steps)
     found = criterion.fits(fits.places, x, fits.of)
     worse = ~(found.value >= fits.value)
-    if worse.any():
-        found.put(worse, fits.some(worse))
+    found.put(worse, fits.some(worse))
     return found
 
 
@@ -43,11 +42,7 @@ def _ascend(
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for _ in range(steps):
         direction = _direction(slope[running], memory)
-        rise = (slope[running] * direction).sum(axis=1)
-        lost = ~(rise > 0)
-        if lost.any():
-            direction[lost] = slope[running[lost]]
-            rise[lost] = (direction[lost] ** 2).sum(axis=1)
+        rise = (slope[running] * direction).sum(axis=1).clip(min=0.0)  # less by rounding alone
         step = np.ones(running.size)
         if not memory:
             step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), 1e-300))
@@ -63,10 +58,9 @@ def _ascend(
         memory = memory[-MEMORY:]
         if not still.any():
             break
-        if not still.all():
-            running = running[still]
-            held = _of(held, still)
-            memory = [(a[still], b[still], c[still]) for a, b, c in memory]
+        running = running[still]
+        held = _of(held, still)
+        memory = [(a[still], b[still], c[still]) for a, b, c in memory]
     return x
 
 
@@ -101,9 +95,8 @@ def _line(
         held = _of(held, ~enough)
         found = found[~enough]
         short = step[open_] * rise[open_]
-        curved = 2.0 * (short - (found - value[open_]))
-        share = np.where(curved > 0, short / np.where(curved > 0, curved, 1.0), 0.5)
-        step[open_] *= np.clip(share, 0.1, 0.5)
+        share = short / (2.0 * (short - (found - value[open_])))
+        step[open_] *= np.where(np.isnan(share), 0.5, np.clip(share, 0.1, 0.5))
     return new, np.maximum(better, value), slope
 
 

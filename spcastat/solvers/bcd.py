@@ -224,10 +224,7 @@ class _State:
         """Give a start other loadings V, shape (k, p), and the scores that are best with them."""
         inverse = np.linalg.inv(V @ V.T)
         self.V[start], self.A[start] = V, inverse @ V
-        SV = self.op.dot(V.T).T
-        self.G[start] = inverse @ SV
-        if self.SV is not None:
-            self.SV[start] = SV
+        self.G[start] = inverse @ self.op.dot(V.T).T
 
     def residual(self) -> np.ndarray:
         """Return the least |X - U V'|_F^2 / (n - 1) over all U (what projection on V leaves)."""

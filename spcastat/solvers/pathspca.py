@@ -66,6 +66,7 @@ class PathSPCA(ComponentSolver):
         variance = float(raw @ raw)
         details: dict[str, object] = {"variance": variance}
         if self.certify and self.deflation in KEEPS_COVARIANCE and variance > 0:
-            bound = variance_bound(view, v, card, (1.0 + PROVED) * variance)
-            details |= {"variance bound": bound, "optimal": bound <= (1.0 + PROVED) * variance}
+            proof = (1.0 + PROVED) * variance
+            bound = variance_bound(view, v, card, proof)
+            details |= {"variance bound": bound, "optimal": bound <= proof}
         return Component(v, "exact", card, raw, details)

@@ -207,14 +207,14 @@ class _Search:
         order = self.order if among is None else self.order[np.isin(self.order, among)]
         price = penalty if among is None else 0.0
         state = _State(self, order, price)
-        done, value = 0, -np.inf
-        while done <= self.sweeps:
-            state.sweep(order, np.pi * 0.5**done, done == 0)
-            done += 1
-            before, value = value, state.criterion()
-            if done > 2 and value - before <= QUIET * float(self.single.max()):
+        values: list[float] = []
+        while len(values) <= self.sweeps:
+            state.sweep(order, np.pi * 0.5 ** len(values), not values)
+            values.append(state.criterion())
+            if len(values) > 2 and values[-1] - values[-2] <= QUIET * float(self.single.max()):
                 break
-        return _Found(state.a / np.linalg.norm(state.a), float(self.variances(state.y)), penalty, done)
+        a = state.a / np.linalg.norm(state.a)
+        return _Found(a, float(self.variances(state.y)), penalty, len(values))
 
 
 class _State:

@@ -59,9 +59,7 @@ class Toy(Relaxed):
 
     def ascending(self, key):
         rows = key[1:]
-        return all(
-            rows[t] <= rows[t + 1] or self.cards[t] != self.cards[t + 1] for t in range(len(rows) - 1)
-        )
+        return all(rows[t] <= rows[t + 1] or self.cards[t] != self.cards[t + 1] for t in range(len(rows) - 1))
 
     def root(self, singles):
         every = [tuple(one) for one in self.singles()]

@@ -613,3 +613,17 @@ def test_no_warning_leaks(method):
             fit = fitted(method, data, 1, 2)
             assert fit.converged or [one.category for one in caught] == [ConvergenceWarning]
     assert [str(one.message) for one in caught if one.category is not ConvergenceWarning] == []
+
+
+#: Criteria that are variances, by the beginnings of their names; with a penalty alone "zou"'s.
+VARIANCES = ("adjusted variance", "variance of", "residual variance", "penalised residual variance")
+
+
+@methods("share")
+def test_the_share_of_the_total_variance_is_told_of_what_is_a_variance(method):
+    fit = plain(method)
+    told = fit._state.record.objective_share
+    if SOLVERS[method].solver.criterion.startswith(VARIANCES):
+        assert told == pytest.approx(fit.objective_value / fit.total_variance, rel=1e-12)
+    else:
+        assert told is None

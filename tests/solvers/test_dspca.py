@@ -116,3 +116,43 @@ def test_a_cardinality_that_no_penalty_gives_says_so() -> None:
     fit = sp.spca_cov(equal, 1, 2, method="dspca")
     assert fit.card.tolist() == [2]
     assert fit.details["by penalty"].tolist() == [False]
+
+
+def test_the_penalty_of_a_cardinality_is_the_smallest_but_for_one_percent() -> None:
+    S = R.to_numpy()
+    for card in (3, 5, 8):
+        fit = sp.spca_cov(R, 1, card, method="dspca")
+        assert fit.details["by penalty"].all()
+        less = 0.985 * float(fit.details["penalty"].iloc[0])  # below the bracket that was left
+        v = leading(DSPCA(penalty=(less,)).relaxed(S, less, None).Z)
+        assert np.count_nonzero(v) > card
+
+
+def test_every_step_counts_and_no_more_than_allowed_are_taken() -> None:
+    S = R.to_numpy()
+    for most in (1, 5, 13):
+        found = DSPCA(penalty=(0.3,), tol=0.0, max_iter=most).relaxed(S, 0.3, None)
+        assert (found.n_iter, found.converged) == (most, False)
+        assert found.value <= found.bound
+    with pytest.warns(UserWarning, match="max_iter"):
+        assert sp.spca_cov(R, 1, method="dspca", penalty=0.3, max_iter=7).n_iter == 7
+
+
+def test_where_one_variable_exceeds_the_penalty_it_is_the_solution_at_once() -> None:
+    # max tr(SX) - penalty sum |X| over the spectahedron is S_jj - penalty at e_j e_j' where no other variance
+    # is above the penalty.
+    S = np.diag([1.0, 4.0, 2.0]) + 0.5 * (1.0 - np.eye(3))
+    for penalty in (2.0, 3.5):
+        found = DSPCA(penalty=(penalty,)).relaxed(S, penalty, None)
+        np.testing.assert_array_equal(found.Z, np.diag([0.0, 1.0, 0.0]))
+        assert (found.value, found.bound, found.n_iter) == (4.0 - penalty, 4.0 - penalty, 1)
+        assert np.abs(found.U).max() <= penalty
+        assert np.linalg.eigvalsh(S + found.U)[-1] == pytest.approx(4.0 - penalty, rel=1e-12)
+
+
+def test_it_is_meant_for_a_few_hundred_variables(monkeypatch) -> None:
+    monkeypatch.setattr("spcastat.solvers.dspca.LARGEST_ORDER", 13)
+    assert sp.spca_cov(R, 1, 3, method="dspca").card.tolist() == [3]
+    monkeypatch.setattr("spcastat.solvers.dspca.LARGEST_ORDER", 12)
+    with pytest.raises(OptionError, match="at most 12"):
+        sp.spca_cov(R, 1, 3, method="dspca")

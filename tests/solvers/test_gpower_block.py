@@ -10,7 +10,7 @@ import scipy.sparse
 import spcastat as sp
 from spcastat.errors import CardinalityError, ConvergenceWarning, OptionError
 from spcastat.operators import Gram
-from spcastat.solvers.gpower_block import largest_entries, polar_products
+from spcastat.solvers.gpower_block import GPowerBlock, largest_entries, polar_products
 
 METHODS = ("gpower-l0-block", "gpower-l1-block")
 
@@ -156,3 +156,13 @@ def test_of_several_starts_the_best_is_kept():
     # PCA's loadings are the first of the eight starts, and here not the best of them.
     assert many.objective_value > one.objective_value * 1.005
     assert many.measure("adjusted") == pytest.approx(many.objective_value / many.total_variance)
+
+
+@pytest.mark.parametrize("norm", ["l0", "l1"])
+def test_a_component_that_the_data_have_nothing_for_ends_the_run(norm):
+    # The second start lies where there is no variance: its products are zero at once, and so they stay.
+    op, starts = Gram(np.diag([4.0, 3.0, 0.0, 0.0])), np.eye(4)[[0, 2]][None]
+    found = GPowerBlock(norm=norm, card=(2, 2)).solve(op, 2, starts, np.random.default_rng(0))
+    assert found.status == "converged"
+    np.testing.assert_array_equal(found.V, np.eye(4)[:, :2] * [1, 0])
+    assert found.n_iter == (1 if norm == "l0" else 2)  # "l1" has an iteration on the supports after it

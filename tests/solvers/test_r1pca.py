@@ -175,3 +175,39 @@ def test_what_it_cannot_take_is_refused():
         sp.spca_cov(sp.datasets.load_pitprops(), 2, method="r1-pca")
     with pytest.raises(OptionError, match=r"'huber', 'l1'"):
         sp.spca(heavy(0), 1, method="r1-pca", loss="cauchy")
+
+
+def test_the_cutoff_is_the_median_of_pcas_residuals_and_under_l1_a_millionth():
+    Z = heavy(3, 41)
+    Z -= Z.mean(axis=0)
+    lengths = distances(Z, of_pca(Z, 2))
+    for loss, share in (("huber", 1.0), ("l1", 1e-6)):
+        for times in (1, 3):  # weights that are all equal change nothing
+            fit = sp.spca(Z, 2, method="r1-pca", loss=loss, weights=np.full(41, times), center=False)
+            np.testing.assert_allclose(fit.details["cutoff"], share * np.median(lengths), rtol=1e-9)
+
+
+def test_the_cutoff_where_most_rows_have_no_residual():
+    # PCA's axes are the coordinates: 7 rows along the first, 2 across it with residuals of 1.
+    Z = np.zeros((9, 3))
+    Z[:7, 0] = [-30, -20, -10, 0, 10, 20, 30]
+    Z[7:, 1] = [1.0, -1.0]
+    fit = sp.spca(Z, 1, method="r1-pca")
+    np.testing.assert_allclose(fit.details["cutoff"], 1e-6 * np.sqrt(2 / 9), rtol=1e-9)
+    # No row has any: the residuals of rounding are below 1e-12 of the rows' lengths.
+    Z[7:, 1] = 0.0
+    for times in (1, 4):
+        fit = sp.spca(Z, 1, method="r1-pca", weights=np.full(9, times))
+        np.testing.assert_allclose(fit.details["cutoff"], 1e-12 * np.sqrt(2800 / 9), rtol=1e-9)
+
+
+def test_short_residuals_of_long_rows_keep_their_digits():
+    # Rows of length 1e6 and more, residuals of one: differences of squares would leave four digits.
+    rng = np.random.default_rng(12)
+    t = rng.uniform(1e6, 2e6, 20) * (-1.0) ** np.arange(20)
+    r = rng.uniform(0.5, 1.5, 20)
+    r[1::2] *= -r[::2].sum() / r[1::2].sum()
+    t[1::2] *= -t[::2].sum() / t[1::2].sum()
+    fit = sp.spca(np.column_stack([t, r]), 1, method="r1-pca", center=False)
+    slope = (t @ r) / (t @ t)  # PCA's axis but for a share of (r / t)^2
+    assert fit.details["cutoff"].iloc[0] == pytest.approx(np.median(np.abs(r - slope * t)), rel=1e-6)

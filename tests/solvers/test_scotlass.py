@@ -10,6 +10,9 @@ import scipy.sparse
 import spcastat as sp
 from spcastat.errors import OptionError
 from spcastat.kernels.orthogonal_soft import OrthogonalSoft
+from spcastat.operators import Gram
+from spcastat.solvers.base import Earlier
+from spcastat.solvers.scotlass import ScotLASS
 
 R = sp.datasets.load_pitprops()
 
@@ -98,3 +101,29 @@ def test_an_infeasible_bound_is_refused_with_the_range() -> None:
         sp.spca_cov(np.array([[2.0, 1.9], [1.9, 2.0]]), 2, method="scotlass", t=[np.sqrt(2), 1.0])
     with pytest.raises(OptionError, match="t="):
         sp.spca_cov(R, 2, method="scotlass", t=0.5)
+
+
+def second(seed: int) -> tuple[Gram, Earlier, np.ndarray]:
+    """A matrix, its first component of three nonzeros, and where the second begins."""
+    A = np.random.default_rng(seed).standard_normal((8, 6))
+    op = Gram(A.T @ A / 8)
+    vectors = np.linalg.eigh(A.T @ A)[1][:, ::-1]
+    first = ScotLASS(card=(3,)).component(op, Earlier(0, 0.0, np.zeros(1)), vectors[:, 0]).v
+    return op, Earlier(1, 0.0, np.zeros(2), V=first[:, None]), vectors[:, 1]
+
+
+@pytest.mark.parametrize("seed", [71, 97, 261])
+def test_where_a_cardinality_leads_back_and_forth_the_bound_is_found_by_bisection(seed: int) -> None:
+    op, earlier, start = second(seed)
+    found = ScotLASS(card=(3, 3)).component(op, earlier, start)
+    assert found.status == "converged"
+    assert np.count_nonzero(found.v) == 3
+    bound = found.details["t"]
+    # The bound gives these loadings, and the bracket was left at a thousandth of it: more gives more of them.
+    at = {
+        share: ScotLASS(t=(3.0, bound * share)).component(op, earlier, start).v for share in (1.0, 1.0015)
+    }
+    np.testing.assert_allclose(at[1.0], found.v, atol=1e-6)
+    assert np.count_nonzero(at[1.0015]) > 3
+    with_none = ScotLASS(card=(3, 3), max_iter=2).component(op, earlier, start)
+    assert with_none.status == "max_iter"

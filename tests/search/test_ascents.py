@@ -1,0 +1,152 @@
+"""Ascents for batches of fits against the same steps written out for one fit after another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spcastat.search import fixed
+from spcastat.search.default import CRITERIA, held
+from spcastat.search.fixed import _ascend as ascend
+from spcastat.search.fixed import _line as line
+from spcastat.search.fixed import refined
+from tests.search.conftest import draw
+
+
+def lbfgs(value_and_slope, x: np.ndarray, steps: int) -> np.ndarray:
+    """Limited-memory BFGS (Nocedal and Wright, Algorithms 7.4 and 7.5, and 3.1 for the length of a step).
+
+    Six pairs are remembered, those of no curvature left out; the first step is half a unit long at most. A
+    step has to bring 1e-4 of what its slope promises; else the length goes to where a parabola has its top,
+    between a tenth and a half of it, twelve times at most. The way ends where a step raises the value by
+    1e-12 of it or less.
+    """
+    value, slope = value_and_slope(x)
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    for number in range(steps):
+        q, factors = slope.copy(), []
+        for s, y in reversed(pairs[-6:]):
+            factors.append((s @ q) / (s @ y) if y.any() else 0.0)
+            q = q - factors[-1] * y
+        if pairs and pairs[-1][1].any():
+            s, y = pairs[-1]
+            q = q * (s @ y) / (y @ y)
+        for (s, y), factor in zip(pairs[-6:], reversed(factors), strict=True):
+            q = q + s * (factor - ((y @ q) / (s @ y) if y.any() else 0.0))
+        length = min(1.0, 0.5 / np.linalg.norm(q)) if number == 0 else 1.0
+        for trial in range(13):
+            if trial == 12:
+                length = 0.0
+            new, turned = value_and_slope(x + length * q)
+            if new >= value + 1e-4 * length * (slope @ q) or trial == 12:
+                break
+            short = length * (slope @ q)
+            bent = 2 * (short - (new - value))
+            length *= np.clip(short / bent if bent > 0 else 0.5, 0.1, 0.5)
+        s, y = length * q, slope - turned
+        if not s @ y > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
+            y = np.zeros_like(y)
+        pairs.append((s, y))
+        gain = max(new, value) - value
+        x, value, slope = x + s, max(new, value), turned
+        if not gain > 1e-12 * abs(value):
+            break
+    return x
+
+
+class Waves:
+    """Sums of waves with a bowl, one of its own for each fit: neither concave nor convex."""
+
+    def with_gradient(self, x, M, T):
+        inner = (M @ x[:, :, None])[:, :, 0] + T[:, 0]
+        value = np.sin(inner).sum(axis=1) - 0.05 * (x**2).sum(axis=1)
+        return value, (M.mT @ np.cos(inner)[:, :, None])[:, :, 0] - 0.1 * x
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 9, 15, 400])
+def test_steps_of_a_batch_are_those_of_limited_memory_bfgs(steps):
+    rng = np.random.default_rng(3)
+    M = rng.standard_normal((12, 8, 5)) * np.geomspace(0.2, 6.0, 12)[:, None, None]
+    T, x = rng.uniform(0, 6, (12, 1, 8)), rng.standard_normal((12, 5))
+    given = x.copy()
+    found = ascend(Waves(), x, M, T, steps)
+    for b in range(12):
+
+        def alone(z, b=b):
+            value, slope = Waves().with_gradient(z[None], M[b : b + 1], T[b : b + 1])
+            return value[0], slope[0]
+
+        expected = lbfgs(alone, x[b], steps)
+        # rounding grows from step to step, and most where a path runs along a ridge
+        np.testing.assert_allclose(found[b], expected, atol=1e-6 if steps > 15 else 1e-9)
+    np.testing.assert_array_equal(x, given)
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("steps", [1, 4, 12, 300])
+def test_loadings_on_fixed_supports_take_these_steps(objective, steps):
+    cards, p = (4, 3, 3), 9
+    S = draw(p, 5)
+    criterion = held(S / np.trace(S), cards, objective)
+    rng = np.random.default_rng(0)
+    places = np.array([np.concatenate([np.sort(rng.permutation(p)[:c]) for c in cards]) for _ in range(5)])
+    fits = criterion.fits(places, rng.standard_normal(places.shape))
+    found = refined(criterion, fits, steps)
+    assert (found.value >= fits.value).all()
+    for b in range(5):
+        M, T = criterion.packed(places[b : b + 1])
+
+        def alone(z, M=M, T=T):
+            value, slope = criterion.with_gradient(z[None], M, T)
+            return value[0], slope[0]
+
+        expected = criterion.fits(places[b : b + 1], lbfgs(alone, fits.x[b], steps)[None])
+        np.testing.assert_allclose(found.value[b], expected.value[0], rtol=1e-11)
+        if steps <= 12:
+            np.testing.assert_allclose(found.x[b], expected.x[0], atol=1e-8)
+
+
+class Given:
+    """A criterion along one direction, by a function of the length of the step."""
+
+    def __init__(self, value):
+        self.value = value
+        self.lengths = []
+
+    def with_gradient(self, x, M, T):
+        self.lengths += x[:, 0].tolist()
+        return np.array([self.value(t) for t in x[:, 0]]), 7.0 + x
+
+
+@pytest.mark.parametrize(
+    ("value", "lengths"),
+    [
+        (lambda t: 1.5e-4 * t, [1.0]),  # just more than 1e-4 of what the slope of one promises
+        (lambda t: t if t < 0.3 else -1.0, [1.0, 0.25]),  # the top of the parabola through the two values
+        (lambda t: t if t < 0.3 else np.nan, [1.0, 0.5, 0.25]),
+        (lambda t: t if t < 0.3 else 0.0, [1.0, 0.5, 0.25]),
+        (lambda t: t if t < 2e-11 else -1e9, 0.1 ** np.arange(12.0)),
+        (lambda t: t if t < 2e-12 else -1e9, [*(0.1 ** np.arange(12.0)), 0.0]),
+        (lambda t: 0.5e-4 * t, [*(0.5 ** np.arange(12.0)), 0.0]),
+    ],
+)
+def test_the_length_of_a_step(value, lengths):
+    """A tenth to a half of the one before, twelve at most; where none is enough the fit stays."""
+    given = Given(value)
+    x, one = np.zeros((1, 1)), np.ones((1, 1))
+    new, better, slope = line(given, x, one, np.ones(1), np.zeros(1), np.ones(1), one, None)
+    np.testing.assert_allclose(given.lengths, lengths, rtol=1e-6)
+    assert new[0, 0] == given.lengths[-1]
+    assert better[0] == value(given.lengths[-1])
+    assert slope[0, 0] == 7.0 + new[0, 0]
+
+
+def test_what_an_ascent_has_made_worse_stays_as_it_was(monkeypatch):
+    criterion = held(np.diag([3.0, 2.0, 1.0]) / 6.0, (2,), "pev")
+    fits = criterion.fits(np.array([[0, 1], [0, 1], [0, 2]]), np.array([[1.0, 0.1], [0.1, 1.0], [1.0, 1.0]]))
+    monkeypatch.setattr(fixed, "_ascend", lambda *args: np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
+    found = refined(criterion, fits, 5)
+    np.testing.assert_array_equal(found.x[0], fits.x[0])
+    np.testing.assert_array_equal(found.x[1], [1.0, 0.0])
+    # correlations have a ridge of 1e-12
+    np.testing.assert_allclose(found.value, [fits.value[0], 0.5, fits.value[2]], rtol=1e-11)
