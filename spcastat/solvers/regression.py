@@ -16,7 +16,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.elastic_net import Columns, elastic_net
-from spcastat.kernels.ties import soft_at, tie_width, top, unit
+from spcastat.kernels.ties import level_for, soft_at, unit
 from spcastat.operators import Operator
 from spcastat.solvers.base import JointSolver, Solution
 from spcastat.solvers.spco import procrustes
@@ -117,12 +117,11 @@ class Regression(JointSolver):
         level = 0.0 if self.penalty is None else self.penalty[j] / self.factor
         if np.isfinite(ridge):
             w, level = elastic_net(columns, b, ridge, last, penalty=level, card=card)
-        else:
-            if card is not None:
-                level = threshold_for(b, card)
+        elif card is None:
             w = soft_at(b, level)
-            if card is not None:
-                w[~top(np.abs(b), card)] = 0.0
+        else:
+            kept, level = level_for(b, card)
+            w = np.where(kept, soft_at(b, level), 0.0)
         return w, level
 
     def _empty(self, j: int, level: float, largest: float, unit: float) -> OptionError:
@@ -195,15 +194,6 @@ class OptimalScoring(Regression):
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
         quadratic = SW + ridge * W if np.isfinite(ridge) else W
         return 0.5 * W.shape[1] + float((W * (0.5 * quadratic - B)).sum())
-
-
-def threshold_for(b: np.ndarray, card: int) -> float:
-    """Return the smallest soft threshold that leaves at most `card` values, and one of any that tie."""
-    size = np.abs(b)
-    kept = top(size, card)
-    smallest = size[kept].min()
-    below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
-    return float(below.max()) if below.size else 0.0
 
 
 def _full_rank(op: Operator) -> bool:

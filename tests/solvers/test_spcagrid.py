@@ -122,3 +122,62 @@ def test_refusals_say_why():
         sp.spca(mostly_zero, 1, card=1, method="spcagrid")
     with pytest.raises(OptionError, match=r"spread='MAD' is not known.*Did you mean 'mad'|spread='MAD'"):
         sp.spca(contaminated(), 1, card=1, method="spcagrid", spread="MAD")
+
+
+# --- inside ----------------------------------------------------------------------------------------
+
+
+def by_hand(X, spread, grid, sweeps, penalty):
+    """The grid algorithm as its docstring has it, one plane and one angle after another.
+
+    A variable that has no loading is turned to after the first sweep only where one of six angles gains.
+    """
+    p = X.shape[1]
+
+    def criterion(a):
+        return SCALES[spread](X @ a) ** 2 - penalty * np.abs(a).sum()
+
+    order = np.argsort(-(SCALES[spread](X.T) ** 2), kind="stable")
+    a, values = np.eye(p)[order[0]], []
+    while len(values) <= sweeps:
+        first, arc = not values, np.pi * 0.5 ** len(values)
+        a = a / np.linalg.norm(a)
+        steps = np.linspace(-0.5, 0.5, grid)
+        steps = arc * (steps[:-1] if first else steps)
+        few = 0.5 * arc * np.array([1, -1, 1 / 3, -1 / 3, 1 / 9, -1 / 9])
+        few = steps[np.abs(steps) > 1e-9] if first else few
+        present = a.copy()  # blocks of variables are looked at together: here there is one
+        gains = []
+        for j in order:
+            tried = [np.cos(t) * present + np.sin(t) * np.eye(p)[j] for t in few]
+            prices = [penalty * (np.abs(present).sum() * np.cos(t) + abs(np.sin(t))) for t in few]
+            level = SCALES[spread](X @ present) ** 2 - penalty * np.abs(present).sum()
+            best = max(SCALES[spread](X @ one) ** 2 - price for one, price in zip(tried, prices, strict=True))
+            gains.append(best > level + 1e-12 * SCALES[spread](X @ present) ** 2 or present[j] != 0)
+        for j, wanted in zip(order, gains, strict=True):
+            if not wanted or abs(a[j]) >= 1 - 1e-12:
+                continue
+            rest = a / np.sqrt(1 - a[j] ** 2)
+            now, rest[j] = np.arcsin(a[j]), 0.0
+            angles = [0.0, now, *(now + steps)]
+            # A loading is counted by its absolute value, wherever the angle points.
+            tried = [np.cos(t) * rest + np.sin(t) * np.eye(p)[j] for t in angles]
+            found = np.array([criterion(one) for one in tried])
+            a = tried[int(np.argmax(found > found.max() - 1e-12 * abs(found.max())))]
+        values.append(criterion(a))
+        if len(values) > 2 and values[-1] - values[-2] <= 1e-6 * (SCALES[spread](X.T) ** 2).max():
+            break
+    return a / np.linalg.norm(a), len(values)
+
+
+@pytest.mark.parametrize("spread", ["mad", "sd", "qn"])
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_it_goes_from_plane_to_plane_and_halves_the_arc(spread, penalty):
+    for seed, sweeps in ((0, 10), (1, 3), (2, 1)):
+        X = contaminated(seed, n=31, p=4)
+        X = X - X.mean(axis=0)
+        a, taken = by_hand(X, spread, 11, sweeps, penalty)
+        fit = sp.spca(X, 1, penalty=penalty, method="spcagrid", spread=spread, grid=11, sweeps=sweeps)
+        assert fit.n_iter == taken
+        np.testing.assert_allclose(np.abs(fit.loadings["PC1"]), np.abs(a), atol=1e-9)
+        assert fit.details["robust variance"].iloc[0] == pytest.approx(SCALES[spread](X @ a) ** 2, rel=1e-9)
