@@ -68,11 +68,11 @@ class Dense(Moments):
         L, c = places.shape
         if 3 * c >= self.m:
             return scattered(places, x, self.m) @ self.M
-        if L * c * self.m <= GATHERED:
-            return np.matmul(x[:, None, :], self.M[places])[:, 0]
         step = max(1, GATHERED // (c * self.m))
-        parts = [self.products(places[a : a + step], x[a : a + step]) for a in range(0, L, step)]
-        return np.concatenate(parts)
+        if step < L:
+            parts = [slice(a, a + step) for a in range(0, L, step)]
+            return np.concatenate([self.products(places[a], x[a]) for a in parts])
+        return np.matmul(x[:, None, :], self.M[places])[:, 0]
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self.M.take(rows[:, :, None] * self.m + columns[:, None, :])
