@@ -64,7 +64,7 @@ def test_products_with_sparse_columns_are_those_with_dense_ones(gathered, c, mon
 
 
 def test_a_matrix_is_whitened_up_to_a_ridge():
-    """1e-9 on the diagonal of its correlations: their eigenvalues, over themselves and the ridge, are left."""
+    """1e-9 on the diagonal of its correlations: their eigenvalues, by themselves and the ridge, stay."""
     S = draw(6, 1)
     size = np.sqrt(np.diag(S))
     values = np.linalg.eigvalsh(S / np.outer(size, size))
