@@ -65,9 +65,9 @@ def spca(
         Never changed. The numbers are copied unless they exceed 64 MB: do not change a larger array while
         its fit is in use. Rows that are larger than memory come in chunks, and are read again whenever they
         are needed: the path of a Parquet file or of a folder with such files, a list or a pattern of paths
-        (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow, a relation of DuckDB, anything
-        else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a list of
-        tables, anything else that gives tables and can be iterated over again, or a function without
+        (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow or Ray, a relation of DuckDB,
+        anything else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a
+        list of tables, anything else that gives tables and can be iterated over again, or a function without
         arguments that opens such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. A
         collection of dask stays where its workers are. See Notes.
     k : int

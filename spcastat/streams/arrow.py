@@ -164,6 +164,33 @@ def of_relation(data: Any) -> ArrowChunks:
     return ArrowChunks(batches, schema, title)
 
 
+def of_ray(data: Any) -> ArrowChunks:
+    """Open a dataset of Ray, which computes its rows anew for each pass, in the order of its blocks."""
+    title = "Ray Dataset"
+    try:
+        first = next(iter(data.limit(1).iter_batches(batch_format="pyarrow")), None)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
+        raise DataError(f"The {title} gives no batches: {reason}.") from error
+    if first is None:
+        raise DataError(f"The {title} has no rows; at least two are needed.")
+
+    def batches(names: list[str] | None, size: int) -> Iterator[Any]:
+        some = data if names is None else data.select_columns(names)
+        options = some.context.execution_options  # read when a job begins; blocks come as they are done else
+        before, options.preserve_order = options.preserve_order, True
+        try:
+            found = iter(some.iter_batches(batch_format="pyarrow", batch_size=size))
+            table = next(found, None)
+        finally:
+            options.preserve_order = before
+        while table is not None:
+            yield from table.to_batches()
+            table = next(found, None)
+
+    return ArrowChunks(batches, first.schema, title)
+
+
 def of_interface(data: Any) -> ArrowChunks:
     """Open any other object with ``__arrow_c_stream__``."""
     title = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"

@@ -28,10 +28,10 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     data : object
         A path to a Parquet file or to a folder of them, a pattern such as ``"trips/*.parquet"``, or a list of
         paths; a ``numpy.memmap``, an array of zarr or a dataset of h5py; a lazy frame of polars, a dataset or
-        an opened file of pyarrow, a relation of DuckDB, or what else has ``__arrow_c_stream__``; an array of
-        xarray that lies in a file or on dask; a list of chunks, an object that can be iterated over again, or
-        a function without arguments that returns a fresh iterable; a dask array or data frame. A chunk is
-        whatever :func:`spcastat.intake.read_data` takes.
+        an opened file of pyarrow, a relation of DuckDB, a dataset of Ray, or what else has
+        ``__arrow_c_stream__``; an array of xarray that lies in a file or on dask; a list of chunks, an object
+        that can be iterated over again, or a function without arguments that returns a fresh iterable; a dask
+        array or data frame. A chunk is whatever :func:`spcastat.intake.read_data` takes.
     reading : ReadOptions
     spec : Spec, optional
         That of a fit, to take the data as new data.
@@ -193,6 +193,14 @@ def _of_duckdb(data: Any) -> Chunks | None:
     return of_relation(data)
 
 
+def _of_ray(data: Any) -> Chunks | None:
+    if "Dataset" not in {one.__name__ for one in type(data).__mro__}:
+        return None
+    from spcastat.streams.arrow import of_ray
+
+    return of_ray(data)
+
+
 def _of_xarray(data: Any) -> Chunks | None:
     from spcastat.streams.labelled import in_file
 
@@ -213,6 +221,7 @@ _OF_LIBRARIES: dict[str, Callable[[Any], Chunks | None]] = {
     "pyarrow": _of_pyarrow,
     "duckdb": _of_duckdb,
     "_duckdb": _of_duckdb,
+    "ray": _of_ray,
     "xarray": _of_xarray,
     "zarr": _of_arrays,
     "h5py": _of_arrays,

@@ -10,11 +10,14 @@ import pytest
 
 import spcastat as sp
 from spcastat.choosing import screened as choosing
+from spcastat.choosing.data import opened
+from spcastat.engine import inputs
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import Gram
 from spcastat.resample import streamed
 from spcastat.resample.screened import among, columns_near
 from spcastat.resample.streamed import StreamRows
+from spcastat.streams.operator import StreamRows as PassRows
 
 N, P = 150, 20
 
@@ -131,14 +134,22 @@ def test_stability_among_some_columns_says_so_in_files_too(pieces, monkeypatch, 
 
 
 @pytest.mark.slow
-def test_more_columns_than_a_covariance_matrix_is_formed_of():
-    X = planted(120, 3100)
+def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
+    """With limits a tenth of what they are: rows known by passes, choices and halves among some columns."""
+    for module in (inputs, choosing):
+        monkeypatch.setattr(module, "GRAM_ORDER", 300)
+    monkeypatch.setattr(choosing, "MOMENTS", 100)
+    monkeypatch.setattr(choosing, "COLUMNS", 100)
+    monkeypatch.setattr(streamed, "MOST", 16 * 100**2)
+    X = planted(120, 310)
     pieces = [X.iloc[:50], X.iloc[50:]]
+    assert isinstance(opened(pieces, None, {}, sp.choose_k)[0].source("").op, PassRows)
     for by in ("cv", "ebic"):
         choice, memory = (sp.choose(data, 3, [3, 6, 9], by=by) for data in (pieces, X))
         assert choice.card == memory.card == 6
-        assert "Chosen among 1,000 of 3,100" in choice.reason
+        assert "Chosen among 100 of 310" in choice.reason
     found, memory = (sp.spca(data, 3, 6).stability(8) for data in (pieces, X))
+    assert "100 of 310 variables" in str(found)
     planted_here = [f"v{j + 1}" for j in range(18)]
     assert set(found.stable.index[found.stable.any(axis=1)]) >= set(planted_here)
     assert set(memory.stable.index[memory.stable.any(axis=1)]) >= set(planted_here)

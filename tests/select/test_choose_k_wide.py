@@ -127,8 +127,10 @@ def test_refusals(small):
 
 
 @pytest.mark.slow
-def test_more_columns_than_a_covariance_matrix_is_formed_of():
-    X = planted(600, 3100, strengths=(4.0, 3.6, 3.2))
-    found = sp.choose_k([X.iloc[:250], X.iloc[250:]], kmax=4, card=5, n_resample=39)
-    assert found.sequential == 3
-    assert "Tested were 1,000 of 3,100 variables" in found.reason
+def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
+    for module in (halves, number, screened):
+        monkeypatch.setattr(module, "COLUMNS", 200)
+    X = planted(400, 3100, strengths=(4.0, 3.6))
+    found = sp.choose_k([X.iloc[:250], X.iloc[250:]], kmax=3, card=5, n_resample=19)
+    assert (found.k, found.sequential) == (2, 2)
+    assert "Tested were 200 of 3,100 variables" in found.reason
