@@ -150,7 +150,7 @@ def test_a_total_has_the_smallest_penalty_but_for_one_percent_and_no_nearer(monk
         return found
 
     monkeypatch.setattr(_Problem, "solve", counted)
-    fit = sp.spca_cov(R.iloc[:6, :6], 2, total=7, method="alspca")
+    fit = sp.spca_cov(R.iloc[:8, :8], 2, total=7, method="alspca")
     assert fit.details["by penalty"].all()
     penalty = float(fit.details["penalty"].iloc[0])
     assert asked[0][0] == 0.0
