@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tampering import Saved, flipped, saved_fits, tampered, verdict
+from benchmarks.tampering import Saved, flipped, saved_fits, tampered
+from benchmarks.verdicts import verdict
 
 SECONDS = 10.0
 MEGABYTES = 500

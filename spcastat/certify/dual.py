@@ -24,6 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.search.factors import SMALLEST
+
 #: Added to every bound, relative to the matrices whose eigenvalues it is made of: their rounding is 1e-14.
 ROUNDING = 1e-10
 #: Steps between two evaluations of the bound.
@@ -41,8 +43,6 @@ HOPELESS = 3.0
 #: Rounds of EVERY steps from which that is foreseen.
 WINDOW = 5
 
-#: Nothing is divided by less.
-SMALLEST = float(np.finfo(float).tiny / np.finfo(float).eps)
 
 Running = Callable[[], bool]
 

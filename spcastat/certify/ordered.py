@@ -23,7 +23,6 @@ from spcastat.certify.dual import (
     EVERY,
     HOPELESS,
     ROUNDING,
-    SMALLEST,
     WINDOW,
     Running,
     fantope,
@@ -31,6 +30,7 @@ from spcastat.certify.dual import (
     leading,
     positive,
 )
+from spcastat.search.factors import SMALLEST, divisor
 
 #: Primal over dual step length.
 RATIO = 2.0
@@ -151,7 +151,7 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
                 best[new] = np.maximum(best[new], total) if new in best else total
                 if new not in after and count < m - 1:
                     clear = own > NEARLY * size[:, i]
-                    share = np.where(clear, 1.0 / np.where(clear, own, 1.0), 0.0)
+                    share = np.where(clear, 1.0 / divisor(own, clear), 0.0)
                     after[new] = D - share[:, None, None] * D[:, :, i, None] * D[:, None, i, :]
         left.update(after)
     return np.asarray(best[(1 << m) - 1] + ROUNDING * size.sum(axis=1))

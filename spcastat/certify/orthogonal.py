@@ -18,6 +18,7 @@ from spcastat.certify.projection import Projection
 from spcastat.certify.relaxed import MOST_SUPPORTS, Root
 from spcastat.operators import Operator
 from spcastat.search.default import joint
+from spcastat.search.factors import SMALLEST
 
 #: Sweeps of the ascent on given supports, and random starts besides the leading eigenvectors.
 SWEEPS, RANDOM = 60, 3
@@ -146,7 +147,7 @@ def climbed(
                 v = np.linalg.eigh(room @ shifted @ room)[1][:, :, -1]
                 v = (room @ v[:, :, None])[:, :, 0] * held[:, :, j]
             size = np.linalg.norm(v, axis=1, keepdims=True)
-            V[:, :, j] = np.where(size > DEPENDENT, v / np.maximum(size, 1e-300), 0.0)
+            V[:, :, j] = np.where(size > DEPENDENT, v / np.maximum(size, SMALLEST), 0.0)
         new = np.einsum("bij,ik,bkj->b", V, S, V)
         if (new <= value * (1.0 + 1e-12)).all():
             break

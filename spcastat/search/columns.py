@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.secular import bordered_lower
+from spcastat.search.factors import divisor
 
 #: Entries within this share of one another tie; of ties the lowest index is taken.
 TIE = 1e-10
@@ -55,9 +56,9 @@ def hard(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
 def unit(x: np.ndarray) -> np.ndarray:
     """Scale to unit length along the last axis; zeros become the first unit vector."""
     size = np.abs(x).max(axis=-1, keepdims=True)
-    x = x / np.where(size > 0, size, 1.0)
+    x = x / divisor(size, size > 0)
     lengths = np.linalg.norm(x, axis=-1, keepdims=True)
-    x = x / np.where(lengths > 0, lengths, 1.0)
+    x = x / divisor(lengths, lengths > 0)
     x[..., 0] += lengths[..., 0] == 0
     return x
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.kernels.eig import bordered_top
+from spcastat.search.factors import SMALLEST, divisor
 from spcastat.search.rayleigh import NULL
 from spcastat.search.reconstruction import basis
 
@@ -77,7 +78,7 @@ class Conditional:
         shares, directions = shares[some], Q @ turn[:, some]
         left = 1.0 - shares
         null = left < NULL
-        size = np.where(null, 0.0, 1.0 / np.sqrt(np.where(null, 1.0, left)))
+        size = np.where(null, 0.0, 1.0 / np.sqrt(divisor(left, ~null)))
         root = (directions * ((size - 1.0) / shares)) @ directions.T
         root[np.diag_indices_from(root)] += 1.0
         values, turned = np.linalg.eigh(root @ A @ root)
@@ -161,7 +162,7 @@ class Peak:
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             below = self.gaps - middle[:, None]
-            rest = (squares[:, :-1] / np.maximum(below, 1e-300)).sum(axis=1)
+            rest = (squares[:, :-1] / np.maximum(below, SMALLEST)).sum(axis=1)
             past = rest * middle > squares[:, -1]
             low, high = np.where(past, low, middle), np.where(past, middle, high)
         return np.where(self.unsure, 0.0, low)
@@ -204,7 +205,7 @@ def slack(
     rise; the slope at L, here without a mixed term, gives the estimate.
     """
     if len(peak.support) == 1:
-        free = np.where(corner_B > NULL, corner_B, 1.0)
+        free = divisor(corner_B, corner_B > NULL)
         short = peak.value - corner_A / free
         return np.where(corner_B > NULL, short, 0.0)[None], np.maximum(-short, 0.0)[None]
     U, inverse = peak.U, 1.0 / peak.gaps
@@ -219,14 +220,14 @@ def slack(
     held = (rest * scaled).sum(axis=0) + push * (2.0 * g + push * own)
     left = corner_B - ((U.T @ cross_B) ** 2).sum(axis=0)
     sound = left > NULL
-    short = (peak.value * corner_B - corner_A - held) / np.where(sound, left, 1.0)
+    short = (peak.value * corner_B - corner_A - held) / divisor(left, sound)
     along = (g + push * own) / lead
     length = along**2 + (scaled**2).sum(axis=0)
     rise = np.maximum(-short, 0.0) * np.maximum(left, 0.0) / np.maximum(corner_B + length, NULL)
     short = np.where(sound, short, 0.0)
     unsure = peak.unsure
     if unsure.any():
-        size = np.sqrt(np.where(sound, left, 1.0))
+        size = np.sqrt(divisor(left, sound))
         crossed = U.T @ cross_B
         coupling = (U.T @ cross_A - peak.values[:, None] * crossed) / size
         corner = corner_A - 2.0 * (crossed * (U.T @ cross_A)).sum(axis=0) + peak.values @ crossed**2

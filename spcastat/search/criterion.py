@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from spcastat.search.factors import divisor
 from spcastat.search.fits import Fits
 from spcastat.search.model import Model
 from spcastat.search.moments import Moments, scattered
@@ -213,5 +214,5 @@ class Criterion(ABC):
     def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return loadings of unit length and the lengths they had, shape (B, N); zeros stay zeros."""
         lengths = np.sqrt(self.sums(x**2))
-        size = np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        size = divisor(lengths, lengths > 0)[:, self.owner]
         return x / size, size

@@ -6,7 +6,7 @@ import numpy as np
 
 from spcastat.search.columns import after_bordering, best_vectors, eigen, ranked
 from spcastat.search.criterion import Criterion
-from spcastat.search.factors import NOTHING
+from spcastat.search.factors import NOTHING, divisor
 from spcastat.search.fits import Fits
 from spcastat.search.model import Bordered, Model
 
@@ -142,7 +142,7 @@ def exchange_values(parts: Bordered, c: int, steps: int = 2) -> np.ndarray:
         cross = turned @ M[:, inner, c:]
         left = corner_M - (cross**2).sum(axis=2)
         sound = left > NULL * np.maximum(corner_M, NULL)
-        scale = np.where(sound, left, 1.0)
+        scale = divisor(left, sound)
         corner = corner_A - (cross * (2.0 * coupling - values[..., None] * cross)).sum(axis=2)
         corner = np.where(sound, corner / scale, 0.0)
         coupling = (coupling - values[..., None] * cross) / np.sqrt(scale)[:, :, None, :]

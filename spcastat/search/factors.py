@@ -10,6 +10,13 @@ JITTER = 1e-12
 DEPENDENT = 1e-9
 #: Squared lengths below this are zero: the total variance is one.
 NOTHING = 1e-14
+#: Nothing is divided by less.
+SMALLEST = float(np.finfo(float).tiny / np.finfo(float).eps)
+
+
+def divisor(x: np.ndarray, sound: np.ndarray) -> np.ndarray:
+    """Return what to divide by: x where that is sound, and elsewhere one, of which nothing is made."""
+    return np.where(sound, x, 1.0)
 
 
 def well_apart(G: np.ndarray) -> bool:
@@ -25,7 +32,7 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     """
     diagonal = np.einsum("...ii->...i", G)
     present = diagonal > NOTHING
-    size = np.sqrt(np.where(present, diagonal, 1.0))
+    size = np.sqrt(divisor(diagonal, present))
     K = G / (size[..., :, None] * size[..., None, :])
     k = G.shape[-1]
     K[..., np.arange(k), np.arange(k)] = 1.0 + jitter

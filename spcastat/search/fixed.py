@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.criterion import Criterion
+from spcastat.search.factors import SMALLEST, divisor
 from spcastat.search.fits import Fits
 
 #: Pairs of steps and changes of the gradient that are remembered.
@@ -45,7 +46,7 @@ def _ascend(
         rise = (slope[running] * direction).sum(axis=1).clip(min=0.0)  # less by rounding alone
         step = np.ones(running.size)
         if not memory:
-            step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), 1e-300))
+            step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), SMALLEST))
         now = x[running], direction, step, value[running], rise
         new, better, turned = _line(criterion, *now, *held)
         change, bend = new - x[running], slope[running] - turned
@@ -54,7 +55,7 @@ def _ascend(
         still = gain > FLAT * np.abs(better)
         product = (change * bend).sum(axis=1)
         sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
-        memory.append((change, bend, np.where(sound, 1.0 / np.where(sound, product, 1.0), 0.0)))
+        memory.append((change, bend, np.where(sound, 1.0 / divisor(product, sound), 0.0)))
         memory = memory[-MEMORY:]
         if not still.any():
             break
@@ -121,7 +122,7 @@ def _direction(
     if memory:
         change, bend, inverse = memory[-1]
         size = inverse * (bend**2).sum(axis=1)
-        q /= np.where(size > 0, size, 1.0)[:, None]
+        q /= divisor(size, size > 0)[:, None]
     for (change, bend, inverse), factor in zip(memory, reversed(factors), strict=True):
         q += change * (factor - inverse * (bend * q).sum(axis=1))[:, None]
     return q

@@ -6,6 +6,7 @@ import numpy as np
 
 from spcastat.search.columns import after_bordering, eigen, ranked
 from spcastat.search.exchange import NULL
+from spcastat.search.factors import divisor
 from spcastat.search.model import Bordered, Model
 
 
@@ -40,7 +41,7 @@ def _added(parts: Bordered, c: int) -> np.ndarray:
     cross = turned @ parts.M[:, :, c:]
     left = parts.corner_M - (cross**2).sum(axis=1)
     sound = left > NULL * np.maximum(parts.corner_M, NULL)
-    scale = np.where(sound, left, 1.0)
+    scale = divisor(left, sound)
     corner = parts.corner - (cross * (2.0 * coupling - values[..., None] * cross)).sum(axis=1)
     coupling = (coupling - values[..., None] * cross) / np.sqrt(scale)[:, None]
     corner = np.where(sound, corner / scale, 0.0)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.criterion import Criterion, Expansion
-from spcastat.search.factors import JITTER, NOTHING, factor, well_apart
+from spcastat.search.factors import JITTER, NOTHING, divisor, factor, well_apart
 from spcastat.search.fits import Fits
 from spcastat.search.model import Model
 from spcastat.search.moments import Moments
@@ -70,7 +70,7 @@ class Adjusted(Criterion):
             b[:, j] += 1.0
             y = G[:, i, i] - (G[:, None, i] @ H @ G[:, :, i, None])[:, 0, 0]
             sound = y > NOTHING
-            y = np.where(sound, y, 1.0)
+            y = divisor(y, sound)
             c = np.where(sound, (G[:, i] * b).sum(axis=1) / y, 0.0)
             alpha += c**2
             Z = Z + (c**2)[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * (sound / y)[:, None, None]

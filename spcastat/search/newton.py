@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from spcastat.search.criterion import Criterion, Expansion
+from spcastat.search.factors import divisor
 from spcastat.search.fits import Fits
 
 #: More nonzeros than this are left as they are: the matrix of second derivatives would not be small.
@@ -107,4 +108,4 @@ def _direction(here: Expansion, V: np.ndarray) -> np.ndarray:
     sizes = np.abs(values)
     inner = turn.T @ slope
     curved = sizes > FLAT * sizes.max()
-    return turn @ np.where(curved, inner / np.where(curved, sizes, 1.0), 0.0)
+    return turn @ np.where(curved, inner / divisor(sizes, curved), 0.0)

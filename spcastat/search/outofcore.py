@@ -26,6 +26,8 @@ EACH, LEAST = 4, 500
 ENTRIES = 30_000_000
 #: Rows with more stored numbers than this are searched with few products, though they are in memory.
 MANY = 2_000_000
+#: With more, the search is thorough unless that is said: it takes no longer than their leading components.
+MOST = 20_000_000
 
 
 class Known(Moments):
@@ -104,6 +106,8 @@ def joint_of_passes(
         objective. None where they were not: for the least-squares share that takes all columns of the matrix,
         and with very many variables and nonzeros too much memory.
     """
+    if effort == "auto" and op.stored > MOST:
+        effort = "thorough"
     variables = _promising(op, k, card)
     while True:
         found = _among(op, variables, k, card, objective, effort, rng)

@@ -8,7 +8,7 @@ import numpy as np
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search.factors import NOTHING
+from spcastat.search.factors import NOTHING, divisor
 from spcastat.search.fits import Fits
 from spcastat.search.model import Model
 from spcastat.search.moments import Moments
@@ -127,7 +127,7 @@ class Promised(Adjusted):
             b[:, j] += 1.0
             y = G[:, i, i] - (G[:, None, i] @ H @ G[:, :, i, None])[:, 0, 0]
             sound = y > NOTHING
-            y = np.where(sound, y, 1.0)
+            y = divisor(y, sound)
             c = worth[:, j] * np.where(sound, (G[:, i] * b).sum(axis=1) / y, 0.0) ** 2
             alpha += c
             share = worth[:, j] * sound / y

@@ -10,6 +10,7 @@ from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.search.climbing import climbed
 from spcastat.search.columns import hard, ranked
+from spcastat.search.factors import SMALLEST
 from spcastat.search.fits import Fits, joined
 from spcastat.search.moments import Dense, Moments
 from spcastat.search.nested import Adjusted, triangle
@@ -71,7 +72,7 @@ def one_price(op: Operator, vectors: np.ndarray, promise: Promise, total: float)
 
 def _prices(fit: Loaded) -> np.ndarray:
     """Return rising prices at which ever fewer loadings of a dense fit pay: from nearly all to none."""
-    gains = np.sort((fit.F**2 / np.maximum(fit.added, 1e-300)).ravel())[::-1]
+    gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), PRICES)
     prices = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
     prices = prices * (1.0 - 1e-9)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.kernels.eig import bordered_top
+from spcastat.search.factors import divisor
 
 #: Directions of B below this share of its largest eigenvalue are null: the ratio has no meaning there.
 NULL = 1e-8
@@ -30,7 +31,7 @@ def whitened(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     size, basis = np.linalg.eigh(B)
     kept = size > NULL * np.maximum(size[..., -1:], 0.0)
-    root = np.where(kept, 1.0 / np.sqrt(np.where(kept, size, 1.0)), 0.0)
+    root = np.where(kept, 1.0 / np.sqrt(divisor(size, kept)), 0.0)
     white = basis * root[..., None, :]
     values, vectors = np.linalg.eigh(white.mT @ A @ white)
     return values, white @ vectors
@@ -70,7 +71,7 @@ def exchanges(
     # the new variable, made orthogonal to the others in the inner product of B
     left = corner_B - (cross_B**2).sum(axis=-2)
     sound = left > NULL * max(float(np.diag(B).max()), 0.0)
-    scale = np.sqrt(np.where(sound, left, 1.0))
+    scale = np.sqrt(divisor(left, sound))
     coupling = (cross_A - values[..., None] * cross_B) / scale[:, None, :]
     corner = corner_A - 2.0 * (cross_A * cross_B).sum(axis=-2) + (values[..., None] * cross_B**2).sum(axis=-2)
     alone = values.max(axis=-1, initial=0.0)[:, None]

@@ -11,6 +11,7 @@ from spcastat.kernels.eig import symmetric
 from spcastat.kernels.rotation import varimax
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
+from spcastat.search.factors import SMALLEST
 from spcastat.search.moments import Dense, Moments, Products
 from spcastat.search.names import PROMISES
 from spcastat.search.pool import mixtures
@@ -294,7 +295,7 @@ class _Search:
     def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
         """Search all components together for fewer nonzeros than V has, which came from `fit`."""
         size = max(EACH * int(np.count_nonzero(V)), LEAST)
-        strength = (fit.F**2 / np.maximum(fit.added, 1e-300)).max(axis=1)
+        strength = (fit.F**2 / np.maximum(fit.added, SMALLEST)).max(axis=1)
         strength[V.any(axis=1)] = np.inf
         some = np.sort(np.argsort(-strength, kind="stable")[:size])
         S = self.work.block(some) / self.total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +120,16 @@ def test_many_sparse_rows_get_the_same_fit_from_fewer_products(counts, monkeypat
         np.flatnonzero(fewer.loadings.to_numpy()[:, 1])
     ) == set(range(12))
     assert "searched among" in str(fewer)
+
+
+def test_the_search_of_very_many_sparse_rows_is_thorough(counts, monkeypatch):
+    monkeypatch.setattr(outofcore, "MANY", 1000)
+    usual = sp.spca(counts, 2, 6)
+    thorough = sp.spca(counts, 2, 6, effort="thorough")
+    monkeypatch.setattr(outofcore, "MOST", 1000)
+    found, quick = sp.spca(counts, 2, 6), sp.spca(counts, 2, 6, effort="quick")
+    starts = [int(re.search(r"best of (\d+) start", str(fit))[1]) for fit in (usual, thorough, found, quick)]
+    assert starts[3] < starts[0] < starts[1] == starts[2]
 
 
 def test_few_products_are_for_what_stores_much(counts):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import json
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-_PLACE = Path(__file__).resolve().parents[2] / "benchmarks" / "tampering.py"
-_SPEC = importlib.util.spec_from_file_location("tampering", _PLACE)
-tampering = importlib.util.module_from_spec(_SPEC)
-sys.modules["tampering"] = tampering
-_SPEC.loader.exec_module(tampering)
+from benchmarks import tampering
+from benchmarks.verdicts import verdict
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +21,7 @@ def outcomes(saved, path, files) -> Counter[str]:
     counts: Counter[str] = Counter()
     for which, whole in files:
         path.write_bytes(whole)
-        found, why = tampering.verdict(path, saved[which])
+        found, why = verdict(path, saved[which])
         assert found in ("right", "refused"), f"{saved[which].name}: {found}: {why}"
         counts[found] += 1
     return counts
@@ -53,3 +48,13 @@ def test_files_that_are_cut_off(saved, tmp_path):
         for end in [0, 1, 2, 21, 22, len(one.whole) - 1, *rng.integers(0, len(one.whole), 30)]
     ]
     assert outcomes(saved, tmp_path / "fit", files) == {"refused": len(files)}
+
+
+def test_a_file_that_lacks_a_measure_is_refused_where_it_is_asked_for(saved, tmp_path):
+    members = tampering.members_of(saved[0].whole)
+    manifest = json.loads(members["manifest.json"])
+    del manifest["content"]["measures"]["rre"]
+    (tmp_path / "fit").write_bytes(tampering.sealed(manifest, members))
+    found, why = verdict(tmp_path / "fit", saved[0])
+    assert found == "refused"
+    assert "measure 'rre' is not in the file" in why
