@@ -23,4 +23,6 @@ def test_sparse_rows_have_the_print_of_the_same_rows_dense(p):
 def test_no_rows_have_a_print():
     for X in (np.empty((0, 4)), sps.csr_array((0, 4))):
         found = Print.of(X)
-        assert found.rows == 0 and not found.sums.any() and not found.sizes.any()
+        assert found.rows == 0
+        assert not found.sums.any()
+        assert not found.sizes.any()
