@@ -89,7 +89,7 @@ def by_command(path: str, whole: bool) -> None:
 
 def weak(call: Call) -> Table:
     """Many variables with weak structure: passes, and seconds beside those of one pass for sums."""
-    n, p = call.size(20_000), 6000
+    n, p = call.size(20_000), 3200 if call.small else 6000
     found = fresh(weak_times, threads=1, n=n, p=p)[0]
     table = Table(f"Weak structure: {n:,} x {p:,} on dask, ten pieces, k = 3, card 10", HEAD)
     table.rows += [

@@ -276,6 +276,16 @@ class PartSums:
             self.parts[i].merge(part)
             self.rows[i] += other.rows[i]
 
+    def pack(self) -> None:
+        """Keep one triangle of each: see :meth:`spcastat.operators.CrossProducts.pack`."""
+        for part in self.parts:
+            part.pack()
+
+    def unpack(self) -> None:
+        """Undo :meth:`pack`."""
+        for part in self.parts:
+            part.unpack()
+
 
 class FoldSums(PartSums):
     """Cross-products of the rows of each fold, an accumulator: k folds cost one pass.

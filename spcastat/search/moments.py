@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.operators import Operator
 
 #: Numbers that are gathered at once.
@@ -68,9 +69,8 @@ class Dense(Moments):
         L, c = places.shape
         if 3 * c >= self.m:
             return scattered(places, x, self.m) @ self.M
-        step = max(1, GATHERED // (c * self.m))
-        if step < L:
-            parts = [slice(a, a + step) for a in range(0, L, step)]
+        parts = list(blocks(L, c * self.m, GATHERED))
+        if len(parts) > 1:
             return np.concatenate([self.products(places[a], x[a]) for a in parts])
         return np.matmul(x[:, None, :], self.M[places])[:, 0]
 
@@ -102,9 +102,8 @@ class Several(Moments):
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         L, c = places.shape
-        step = max(1, GATHERED // (c * self.m))
-        if step < L:
-            parts = [slice(a, a + step) for a in range(0, L, step)]
+        parts = list(blocks(L, c * self.m, GATHERED))
+        if len(parts) > 1:
             return np.concatenate([self.of(self.which[a]).products(places[a], x[a]) for a in parts])
         return np.matmul(x[:, None, :], self.M[self.which[:, None], places])[:, 0]
 

@@ -10,6 +10,7 @@ import numpy as np
 from spcastat.config import warn
 from spcastat.errors import ConvergenceWarning
 from spcastat.kernels.eig import symmetric
+from spcastat.kernels.orthonormal import straightened
 
 #: Vectors beyond the k that are asked for.
 OVERSAMPLING = 10
@@ -21,8 +22,6 @@ PASSES = 30
 ACCURACY = 1e-11
 #: Numbers in the basis, at most; then it is reduced to the best vectors in it.
 BASIS = 10_000_000
-#: Vectors whose Cholesky factor has no smaller number on its diagonal are made orthonormal by it.
-NEARLY = 0.5
 #: Directions shorter than this share of the largest eigenvalue are rounding.
 NOTHING = 1e-13
 
@@ -162,21 +161,5 @@ def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarra
     U, sizes, _ = np.linalg.svd(left, full_matrices=False)
     found = U[:, sizes > nothing]
     for _ in range(2):
-        found = _orthonormal(found - basis @ (basis.T @ found))
+        found = straightened(found - basis @ (basis.T @ found))
     return found[:, : basis.shape[0] - basis.shape[1]]
-
-
-def _orthonormal(vectors: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of independent vectors, shape (p, m).
-
-    Of nearly orthonormal ones, as they are as a rule, by a Cholesky factor of their products: that takes a
-    tenth of the time of Householder's reflections, and there it loses no digit.
-    """
-    if vectors.shape[1]:
-        try:
-            root = np.linalg.cholesky(vectors.T @ vectors)
-        except np.linalg.LinAlgError:
-            root = np.zeros((1, 1))
-        if np.diag(root).min() > NEARLY:
-            return np.asarray(vectors @ np.linalg.inv(root).T)
-    return np.linalg.qr(vectors)[0]

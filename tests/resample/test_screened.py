@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +14,13 @@ from spcastat.choosing import screened as choosing
 from spcastat.choosing.data import opened
 from spcastat.engine import inputs
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.operators import Gram
+from spcastat.operators import CrossProducts, Gram
 from spcastat.resample import streamed
+from spcastat.resample.folds import FoldSums
 from spcastat.resample.screened import among, columns_near
-from spcastat.resample.streamed import StreamRows
+from spcastat.resample.streamed import HalfSums, StreamRows
+from spcastat.streams.base import Pass, Tally
+from spcastat.streams.chosen_columns import OfColumns
 from spcastat.streams.operator import StreamRows as PassRows
 
 N, P = 150, 20
@@ -153,3 +157,32 @@ def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
     planted_here = [f"v{j + 1}" for j in range(18)]
     assert set(found.stable.index[found.stable.any(axis=1)]) >= set(planted_here)
     assert set(memory.stable.index[memory.stable.any(axis=1)]) >= set(planted_here)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FoldSums(40, 3, 1, 0),
+        lambda: HalfSums(40, 4, 0),
+        lambda: OfColumns(lambda: CrossProducts(40), np.arange(40)),
+    ],
+)
+def test_sums_of_parts_and_of_columns_travel_as_triangles(make):
+    X = planted(200, 40).to_numpy()
+    plain, one, other = make(), make(), make()
+    for sums, rows in ((plain, X[:90]), (one, X[:90]), (other, X[90:])):
+        sums.add(rows, None)
+    whole = sys.getsizeof(Pass(one, Tally()))
+    assert whole > 8 * 40**2
+    one.pack()
+    other.pack()
+    assert sys.getsizeof(Pass(one, Tally())) < 0.56 * whole  # 41 of 80 halves, and the means
+    plain.merge(other)
+    one.merge(other)
+    one.unpack()
+    for a, b in zip(parts_of(one), parts_of(plain), strict=True):
+        np.testing.assert_allclose(a.products, b.products, rtol=1e-12)
+
+
+def parts_of(sums):
+    return getattr(sums, "parts", None) or [sums.inner]

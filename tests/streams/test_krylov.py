@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from spcastat.errors import ConvergenceWarning
+from spcastat.kernels.orthonormal import straightened
 from spcastat.streams import krylov as module
-from spcastat.streams.krylov import ACCURACY, Leading, _beyond, _error, _orthonormal, block_lanczos, krylov
+from spcastat.streams.krylov import ACCURACY, Leading, _beyond, _error, block_lanczos, krylov
 
 
 def matrix(values: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -143,7 +144,7 @@ def test_orthonormal_bases():
     Q = np.linalg.qr(rng.standard_normal((30, 6)))[0]
     noise = rng.standard_normal((30, 6))
     for V in (Q, Q + 1e-3 * noise, Q * np.geomspace(1, 1e-8, 6), noise):
-        found = _orthonormal(V)
+        found = straightened(V)
         np.testing.assert_allclose(found.T @ found, np.eye(6), atol=1e-13)
         np.testing.assert_allclose(found @ (found.T @ V), V, atol=1e-12)
-    assert _orthonormal(np.zeros((5, 0))).shape == (5, 0)
+    assert straightened(np.zeros((5, 0))).shape == (5, 0)
