@@ -225,7 +225,7 @@ class DaskStream(Stream):
             work=work,
             chunks=(rows, (len(names),)),
             dtype=np.float64,
-            meta=np.empty((0, 0)),
+            meta=np.array(()),
             name=f"spcastat-scores-{scoring.token}",
         )
 
@@ -270,7 +270,7 @@ class DaskStream(Stream):
             *data,
             chunks=(self._data.chunks[0], (1,)),
             dtype=object,
-            meta=np.empty((0, 0), dtype=object),
+            meta=np.array((), dtype=object),
             name=f"spcastat-{what}-{mark}",
             **further,
         )

@@ -119,3 +119,21 @@ def test_a_penalty_above_all_leaves_nothing():
     w, penalty = path(held(S), b, 0.1, penalty=np.abs(b).max())
     assert (w.any(), penalty) == (False, np.abs(b).max())
     assert path(held(S), np.zeros(9), 0.1, card=3)[1] == 0.0
+
+
+def test_what_depended_on_others_may_come_in_once_one_of_them_has_left():
+    # 2a - b or 2a + b: where a and b are in, one of these is at its bound, too, as a combination of them, and
+    # stays out. When b leaves and its own correlation falls, that of the combination would exceed the bound.
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((6, 5)) + rng.standard_normal((6, 1))
+        pairs = [(i, j, sign) for i in range(5) for j in range(5) for sign in (1, -1) if i != j]
+        A = np.column_stack([A, *(2 * A[:, i] + sign * A[:, j] for i, j, sign in pairs)])
+        S, b = A.T @ A, A.T @ rng.standard_normal(6)
+        largest = np.abs(b).max()
+        for share in (0.5, 0.2, 0.05, 0.01):
+            w, penalty = path(held(S), b, 0.0, penalty=share * largest)
+            slope = S @ w - b
+            assert penalty == pytest.approx(share * largest, rel=1e-12)
+            np.testing.assert_allclose(slope[w != 0], -penalty * np.sign(w[w != 0]), atol=1e-8 * largest)
+            assert np.abs(slope).max() <= penalty + 1e-8 * largest

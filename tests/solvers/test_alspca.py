@@ -138,3 +138,22 @@ def test_totals_keep_the_largest_loadings_and_one_of_each_component() -> None:
 def test_what_lies_beyond_a_bound() -> None:
     pull, bounds = np.array([3.0, -3.0, 0.5, -9.0]), np.array([1.0, 1.0, 1.0, np.inf])
     np.testing.assert_array_equal(_clipped(pull, bounds, 2.0), [1.0, -1.0, 0.0, 0.0])
+
+
+def test_a_total_has_the_smallest_penalty_but_for_one_percent_and_no_nearer(monkeypatch) -> None:
+    asked = []
+    solve = _Problem.solve
+
+    def counted(self, start, penalty, most):
+        found = solve(self, start, penalty, most)
+        asked.append((float(penalty[0]), int(np.count_nonzero(found[0]))))
+        return found
+
+    monkeypatch.setattr(_Problem, "solve", counted)
+    fit = sp.spca_cov(R.iloc[:8, :8], 2, total=7, method="alspca")
+    assert fit.details["by penalty"].all()
+    penalty = float(fit.details["penalty"].iloc[0])
+    assert asked[0][0] == 0.0
+    assert (penalty, 7) in asked
+    too_many = max(one for one, nonzeros in asked if nonzeros > 7)
+    assert 0.002 * penalty < penalty - too_many <= 0.01 * penalty * (1 + 1e-9)

@@ -8,6 +8,9 @@ import scipy.optimize
 
 import spcastat as sp
 from spcastat.errors import NoRowsError
+from spcastat.kernels.least_absolute import least_absolute
+from spcastat.operators import DenseRows
+from spcastat.solvers.bcd_lad import _Blocks, _medians
 
 METHOD = "bcd-lad"
 
@@ -105,3 +108,85 @@ def test_weights_are_repeated_rows_and_some_may_be_zero():
 def test_a_covariance_matrix_is_refused():
     with pytest.raises(NoRowsError, match=METHOD):
         sp.spca_cov(sp.datasets.load_pitprops(), 2, 4, method=METHOD)
+
+
+# --- inside ----------------------------------------------------------------------------------------
+
+
+def blocks_of(X, weights=None):
+    """The entries of rows, from an operator as a fit has it."""
+    w = np.ones(len(X)) if weights is None else weights
+    root = np.sqrt(w / (w.sum() - 1.0))
+    return _Blocks(DenseRows(X * root[:, None], root, len(X)))
+
+
+def least(b, a, counts):
+    """The number x of smallest sum counts |b - x a|: at one of the ratios."""
+    ratios = np.array([0.0, *(b[a != 0] / a[a != 0])])
+    sums = [(counts * np.abs(b - x * a)).sum() for x in ratios]
+    return min(sums)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_step_takes_the_loadings_that_gain_most_and_the_best_scores_for_them(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(2, (25, 6))
+    weights = rng.integers(0, 4, 25).astype(float) if weighted else np.ones(25)
+    blocks = blocks_of(X, weights)
+    kept = weights > 0
+    np.testing.assert_allclose(blocks.X, X[kept], atol=1e-14)
+    np.testing.assert_allclose(blocks.counts, weights[kept] / weights[kept].mean(), rtol=1e-12)
+    mean = np.average(np.abs(X).mean(axis=1), weights=weights)
+    assert blocks.loss(blocks.X) == pytest.approx(mean, rel=1e-12)
+    u, w = rng.standard_normal(kept.sum()), weights[kept]
+    gains = np.array([(w * np.abs(x)).sum() - least(x, u, w) for x in X[kept].T])
+    for card in (1, 3, 6):
+        scores, v = blocks.step(blocks.X, u, card)
+        J = np.sort(np.argsort(-gains)[:card])
+        np.testing.assert_array_equal(np.flatnonzero(v), J)
+        assert np.linalg.norm(v) == pytest.approx(1.0, rel=1e-14)
+        ratio = v[J[0]] / _medians(blocks.X.T[J[:1]], u, blocks.counts)[0]
+        for j in J:  # in the ratios of the medians
+            found = (w * np.abs(X[kept][:, j] - u * v[j] / ratio)).sum()
+            assert found == pytest.approx(least(X[kept][:, j], u, w), rel=1e-12)
+        for x, one in zip(X[kept], scores, strict=True):
+            assert np.abs(x[J] - one * v[J]).sum() == pytest.approx(least(x[J], v[J], 1.0), rel=1e-12)
+    # Scores by which nothing is gained leave the variable of the largest sum.
+    none, v = blocks.step(blocks.X, np.zeros(kept.sum()), 2)
+    np.testing.assert_array_equal(np.flatnonzero(v), [np.argmax(w @ np.abs(X[kept]))])
+    np.testing.assert_allclose(none, X[kept][:, np.flatnonzero(v)[0]])
+
+
+def test_scores_of_all_components_are_regressions_and_never_worse():
+    rng = np.random.default_rng(1)
+    X = rng.standard_t(2, (20, 6))
+    blocks = blocks_of(X)
+    V = np.linalg.qr(rng.standard_normal((6, 2)))[0]
+    V[[0, 5]] = 0.0
+    best = least_absolute(V[1:5], X[:, 1:5].T).T
+    np.testing.assert_allclose(blocks.scores(np.zeros((20, 2)), V), best, atol=1e-12)
+    np.testing.assert_allclose(blocks.scores(best, V), best, atol=1e-12)
+    same = V[:, [0, 0]]
+    U = rng.standard_normal((20, 2))
+    np.testing.assert_array_equal(blocks.scores(U, same), U)  # components that coincide
+
+
+def test_components_are_begun_one_after_another_from_the_best_variable():
+    rng = np.random.default_rng(2)
+    X = rng.standard_t(2, (20, 5))
+    blocks = blocks_of(X)
+    U, V = blocks.begun((2, 3))
+    left = X
+    for c, card in enumerate((2, 3)):
+        losses = []
+        for j in range(5):
+            u = left[:, j]
+            for _ in range(3):
+                u, v = blocks.step(left, u, card)
+            losses.append((blocks.loss(left - np.outer(u, v)), u))
+        u = min(losses, key=lambda one: one[0])[1]
+        for _ in range(20):
+            u, v = blocks.step(left, u, card)
+        np.testing.assert_allclose(U[:, c], u, atol=1e-12)
+        np.testing.assert_allclose(V[:, c], v, atol=1e-12)
+        left = left - np.outer(u, v)

@@ -52,13 +52,13 @@ CARD = (4, 3)
 P = 8
 
 
-def methods(clause: str, among: Callable[[str], bool] = lambda method: True) -> Any:
+def methods(clause: str, among: Callable[[str], bool] = lambda method: True, quick: bool = False) -> Any:
     """Parametrise over the methods for which `clause` is promised."""
     cases = []
     for method in filter(among, SOLVERS):
         if (method, clause) in DECLARED:
             continue
-        marks = [pytest.mark.slow] if method in SEARCHING else []
+        marks = [pytest.mark.slow] if method in SEARCHING and not quick else []
         cases.append(pytest.param(method, marks=marks))
     return pytest.mark.parametrize("method", cases)
 
@@ -205,14 +205,15 @@ def test_the_unit_of_the_data_does_not_matter(method):
             same(fit, sp.spca_cov(rows().cov() * unit**2, K, method=method, **sparsity(method)))
 
 
-@methods("no unit inside")
+@methods("no unit inside", quick=True)
 def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatch):
     # Solvers see variances near one. Without that, numbers with a unit would show: a power of two changes no
     # digit of anything that is relative.
     monkeypatch.setattr("spcastat.operators.base.unit_of", lambda variance: 1.0)
     priced = any(takes(name)(method) for name in ("penalty", "t", "threshold"))
     units = dict(SOLVERS[method].solver.units)
-    for options in (sparsity(method), *(prices(method)[1:3] if priced else ())):
+    searches = method in SEARCHING  # which are asked at a price alone
+    for options in (*(() if searches else (sparsity(method),)), *(prices(method)[1:3] if priced else ())):
         fit = sp.spca(rows(), K, method=method, **options)
         for unit in (2.0**-100, 2.0**100):
             turned = dict(options)
@@ -260,7 +261,7 @@ STEPS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-@methods("uncorrelated")
+@methods("uncorrelated", quick=True)
 @pytest.mark.parametrize("k", [1, 2])
 def test_on_uncorrelated_variables_the_axes_are_found_at_once_and_nothing_moves(method, k):
     exactly = {"tol": 0.0} if takes("tol")(method) else {}
@@ -619,7 +620,7 @@ def test_no_warning_leaks(method):
 VARIANCES = ("adjusted variance", "variance of", "residual variance", "penalised residual variance")
 
 
-@methods("share")
+@methods("share", quick=True)
 def test_the_share_of_the_total_variance_is_told_of_what_is_a_variance(method):
     fit = plain(method)
     told = fit._state.record.objective_share

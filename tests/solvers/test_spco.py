@@ -9,6 +9,8 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, OptionError, ShapeError
+from spcastat.operators import DenseRows
+from spcastat.solvers.spco import SPCO, procrustes, quantile
 
 X = sp.datasets.make_hastie(n=150)
 
@@ -111,3 +113,67 @@ def test_refusals() -> None:
         sp.spco(X, 2, 1.0, ridge=-1.0)
     with pytest.raises(ComponentsError, match="rank"):
         sp.spco(X, 11, 1.0)
+
+
+# --- the iteration, written out --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"penalty": 0.7}, {"zeros": 0.4}, {"penalty": 0.4, "ridge": 0.5}, {}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_thresholds_and_rotations_in_turn(options: dict[str, float], weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 6)) @ rng.standard_normal((6, 6))
+    w = rng.integers(0, 3, 30).astype(float) if weighted else np.ones(30)
+    X -= np.average(X, axis=0, weights=w)
+    root = np.sqrt(w / (w.sum() - 1.0))
+    found = SPCO(**options).solve(DenseRows(X * root[:, None], root, 29), 3)
+    rows, w, ridge = X[w > 0], w[w > 0], options.get("ridge", 0.0)
+    A = np.linalg.svd(np.sqrt(w)[:, None] * rows, full_matrices=False)[2][:3].T
+    values = []
+    while True:
+        T = rows @ A
+        level = options.get("penalty", 0.0)
+        if "zeros" in options:
+            level = np.sort(np.abs(T).ravel())[int(np.ceil(0.4 * T.size)) - 1] * (1 + 1e-12)
+        Z = np.sign(T) * np.maximum(np.abs(T) - level, 0.0) / (1.0 + ridge)
+        squares = 0.5 * (rows - Z @ A.T) ** 2
+        terms = squares.sum(axis=1) + 0.5 * ridge * (Z**2).sum(axis=1) + level * np.abs(Z).sum(axis=1)
+        values.append(float(w @ terms) / (w.sum() - 1.0))
+        left, _, right = np.linalg.svd(rows.T @ (w[:, None] * Z), full_matrices=False)
+        last, A = A, left @ right
+        if np.abs(A - last).max() <= 1e-8:
+            break
+    assert (found.n_iter, found.converged) == (len(values), True)
+    np.testing.assert_allclose(found.objectives, values, rtol=1e-9)
+    assert found.objective == found.objectives[-1]
+    order = np.argsort(-np.diag(A.T @ rows.T @ (w[:, None] * rows) @ A))
+    np.testing.assert_allclose(np.abs(found.A), np.abs(A[:, order]), atol=1e-7)
+    if "zeros" not in options:
+        np.testing.assert_array_equal(found.penalty, np.full(3, options.get("penalty", 0.0)))
+    else:
+        assert (np.abs(rows @ found.A) <= found.penalty[0]).mean() == pytest.approx(0.4, abs=1 / T.size)
+
+
+def test_thresholds_that_leave_a_share_of_zeros() -> None:
+    size = np.array([3.0, 1.0, 2.0, 5.0, 4.0])
+    for share, level in ((0.0, 0.0), (0.2, 1.0), (0.21, 2.0), (0.6, 3.0), (0.99, 5.0)):
+        found = quantile(size, share)
+        assert found == pytest.approx(level, rel=2e-12)
+        assert (size <= found).sum() == np.ceil(share * 5 - 1e-9)
+
+
+def test_a_rotation_that_is_open_stays_where_it_was() -> None:
+    rng = np.random.default_rng(1)
+    last = np.linalg.qr(rng.standard_normal((6, 3)))[0]
+    M = rng.standard_normal((6, 3))
+    best = procrustes(M, last)
+    left, size, right = np.linalg.svd(M, full_matrices=False)
+    np.testing.assert_allclose(best, left @ right, atol=1e-13)
+    np.testing.assert_array_equal(procrustes(np.zeros((6, 3)), last), last)
+    M[:, 2] = 0.0  # of the third column nothing is asked
+    A = procrustes(M, last)
+    np.testing.assert_allclose(A.T @ A, np.eye(3), atol=1e-13)
+    size = np.linalg.svd(M)[1]
+    assert np.trace(A.T @ M) == pytest.approx(size.sum(), rel=1e-12)
+    across = last - A[:, :2] @ (A[:, :2].T @ last)
+    assert A[:, 2] @ last[:, 2] >= np.linalg.norm(across[:, 2]) - 1e-12  # as near as the two others allow
