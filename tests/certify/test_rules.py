@@ -23,7 +23,7 @@ from spcastat.certify.bounds import (
 from spcastat.certify.branch import Proof
 from spcastat.certify.clock import Clock
 from spcastat.certify.leaves import Leaves, placed
-from spcastat.certify.node import Node, complement, examine
+from spcastat.certify.node import SHARES, Node, complement, examine
 from spcastat.certify.orthogonal import Orthogonal, OrthogonalLeaves
 from spcastat.certify.problems import relaxed as problem_of
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
@@ -31,7 +31,7 @@ from spcastat.certify.tuples import Stop, Tuples
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
 
-from .conftest import matrices
+from .conftest import matrices, values_of_supports
 
 
 def covariance(seed: int, p: int) -> np.ndarray:
@@ -592,3 +592,18 @@ def test_children_have_the_bound_of_the_union_of_their_supports(measure):
         found = min(search.open.bound[number], held[2][bits])
         ceilings = roots[number].ceilings(np.zeros((1, 2), dtype=int), 0)
         assert bound == (found if ceilings is None else min(found, ceilings[0, row]))
+
+
+def test_a_split_bound_closes_nodes_that_sums_leave_open():
+    """Without branching, where the matrix cut off at one of the shares is below the level."""
+    closed = 0
+    for seed in range(20):
+        S = np.corrcoef(np.random.default_rng(seed).standard_normal((24, 9)), rowvar=False)
+        for c in (4, 5):
+            sums = min(trace_bound(S, c), gershgorin_bound(S, c))
+            level = split_bound(S, c, SHARES) * (1.0 + 1e-9)
+            best = max(values_of_supports(S, c).values())
+            if best < level < sums:
+                closed += 1
+                assert examine(S, Node(np.arange(0), np.arange(9)), c, level) == ([], None)
+    assert closed > 10

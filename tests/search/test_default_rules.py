@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
-from spcastat.search import default, moments, outofcore, pool, rebuild, wide
+from spcastat.search import default, moments, newton, outofcore, pool, rebuild, wide
 from spcastat.search.columns import whitening
 from spcastat.search.conditional import Conditional
 from spcastat.search.default import CRITERIA, held, products
@@ -21,6 +23,7 @@ from spcastat.search.growth import singles
 from spcastat.search.moments import Dense, Identity, Products, Several
 from spcastat.search.near import near
 from spcastat.search.pool import from_directions
+from spcastat.search.predictor import best_predictor
 from tests.search.conftest import draw
 
 
@@ -499,3 +502,26 @@ def test_fits_nearby_keep_their_supports_when_told(objective):
     expected = criterion.dense(refined(criterion, cut, 300))[0]
     np.testing.assert_allclose(kept, expected, atol=1e-9)
     assert MEASURES[objective](free, op)[-1] > 1.05 * MEASURES[objective](kept, op)[-1]
+
+
+def test_only_so_many_nonzeros_are_brought_to_rest_by_second_derivatives(monkeypatch):
+    op = gram()
+    criterion = held(op.S / op.total, (3, 2), "pev")
+    fit = from_directions(criterion, [op.leading(2)[1]])
+    monkeypatch.setattr(newton, "NONZEROS", 4)
+    assert newton.stationary(criterion, fit) is fit
+    monkeypatch.setattr(newton, "NONZEROS", 5)
+    assert newton.stationary(criterion, fit).value[0] > fit.value[0]
+
+
+def test_the_best_predictor_is_told_of_with_the_climbs_that_led_to_it():
+    op = gram(8)
+    fit, evidence = best_predictor(held(op.S / op.total, (3,), "least_squares"))
+    S = op.S / op.total
+    ratios = []
+    for J in map(list, combinations(range(8), 3)):
+        ratios.append(eigh((S @ S)[np.ix_(J, J)], S[np.ix_(J, J)], eigvals_only=True)[-1])
+    assert fit.value[0] == pytest.approx(max(ratios), rel=1e-9)
+    assert evidence.chains == [fit.value[0]]
+    assert max(evidence.values) == pytest.approx(max(ratios), rel=1e-6)
+    assert 1 <= len(evidence.values) <= 30
