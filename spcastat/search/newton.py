@@ -42,7 +42,7 @@ def stationary(criterion: Criterion, fit: Fits) -> Fits:
     Fits
         The fit itself where components depend on one another, or where no step lowers the slope.
     """
-    if fit.x.shape[1] > NONZEROS or not criterion.sums(fit.x**2).all():
+    if fit.x.shape[1] > NONZEROS or not criterion.sums(np.abs(fit.x)).all():
         return fit
     M, T = criterion.packed(fit.places, fit.of)
     x = _rested(criterion, criterion.unit(fit.x)[0], M[0], None if T is None else T[0])

@@ -9,6 +9,7 @@ import pytest
 
 from spcastat.engine.aim import Aim, candidates_among, candidates_to_begin, chosen, settle
 from spcastat.engine.options import CHECKS
+from spcastat.engine.plan import Request, make_plan
 from spcastat.engine.starts import of_component, row_seeded, starting_loadings
 from spcastat.errors import SpcaError
 from spcastat.kernels.rotation import varimax
@@ -195,3 +196,10 @@ def test_starts_of_one_component():
     np.testing.assert_array_equal(found[0], np.eye(6)[1])
     assert any(np.allclose(np.abs(v), np.abs(pca)) for v in found[1:3])
     assert len(list(of_component(op, "pca", 0, 1, rng))) == 1
+
+
+def test_as_many_starts_as_are_asked_for_or_as_the_method_has():
+    several = make_plan(Request(K, card=3, method="bcd-l0"), P)
+    assert several.n_init == several.solver.n_init
+    assert make_plan(Request(K, card=3, method="bcd-l0", n_init=1), P).n_init == 1
+    assert make_plan(Request(K, card=3, method="bcd-l0", n_init=3), P).n_init == 3

@@ -525,3 +525,14 @@ def test_the_best_predictor_is_told_of_with_the_climbs_that_led_to_it():
     assert evidence.chains == [fit.value[0]]
     assert max(evidence.values) == pytest.approx(max(ratios), rel=1e-6)
     assert 1 <= len(evidence.values) <= 30
+
+
+def test_chains_that_ended_in_the_best_fit_agree():
+    op = gram(8)
+    found = default.joint(op, 2, (3, 2), "pev")
+    assert found.chains == EFFORTS["auto"].chains
+    assert EFFORTS["auto"].agree <= found.agreeing <= found.chains
+    criterion = held(op.S / op.total, (3, 2), "pev")
+    fit = from_directions(criterion, [op.leading(2)[1]])
+    evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
+    assert default._found(op, criterion, fit, evidence, "pev", True).agreeing == 2

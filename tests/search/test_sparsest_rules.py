@@ -11,8 +11,9 @@ import pytest
 from spcastat.operators import Gram
 from spcastat.search import proposals, shrinking, sparsest, trimming
 from spcastat.search.moments import Dense
+from spcastat.search.pool import from_directions
 from spcastat.search.priced import Loaded, loaded, polished, priced, room
-from spcastat.search.promise import Promise
+from spcastat.search.promise import Promise, Promised
 from spcastat.search.shrinking import PATIENCE, Shrinking
 from spcastat.search.sparsest import _Search
 from tests.search.conftest import draw
@@ -700,3 +701,25 @@ def test_a_single_component_is_the_best_of_all_supports(card):
     assert value == pytest.approx(max(tops), rel=1e-9)
     assert v @ S @ v == pytest.approx(value, rel=1e-9)
     assert np.count_nonzero(v) == card
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_what_ranks_the_choices_for_a_component_has_the_slope_of_the_promise(every, share):
+    """The derivative of v'Av / v'v is that of the criterion, whether the promise is kept or not."""
+    op, _, vectors, promise = given(k=3, share=share, every=every)
+    criterion = Promised(Dense(op.S), (4, 3, 3), promise)
+    fits = from_directions(criterion, [vectors, vectors[::-1]])
+    for i, part in enumerate(criterion.parts):
+        pull, scale = criterion.pull(fits, i)
+        for b, V in enumerate(criterion.dense(fits)):
+            support = fits.places[b, part]
+            outside = np.setdiff1d(np.arange(8), support)
+            parts = criterion.model(fits.some(np.array([b])), i).bordered(support[None], outside[None])
+            v = V[support, i]
+            Av = v @ parts.A[0]
+            slope = Av - (Av[: len(v)] @ v) * np.append(v, np.zeros(len(outside)))
+            both = np.append(support, outside)
+            half = pull[b, both] - scale[b] * np.append(v, np.zeros(len(outside)))
+            # one promise on all components is adjusted variance in another unit
+            np.testing.assert_allclose(slope / (1.0 if every else promise.goals[-1]), half, atol=1e-9)
