@@ -34,7 +34,7 @@ def trace_bound(S: np.ndarray, c: int) -> float:
 def largest_others(S: np.ndarray, count: int) -> np.ndarray:
     """Return the `count` largest |S_ij| with j other than i of every row i, shape (p, count), unordered."""
     size = np.abs(S)
-    np.fill_diagonal(size, -1.0)
+    np.fill_diagonal(size, -np.inf)
     p = len(S)
     count = min(count, p - 1)
     return np.partition(size, p - count - 1, axis=1)[:, p - count :] if count > 0 else np.zeros((p, 0))

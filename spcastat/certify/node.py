@@ -80,16 +80,16 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
     while free.size and r > 0:
         top = int(np.argmax(np.diag(T)))
         if T[top, top] >= level:
-            return [], np.append(node.taken, free[top])
+            return [], np.concatenate([node.taken, free[[top]]])
         if r == 1:
             break
         if r == 2:
             pair = _best_pair(T, level)
-            return [], None if pair is None else np.append(node.taken, free[pair])
+            return [], None if pair is None else np.concatenate([node.taken, free[pair]])
         if below(T, level):
             break
         if free.size <= r:
-            return [], np.append(node.taken, free)
+            return [], np.concatenate([node.taken, free])
         others = largest_others(T, r - 1)
         if _closed_by_sums(T, others, r, level):
             break

@@ -83,8 +83,8 @@ def starting_loadings(
         starts.append(unit(varimax(pca)))
     if n_init > len(starts):
         starts.append(unit(varimax(pca, normalise=True)))
-    while len(starts) < n_init:
-        starts.append(row_seeded(op, pca.shape[1], rng) if len(starts) % 2 else random(pca.shape, rng))
+    for number in range(len(starts), n_init):
+        starts.append(row_seeded(op, pca.shape[1], rng) if number % 2 else random(pca.shape, rng))
     return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
+
 #: A vertex is the best where no dual variable exceeds one by more than this.
 FEASIBLE = 1e-9
 #: Responses are moved by this share of their size, so that no more than k residuals vanish at once.
@@ -37,9 +39,8 @@ def least_absolute(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
     first = qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]]
     C = np.empty((A.shape[1], B.shape[1]))
-    size = max(1, BLOCK // len(A))
-    for start in range(0, B.shape[1], size):
-        C[:, start : start + size] = _of_some(A, B[:, start : start + size].T, first).T
+    for block in blocks(B.shape[1], len(A), BLOCK):
+        C[:, block] = _of_some(A, B[:, block].T, first).T
     return C
 
 

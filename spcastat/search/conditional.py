@@ -84,10 +84,9 @@ class Conditional:
         values, turned = np.linalg.eigh(root @ A @ root)
         U = root @ turned
         vector = U[:, -1]
-        length = float(np.linalg.norm(vector))
-        if length < UNSURE:  # the others span all that the support can
-            vector, length = np.eye(len(support))[0], 1.0
-        return Peak(support, values, U, vector / length, bool(null.any()), total)
+        if np.linalg.norm(vector) < UNSURE:  # the others span all that the support can
+            vector = np.eye(len(support))[0]
+        return Peak(support, values, U, vector / np.linalg.norm(vector), bool(null.any()), total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.operators import Operator
 
 #: Numbers that are gathered at once.
@@ -68,11 +69,10 @@ class Dense(Moments):
         L, c = places.shape
         if 3 * c >= self.m:
             return scattered(places, x, self.m) @ self.M
-        if L * c * self.m <= GATHERED:
-            return np.matmul(x[:, None, :], self.M[places])[:, 0]
-        step = max(1, GATHERED // (c * self.m))
-        parts = [self.products(places[a : a + step], x[a : a + step]) for a in range(0, L, step)]
-        return np.concatenate(parts)
+        parts = list(blocks(L, c * self.m, GATHERED))
+        if len(parts) > 1:
+            return np.concatenate([self.products(places[a], x[a]) for a in parts])
+        return np.matmul(x[:, None, :], self.M[places])[:, 0]
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self.M.take(rows[:, :, None] * self.m + columns[:, None, :])
@@ -102,9 +102,8 @@ class Several(Moments):
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         L, c = places.shape
-        step = max(1, GATHERED // (c * self.m))
-        if step < L:
-            parts = [slice(a, a + step) for a in range(0, L, step)]
+        parts = list(blocks(L, c * self.m, GATHERED))
+        if len(parts) > 1:
             return np.concatenate([self.of(self.which[a]).products(places[a], x[a]) for a in parts])
         return np.matmul(x[:, None, :], self.M[self.which[:, None], places])[:, 0]
 

@@ -139,9 +139,8 @@ def polished(op: Operator, start: Loaded, promise: Promise, total: float, sweeps
             C, added = triangle(_gram(V, F))
             w = promise.weights(added)
             pull = np.where(supports[:, i], F @ (C @ (w * C[i])), 0.0)
-            length = np.linalg.norm(pull)
-            if length > 0:
-                V[:, i] = pull / length
+            if pull.any():
+                V[:, i] = pull / np.linalg.norm(pull)
                 F[:, i] = op.dot(V[:, i]) / total
         found = Loaded(V.copy(), F.copy(), triangle(_gram(V, F))[1])
         if room(promise, found) > room(promise, best):

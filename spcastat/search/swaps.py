@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.ties import top
 from spcastat.search.ascent import SHORT, refine
 from spcastat.search.conditional import Conditional, Peak, possible_for, slack
@@ -119,9 +120,8 @@ def _swapped(given: Conditional, peak: Peak) -> Peak | None:
 def _of_all(given: Conditional, peak: Peak, leaving: np.ndarray, entering: np.ndarray) -> Peak | None:
     """Value every swap: for the few cases that the quick test leaves open."""
     c = len(peak.support)
-    width = max(1, TABLE // (len(leaving) * c))
-    for start in range(0, len(entering), width):
-        part = entering[start : start + width]
+    for block in blocks(len(entering), len(leaving) * c, TABLE):
+        part = entering[block]
         both = np.append(peak.support, part)
         places = np.arange(len(both))
         table = exchanges(given.A(both, both), given.B(both, both), places[:c], leaving, places[c:])

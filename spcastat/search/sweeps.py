@@ -44,7 +44,7 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> np.ndarray:
     np.put_along_axis(W, np.repeat(at, len(STEPS), axis=1), np.take_along_axis(W, at, axis=2) + own, axis=2)
     places, x = hard(W, criterion.cards[i])
     values = criterion.replaced(fits, i, places, x)
-    best = ranked(values, 1)[:, 0]
+    best = ranked(values, len(STEPS))[:, 0]
     rose = values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN)
     which = np.flatnonzero(rose)
     if which.size:

@@ -94,15 +94,15 @@ class ALSPCA(JointSolver):
         best, least = (penalty.copy(), found), _missed(found[0], cards)
         for _ in range(ROUNDS):
             for j in range(len(cards)):
-                low, high = 0.0, highest
+                low, at, high = 0.0, float(penalty[j]), highest
                 for _ in range(HALVINGS_EACH):
                     nonzeros = int(np.count_nonzero(found[0][:, j]))
                     if nonzeros == cards[j]:
                         break
-                    low, high = (penalty[j], high) if nonzeros > cards[j] else (low, penalty[j])
+                    low, high = (at, high) if nonzeros > cards[j] else (low, at)
                     if high == 0.0:  # without a penalty there are too few
                         break
-                    penalty[j] = 0.5 * (low + high)
+                    at = penalty[j] = 0.5 * (low + high)
                     found = problem.solve(start, penalty, self.max_iter)
                 if _missed(found[0], cards) < least:
                     best, least = (penalty.copy(), found), _missed(found[0], cards)

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import first_max
 from spcastat.kernels.weighted_median import weighted_median
@@ -122,9 +123,8 @@ class _Residuals:
     def _by_blocks(self, scores: np.ndarray, U: np.ndarray) -> np.ndarray:
         """Return the squared residuals, some variables at a time."""
         squares = np.zeros(self.op.n)
-        size = max(1, BLOCK // self.op.n)
-        for first in range(0, self.op.p, size):
-            J = np.arange(first, min(first + size, self.op.p))
+        for block in blocks(self.op.p, self.op.n, BLOCK):
+            J = np.arange(self.op.p)[block]
             squares += ((self.op.values(J) - scores @ U[J].T) ** 2).sum(axis=1)
         return squares
 

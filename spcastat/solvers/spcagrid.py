@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from spcastat.errors import OptionError
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.scales import SCALES
 from spcastat.kernels.ties import ranked, top
 from spcastat.operators import Operator, Rows
@@ -170,8 +171,7 @@ class _Search:
         return SCALES[self.spread](Z) ** 2
 
     def _chunks(self, J: np.ndarray, angles: int) -> list[np.ndarray]:
-        size = max(1, BLOCK // (len(self.rows) * angles))
-        return [J[i : i + size] for i in range(0, len(J), size)]
+        return [J[block] for block in blocks(len(J), len(self.rows) * angles, BLOCK)]
 
     def in_plane(self, y: np.ndarray, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return the squared scales of y cos + z sin for every z and angle, shape (len(Z), len(angles))."""

@@ -151,7 +151,7 @@ def _candidates(
     vectors = op.leading(few)[1]
     pairs = np.zeros_like(columns)
     pairs[seeds, np.arange(seeds.size)] = 1.0
-    pairs[partners, np.arange(seeds.size)] = np.where(columns[partners, np.arange(seeds.size)] < 0, -1.0, 1.0)
+    pairs[partners, np.arange(seeds.size)] = np.sign(columns[partners, np.arange(seeds.size)])
     for starts in (np.hstack([vectors, columns]), pairs):
         yield _truncated_power(op, starts, c, go_on)
         if not go_on():

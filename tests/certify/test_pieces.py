@@ -93,6 +93,20 @@ def test_the_union_table_of_small_variances_is_no_looser():
     np.testing.assert_allclose(table, unit * np.array(expected), rtol=1e-9)
 
 
+def test_the_bound_of_dense_components_has_room_for_rounding_and_no_more():
+    """1e-10 of the trace, while eigenvalues are exact to 1e-15 of it."""
+    S = covariance(3, 5)
+    frame = Frame(S, np.eye(5), np.arange(5), 2, 0.25)
+    exact = 0.25 + np.linalg.eigvalsh(S)[-2:].sum()
+    assert frame.dense - exact == pytest.approx(1e-10 * np.trace(S), rel=1e-3)
+
+
+def test_a_component_of_all_variables_is_not_searched():
+    S = covariance(5, 6)
+    assert relaxed(S, (6, 2), "adjusted").cards == (2,)
+    assert Orthogonal(S, (6, 2, 2)).cards == (2, 2)
+
+
 def test_duplicates_span_what_one_of_them_spans():
     X = np.random.default_rng(4).standard_normal((20, 5))
     X[:, 1] = X[:, 0]

@@ -1,0 +1,401 @@
+"""The ways that the default search takes, by the size of the data, with searches that are made up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from spcastat.operators import Gram
+from spcastat.search import default, moments, outofcore, pool, rebuild, wide
+from spcastat.search.columns import whitening
+from spcastat.search.default import CRITERIA, held, products
+from spcastat.search.effort import EFFORTS
+from spcastat.search.evidence import Evidence
+from spcastat.search.moments import Dense, Identity, Products, Several
+from spcastat.search.pool import from_directions
+from tests.search.conftest import draw
+
+
+def gram(p=12, seed=3):
+    return Gram(draw(p, seed))
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gathered", [4_000_000, 100, 1])
+@pytest.mark.parametrize("c", [1, 2, 5])
+def test_products_with_sparse_columns_are_those_with_dense_ones(gathered, c, monkeypatch):
+    """By parts of what is gathered at once, or from the whole matrix where columns are not sparse."""
+    monkeypatch.setattr(moments, "GATHERED", gathered)
+    S = np.stack([draw(9, seed) for seed in range(3)])
+    rng = np.random.default_rng(0)
+    places = np.stack([np.sort(rng.permutation(9)[:c]) for _ in range(7)])
+    x = rng.standard_normal(places.shape)
+    which = np.array([2, 0, 1, 1, 0, 2, 0])
+    V = np.zeros((7, 9))
+    np.put_along_axis(V, places, x, axis=1)
+    op = Gram(S[0])
+    cases = [
+        (Dense(S[0]), np.repeat(S[:1], 7, axis=0)),
+        (Several(S).of(which), S[which]),
+        (Identity(9), np.repeat(np.eye(9)[None], 7, axis=0)),
+        (Products(op), np.repeat(S[:1] / op.total, 7, axis=0)),
+        (Products(op, 2), np.repeat(S[:1] @ S[:1] / op.total**2, 7, axis=0)),
+    ]
+    columns = np.stack([rng.permutation(9)[:4] for _ in range(7)])
+    for M, dense in cases:
+        np.testing.assert_allclose(M.products(places, x), (V[:, None] @ dense)[:, 0], atol=1e-12)
+        np.testing.assert_allclose(
+            M.forms(places, x), (V[:, None] @ dense @ V[:, :, None])[:, 0, 0], atol=1e-12
+        )
+        np.testing.assert_allclose(
+            np.broadcast_to(M.diagonal(), (7, 9)), np.einsum("bii->bi", dense), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            M.entries(columns), [dense[b, J, J] for b, J in enumerate(columns)], atol=1e-12
+        )
+        for first, second in ((places, columns), (columns, places), (places, places)):
+            expected = [dense[b][np.ix_(first[b], second[b])] for b in range(7)]
+            np.testing.assert_allclose(M.blocks(first, second), expected, atol=1e-12)
+
+
+def test_a_matrix_is_whitened_up_to_a_ridge():
+    """1e-9 on the diagonal of its correlations: their eigenvalues, by themselves and the ridge, stay."""
+    S = draw(6, 1)
+    size = np.sqrt(np.diag(S))
+    values = np.linalg.eigvalsh(S / np.outer(size, size))
+    K = whitening(S[None])[0]
+    found = np.linalg.eigvalsh(K @ S @ K.T)
+    assert (found < 1.0).all()
+    np.testing.assert_allclose(np.sort(1.0 - found), np.sort(1e-9 / (values + 1e-9)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_criteria_by_products_are_those_of_the_matrix(objective):
+    op = gram()
+    V = op.leading(3)[1]
+    one, other = products(op, (4, 2, 3), objective), held(op.S / op.total, (4, 2, 3), objective)
+    fits = [from_directions(criterion, [V, V[::-1]]) for criterion in (one, other)]
+    np.testing.assert_allclose(fits[0].value, fits[1].value, rtol=1e-9)
+    for i in range(3):
+        np.testing.assert_allclose(one.pull(fits[0], i)[0], other.pull(fits[1], i)[0], atol=1e-12)
+
+
+# --- which way ------------------------------------------------------------------------------------
+
+
+class Ways:
+    """Every part of the search for many variables, told of and made up."""
+
+    def __init__(self, monkeypatch, *, searchable=True, agree=False, improving=(), entering=()):
+        self.log = []
+        self.entering = iter(entering)
+        self.improving = list(improving)
+        fits = SimpleNamespace(value=np.array([0.5, 0.4]))
+        fits.some = lambda which: self.log.append(("some", which)) or fits
+        fits.places, fits.x = np.array([[0, 1]]), np.ones((1, 2))
+        self.fits = fits
+        found = self._found
+
+        def say(name, value=fits):
+            return lambda *args: (
+                self.log.append((name, *args[1:])) or (value(*args) if callable(value) else value)
+            )
+
+        whole = SimpleNamespace(fits=lambda places, x: self.log.append(("fits", places)) or fits)
+        monkeypatch.setattr(default, "products", lambda op, card, objective: whole)
+        monkeypatch.setattr(default, "searchable", lambda criterion: searchable)
+        monkeypatch.setattr(default, "begun", lambda *args: fits)
+        monkeypatch.setattr(default, "agree", lambda fits, count: agree)
+        monkeypatch.setattr(default, "refined", lambda c, f, steps: self.log.append(("refined", steps)) or f)
+        monkeypatch.setattr(default, "reordered", lambda c, f: f)
+        monkeypatch.setattr(default, "improving", self._improving)
+        monkeypatch.setattr(default, "working_set", lambda *args: np.array([0, 1, 4]))
+        monkeypatch.setattr(
+            default,
+            "_on",
+            lambda op, variables, *more: SimpleNamespace(
+                on=variables, fits=lambda p, x: ("start", p.tolist())
+            ),
+        )
+        monkeypatch.setattr(default, "search", self._search)
+        monkeypatch.setattr(default, "settled", lambda c, f: f)
+        monkeypatch.setattr(default, "_found", found)
+        monkeypatch.setattr(default, "_polished", lambda op, whole, fits: self.log.append("polished") or fits)
+        monkeypatch.setattr(default, "_widened", lambda *args: "widened")
+
+    def _improving(self, whole, fit, inside):
+        self.log.append(("improving", inside.tolist()))
+        return np.array(self.improving.pop(0), dtype=int)
+
+    def _search(self, criterion, vectors, settings, rng, start):
+        self.log.append(("search", criterion.on.tolist(), start))
+        assert len(vectors) == len(criterion.on)
+        return SimpleNamespace(places=np.array([[0, 2]]), x=np.ones((1, 2))), Evidence([0.6])
+
+    def _found(self, op, criterion, fit, evidence, objective, rests, variables=None, sufficient=None):
+        assert fit is self.fits
+        return evidence.values, rests, None if variables is None else variables.tolist(), sufficient
+
+    def run(self, objective="pev", effort="auto", p=12):
+        op = gram(p)
+        return default._wide(op, 2, (1, 1), objective, EFFORTS[effort], np.random.default_rng(0))
+
+
+def test_wide_data_are_searched_on_a_working_set_that_grows(monkeypatch):
+    ways = Ways(monkeypatch, improving=[[3], [2, 5], []])
+    assert ways.run() == ([0.6], True, [0, 1, 2, 3, 4, 5], True)
+    searches = [one for one in ways.log if one[0] == "search"]
+    assert [one[1] for one in searches] == [[0, 1, 4], [0, 1, 3, 4], [0, 1, 2, 3, 4, 5]]
+    # the supports in numbers of the working set
+    assert searches[0][2] == ("start", [[0, 1]])
+    # and back: places 0 and 2 of it
+    assert [one[1].tolist() for one in ways.log if one[0] == "fits"] == [[[0, 4]], [[0, 3]], [[0, 2]]]
+
+
+def test_a_working_set_that_never_suffices_proves_nothing(monkeypatch):
+    ways = Ways(monkeypatch, improving=[[3], [2], [5], [6]])
+    values, rests, _, sufficient = ways.run()
+    assert (values, rests, sufficient) == ([0.6], None, False)
+    assert len([one for one in ways.log if one[0] == "search"]) == wide.ROUNDS
+
+
+def test_starts_that_agree_end_the_search_unless_an_exchange_improves_them(monkeypatch):
+    ways = Ways(monkeypatch, agree=True, improving=[[]])
+    assert ways.run() == ([0.5, 0.4], True, None, None)
+    assert ways.log[-1] == ("improving", [])
+    ways = Ways(monkeypatch, agree=True, improving=[[7], []])
+    assert ways.run() == ([0.6], True, [0, 1, 4], True)
+
+
+def test_many_nonzeros_are_not_searched(monkeypatch):
+    assert Ways(monkeypatch, searchable=False).run("adjusted") == ([0.5, 0.4], None, None, None)
+    ways = Ways(monkeypatch, searchable=False)
+    assert ways.run("pev") == ([0.5, 0.4], True, None, None)
+    assert "polished" in ways.log
+    assert ("some", slice(0, EFFORTS["auto"].polished)) in ways.log
+    ways = Ways(monkeypatch, searchable=False)
+    assert ways.run("pev", "quick") == ([0.5, 0.4], None, None, None)
+    monkeypatch.setattr(default, "POLISHED", 11)
+    assert Ways(monkeypatch, searchable=False).run("pev") == "widened"
+    monkeypatch.setattr(default, "POLISHED", 12)
+    assert Ways(monkeypatch, searchable=False).run("pev") != "widened"
+
+
+def test_quick_searches_of_wide_data_end_after_sweeps(monkeypatch):
+    ways = Ways(monkeypatch, agree=True)
+    assert ways.run(effort="quick") == ([0.5, 0.4], None, None, None)
+    assert ("some", slice(0, 1)) in ways.log
+
+
+def test_what_of_data_makes_products_dear():
+    def op(p, stored=0, out=False):
+        return SimpleNamespace(p=p, stored=stored, out_of_core=out)
+
+    most = outofcore.ENTRIES
+    for data, card, objective, saves in [
+        (op(10, out=True), (2, 2), "least_squares", True),
+        (op(1000), (2,), "pev", False),
+        (op(1001), (2,), "pev", True),
+        (op(1001), (2,), "least_squares", False),
+        (op(1001), (2, 2), "pev", False),
+        (op(1001, 2_000_001), (2, 2), "adjusted", True),
+        (op(1001, 2_000_000), (2, 2), "adjusted", False),
+        (op(1001, 2_000_001), (2, 2), "pev", False),
+        (op(most // 4, 2_000_001), (2, 1), "adjusted", True),
+        (op(most // 4 + 1, 2_000_001), (2, 1), "adjusted", False),
+    ]:
+        assert outofcore.saves_products(data, card, objective) is saves
+
+
+def test_fits_that_agree():
+    class Batch:
+        def __init__(self, values, nonzeros=5):
+            self.value, self.x = np.array(values), np.zeros((len(values), nonzeros))
+
+        def __len__(self):
+            return len(self.value)
+
+    close = 1.0 - wide.CLOSE
+    assert wide.agree(Batch([1.0, close, 0.5]), 2)
+    assert not wide.agree(Batch([1.0, close, 0.5]), 3)
+    assert not wide.agree(Batch([1.0, 1.0]), 1)
+    assert not wide.agree(Batch([1.0, 1.0]), 3)
+    assert wide.agree(Batch([1.0, 1.0], wide.NONZEROS), 2)
+    assert not wide.agree(Batch([1.0, 1.0], wide.NONZEROS + 1), 2)
+    for cards, worth in (((20,) * 6, True), ((20,) * 6 + (1,), False), ((21,), False)):
+        criterion = SimpleNamespace(owner=np.zeros(sum(cards)), cards=cards)
+        assert wide.searchable(criterion) is worth
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_a_working_set_has_the_steepest_and_the_best_explained(objective, monkeypatch):
+    """Half of each, the supports in both: here four in all, of twelve variables."""
+    op = gram()
+    criterion = held(op.S / op.total, (2, 1), objective)
+    values, vectors = op.leading(2)
+    fits = from_directions(criterion, [vectors])
+    explained = vectors**2 @ values
+    monkeypatch.setattr(wide, "LARGEST", 10)
+    found = wide.working_set(criterion, fits, explained.copy())
+    used = set(fits.places[0].tolist())
+    size = criterion.beside(fits).corners()[0]
+    slopes = np.zeros(12)
+    for i in range(2):
+        pull, scale = criterion.pull(fits, i)
+        slopes = np.maximum(slopes, pull[0] ** 2 / scale[0])
+    steep = [j for j in np.argsort(-slopes / size) if j not in used][: 5 - len(used)]
+    mean = [j for j in np.argsort(-explained) if j not in used][: 5 - len(used)]
+    assert set(found.tolist()) == used | set(steep) | set(mean)
+    assert (np.diff(found) > 0).all()
+
+
+def test_one_component_is_searched_by_itself(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        default, "best_support", lambda op, card, pairs: calls.append(pairs) or (0.0, np.arange(card))
+    )
+    op = gram(12)
+    monkeypatch.setattr(default, "PAIRS", 36)
+    for card in (3, 4):
+        found = default.joint(op, 1, (card,), "pev")
+        value = np.linalg.eigvalsh(op.S[:card, :card])[-1] / op.total
+        assert found.value == pytest.approx(value, rel=1e-12)
+        assert found.optima == ((found.value, 1),)
+        assert (found.starts, found.hits, found.chains, found.agreeing, found.unseen) == (1, 1, 1, 1, 0.0)
+    assert calls == [True, False]
+    for card, proven in ((1, True), (12, True)):
+        assert default.joint(op, 1, (card,), "adjusted").proven is proven
+    monkeypatch.setattr(default, "proves", lambda S, v, card: True)
+    assert default.joint(op, 1, (3,), "pev").proven
+    monkeypatch.setattr(default, "BOUNDED", 11)
+    assert not default.joint(op, 1, (3,), "pev").proven
+    monkeypatch.setattr(default, "HELD", 2)
+    assert default.joint(op, 1, (3,), "pev").value == pytest.approx(
+        np.linalg.eigvalsh(op.S[:3, :3])[-1] / op.total, rel=1e-9
+    )
+
+
+def test_directions_are_twice_the_components_as_far_as_there_are():
+    op = gram(5)
+    assert default._directions(op, 2).shape == (5, 4)
+    assert default._directions(op, 3).shape == (5, 5)
+    few = Gram(op.S, 3)
+    assert default._directions(few, 2).shape == (5, 3)
+
+
+# --- starts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("objective", "rugged", "mixed"), [("adjusted", False, 3), ("pev", False, 6), ("pev", True, 9)]
+)
+def test_a_pool_has_directions_and_greedy_fits(objective, rugged, mixed, monkeypatch):
+    """Of 12 starts: PCA and varimax, a share of mixtures, and the others greedy."""
+    op = gram()
+    criterion = held(op.S / op.total, (3, 2), objective)
+    criterion.rugged = rugged
+    counts = []
+    grow = pool.greedy
+    monkeypatch.setattr(
+        pool, "greedy", lambda c, B, rng, plain: counts.append((B, plain)) or grow(c, B, rng, plain=plain)
+    )
+    vectors = op.leading(4)[1]
+    for first in (True, False):
+        fits = pool.pool(criterion, vectors, 12, np.random.default_rng(0), first)
+        assert len(fits) == 12
+    assert counts == [(12 - 2 - mixed, True), (12 - mixed, False)]
+
+
+def test_bases_span_what_they_are_made_of():
+    rng = np.random.default_rng(0)
+    vectors = np.linalg.qr(rng.standard_normal((9, 6)))[0]
+    found = pool.bases(vectors, 3, 8, rng)
+    assert len(found) == 8
+    spans = [vectors[:, :3], vectors[:, :3], vectors[:, :4], vectors] * 2
+    for draw_, (V, Q) in enumerate(zip(found, spans, strict=True)):
+        assert V.shape == (9, 3)
+        np.testing.assert_allclose(Q @ (Q.T @ V), V, atol=1e-12)
+        orthonormal = np.allclose(V.T @ V, np.eye(3), atol=1e-12)
+        assert orthonormal == (draw_ % 4 in (0, 3))
+        assert np.linalg.matrix_rank(V) == 3
+    # of one more direction they use all
+    assert np.abs(found[2].T @ vectors[:, 3]).max() > 1e-3
+    assert len(pool.mixtures(vectors, 3, 5, rng)) == 5
+    for V in pool.mixtures(vectors[:, :2], 2, 4, rng):
+        np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize("objective", ["pev", "least_squares"])
+@pytest.mark.parametrize("pick", [0, 1, 2, 50])
+def test_a_component_is_built_from_the_best_but_so_many(objective, pick):
+    """Of distinct components that rows lead to, by the value of the fit with each; the last where too few."""
+    op = gram()
+    criterion = held(op.S / op.total, (3, 3), objective)
+    fits = from_directions(criterion, [op.leading(2)[1]] * 2)
+    criterion.empty(fits, np.arange(2), 1)
+    if criterion.grows:
+        return
+    seeds = np.tile(np.arange(12), (2, 1))
+    places, x = rebuild._iterated(criterion.beside(fits), seeds, 3)
+    values = criterion.replaced(fits, 1, places, x)
+    model = criterion.beside(fits)
+    rebuild.rebuild(criterion, fits, np.arange(2), 1, seeds, np.full(2, pick))
+    for b in range(2):
+        levels = []
+        for r in np.argsort(-values[b]):
+            if not levels or values[b, levels[-1]] - values[b, r] > 1e-8 * values[b].max():
+                levels.append(r)
+        r = levels[min(pick, len(levels) - 1)]
+        np.testing.assert_array_equal(fits.places[b, 3:], places[b, r])
+        parts = model.bordered(places[:, r], places[:, r, :0])
+        v = fits.x[b, 3:]
+        best = np.linalg.eigvals(
+            np.linalg.solve(parts.M[b], parts.A[b]) if parts.M is not None else parts.A[b]
+        )
+        ratio = (v @ parts.A[b] @ v) / (v @ parts.M[b] @ v if parts.M is not None else 1.0)
+        assert ratio == pytest.approx(np.real(best).max(), rel=1e-6)
+
+
+def test_rows_lead_to_components_by_truncated_power_iterations():
+    """Five steps from every row of what the others leave, of the largest entries in their own unit."""
+    op = gram()
+    criterion = held(op.S / op.total, (3, 4), "pev")
+    fits = from_directions(criterion, [op.leading(2)[1]])
+    criterion.empty(fits, np.array([0]), 0)
+    v = criterion.dense(fits)[0, :, 1]
+    P = np.eye(12) - np.outer(v, v)
+    A = P @ (op.S / op.total) @ P
+    places, x = rebuild._iterated(criterion.beside(fits), np.arange(12)[None], 3)
+    for r in range(12):
+        w = A[r]
+        for _ in range(5):
+            size = w / np.diag(P)  # B of the model is P
+            J = np.sort(np.argsort(-np.abs(size))[:3])
+            v = size[J] / np.linalg.norm(size[J])
+            w = A[:, J] @ v
+        assert places[0, r].tolist() == J.tolist()
+        np.testing.assert_allclose(x[0, r], v, atol=1e-9)
+
+
+def test_efforts_differ_in_their_chains_alone_by_more():
+    """More effort is more of everything."""
+    quick, auto, thorough = (EFFORTS[name] for name in ("quick", "auto", "thorough"))
+    for less, more in ((quick, auto), (auto, thorough)):
+        for name in (
+            "chains",
+            "kicks",
+            "rows",
+            "agree",
+            "rounds",
+            "width",
+            "valued",
+            "wide_starts",
+            "polished",
+        ):
+            assert getattr(less, name) <= getattr(more, name)
+    assert replace(quick, deep=True) != quick
