@@ -34,10 +34,10 @@ NETWORK = 125e6
 
 def dense(call: Call) -> Table:
     """Many rows, computed anew by every pass: one pass."""
-    n, p = call.size(10_000_000), 100
-    found = [fresh(on_dense, threads=1, count=count, n=n, p=p)[0] for count in COUNTS]
+    n, p, counts = call.size(10_000_000), 100, _counts(call)
+    found = [fresh(on_dense, threads=1, count=count, n=n, p=p)[0] for count in counts]
     table = Table(f"Clusters: {n:,} x {p}, computed partition by partition, k = 5, card 10, bcd-l0", HEAD)
-    table.rows = [_row(count, one) for count, one in zip(COUNTS, found, strict=True)]
+    table.rows = [_row(count, one) for count, one in zip(counts, found, strict=True)]
     per_row = fresh(on_dense, threads=1, count=1, n=call.size(400_000), p=1000)[0]
     made = fresh(seconds_of_a_million, threads=1)[0]
     table.notes += [
@@ -51,13 +51,13 @@ def dense(call: Call) -> Table:
 
 def sparse(call: Call) -> Table:
     """Sparse rows of many variables, kept on the workers: some passes."""
-    n, p = call.size(1_000_000), 100_000 // (10 if call.small else 1)
-    found = [fresh(on_sparse, threads=1, count=count, n=n, p=p)[0] for count in COUNTS]
+    n, p, counts = call.size(1_000_000), 4000 if call.small else 100_000, _counts(call)
+    found = [fresh(on_sparse, threads=1, count=count, n=n, p=p)[0] for count in counts]
     nonzeros = found[0]["nonzeros"]
     table = Table(
         f"Clusters: sparse {n:,} x {p:,}, {nonzeros:,.0f} nonzeros, kept by persist(), k = 5, card 20", HEAD
     )
-    table.rows = [_row(count, one) for count, one in zip(COUNTS, found, strict=True)]
+    table.rows = [_row(count, one) for count, one in zip(counts, found, strict=True)]
     table.notes += [
         f"{found[0]['parts']:,.0f} partitions; the rows have {found[0]['data']:,.0f} MB. The fit is that of "
         "rows with more than 3000 variables: a pass for means and variances, four for the start, and the "
@@ -83,6 +83,11 @@ def many(call: Call) -> Table:
         "not kept. k = 3, card 10, bcd-l0. Tasks are those that a worker ran."
     )
     return table
+
+
+def _counts(call: Call) -> tuple[int, ...]:
+    """Return the numbers of workers."""
+    return COUNTS[:2] if call.small else COUNTS
 
 
 # --- what runs in a process of its own ------------------------------------------------------------

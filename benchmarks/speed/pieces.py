@@ -185,7 +185,7 @@ def single_times(n: int, p: int, order: str) -> dict[str, float]:
 
 def sparse_rows(call: Call) -> Table:
     """Sparse rows beside a truncated SVD of the centred matrix."""
-    n, p, cells = call.size(1_000_000), 50_000, call.size(50_000_000)
+    n, p, cells = call.size(1_000_000), 20_000 if call.small else 50_000, call.size(50_000_000)
     found = fresh(sparse_times, threads=1, n=n, p=p, cells=cells)[0]
     table = Table(f"Sparse: {n:,} x {p:,}, {found['nonzeros']:,} nonzeros, k = 3, card 20", HEAD)
     for name, before in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,12 @@ class Table:
 
 def array_labels(p: int) -> pd.Index:
     """Return the labels x1, ..., xp of columns without names."""
+    return _numbered(p).copy()
+
+
+@lru_cache(maxsize=1)
+def _numbered(p: int) -> pd.Index:
+    """Every chunk of a stream asks for the same labels, which takes longer than to sum up a few rows."""
     return pd.Index([f"x{j}" for j in range(1, p + 1)])
 
 
