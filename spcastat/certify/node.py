@@ -103,7 +103,7 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
             j = _branching_variable(T, others, U, r)
             rest = np.delete(np.arange(free.size), j)
             U = None if U is None else U[np.ix_(rest, rest)]
-            taken = np.append(node.taken, free[j])
+            taken = np.array([*node.taken, free[j]])
             return [Node(node.taken, free[rest], U), Node(taken, free[rest], U)], None
         kept = np.ix_(possible, possible)
         free, T, U = free[possible], T[kept], None if U is None else U[kept]

@@ -97,6 +97,17 @@ def test_one_component_and_disjoint_ones_have_their_eigenvalues():
     assert both <= support_bounds(*inner, 2, 0.0, 2000)[0] <= both * (1 + 1e-3)
 
 
+@pytest.mark.parametrize("angle", [1e-3, 1e-8, 1e-10])
+def test_directions_that_nearly_agree_span_a_plane(angle):
+    """Two components on them explain all that there is in the plane, however small the angle."""
+    first = np.array([[1.0], [0.0], [0.0]])
+    second = np.array([[np.cos(angle)], [np.sin(angle)], [0.0]])
+    M, bases = within_union(np.diag([2.0, 1.0, 0.5])[None], [first[None], second[None]])
+    for steps in (0, 50):
+        # eigenvectors of so small an angle have half of the digits
+        assert support_bounds(M, bases, 2, 0.0, steps)[0] == pytest.approx(3.0, rel=1e-5)
+
+
 def test_problems_of_a_batch_do_not_depend_on_one_another():
     S = np.stack([covariance(seed, 5) for seed in range(6)])
     bases = [np.broadcast_to(D, (6, *D.shape[1:])) for D in axes([[0, 1], [1, 2, 3]], 5)]

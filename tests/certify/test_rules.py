@@ -23,15 +23,15 @@ from spcastat.certify.bounds import (
 from spcastat.certify.branch import Proof
 from spcastat.certify.clock import Clock
 from spcastat.certify.leaves import Leaves, placed
-from spcastat.certify.node import Node, complement, examine
+from spcastat.certify.node import SHARES, Node, complement, examine
 from spcastat.certify.orthogonal import Orthogonal, OrthogonalLeaves
 from spcastat.certify.problems import relaxed as problem_of
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
-from spcastat.certify.tuples import Stop
+from spcastat.certify.tuples import Stop, Tuples
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
 
-from .conftest import matrices
+from .conftest import matrices, values_of_supports
 
 
 def covariance(seed: int, p: int) -> np.ndarray:
@@ -573,3 +573,37 @@ def test_why_nothing_is_searched(changes, why, monkeypatch):
     search = joint._Search(op, V, "pev", False, cards, 0.5, RootBound(1.0, 1.0, "dense PCA"))
     with pytest.raises(Stop, match=why):
         search._bound(Clock(np.inf), np.inf, lambda n: None)
+
+
+@pytest.mark.parametrize("measure", ["pev", "adjusted", "least_squares"])
+def test_children_have_the_bound_of_the_union_of_their_supports(measure):
+    """With as many variables more as the others may have; of adjusted variance with those of singles."""
+    S = covariance(5, 6)
+    problem = problem_of(S, (1, 2, 2), measure)
+    search = Tuples(problem, 1e-9, 0.0, lambda: True, lambda some: 0.0)
+    search.begin()
+    roots = [search._root(int(number)) for number in search.open.root]
+    children = search._children(search.open, roots, 0)
+    for number, row, bound in zip(children.root, children.chosen[:, 0], children.bound, strict=True):
+        held = roots[number].reach
+        bits = int(problem.masks[0][row])
+        if measure == "adjusted":
+            bits |= 1 << int(roots[number].singles[0])
+        found = min(search.open.bound[number], held[2][bits])
+        ceilings = roots[number].ceilings(np.zeros((1, 2), dtype=int), 0)
+        assert bound == (found if ceilings is None else min(found, ceilings[0, row]))
+
+
+def test_a_split_bound_closes_nodes_that_sums_leave_open():
+    """Without branching, where the matrix cut off at one of the shares is below the level."""
+    closed = 0
+    for seed in range(20):
+        S = np.corrcoef(np.random.default_rng(seed).standard_normal((24, 9)), rowvar=False)
+        for c in (4, 5):
+            sums = min(trace_bound(S, c), gershgorin_bound(S, c))
+            level = split_bound(S, c, SHARES) * (1.0 + 1e-9)
+            best = max(values_of_supports(S, c).values())
+            if best < level < sums:
+                closed += 1
+                assert examine(S, Node(np.arange(0), np.arange(9)), c, level) == ([], None)
+    assert closed > 10

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
+from spcastat.measures import MEASURES
 from spcastat.operators import Gram
-from spcastat.search import default, moments, outofcore, pool, rebuild, wide
+from spcastat.search import default, moments, newton, outofcore, pool, rebuild, wide
 from spcastat.search.columns import whitening
+from spcastat.search.conditional import Conditional
 from spcastat.search.default import CRITERIA, held, products
 from spcastat.search.effort import EFFORTS
 from spcastat.search.evidence import Evidence
+from spcastat.search.fixed import refined
+from spcastat.search.growth import singles
 from spcastat.search.moments import Dense, Identity, Products, Several
+from spcastat.search.near import near
 from spcastat.search.pool import from_directions
+from spcastat.search.predictor import best_predictor
 from tests.search.conftest import draw
 
 
@@ -399,3 +407,121 @@ def test_efforts_differ_in_their_chains_alone_by_more():
         ):
             assert getattr(less, name) <= getattr(more, name)
     assert replace(quick, deep=True) != quick
+
+
+# --- parts of fits --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_a_component_that_is_taken_out_leaves_no_trace(objective):
+    op = gram()
+    criterion = held(op.S / op.total, (3, 2, 4), objective)
+    fits = from_directions(criterion, [op.leading(3)[1], op.leading(3)[1][::-1], op.leading(3)[1] ** 2])
+    before = fits.some(slice(None))
+    criterion.empty(fits, np.array([0, 2]), 1)
+    for b in (0, 2):
+        V = criterion.dense(before)[b]
+        V[:, 1] = 0.0
+        np.testing.assert_array_equal(criterion.dense(fits)[b], V)
+        S = op.S / op.total
+        M = np.eye(12) if objective == "pev" else S
+        np.testing.assert_allclose(fits.G[b], V.T @ M @ V, atol=1e-14)
+        np.testing.assert_allclose(fits.first[b], (M @ V).T, atol=1e-14)
+        if objective != "adjusted":
+            T = S if objective == "pev" else S @ S
+            np.testing.assert_allclose(fits.N[b], V.T @ T @ V, atol=1e-14)
+            np.testing.assert_allclose(fits.second[b], (T @ V).T, atol=1e-14)
+    for name in ("x", "G", "N", "first", "second"):
+        np.testing.assert_array_equal(getattr(fits, name)[1], getattr(before, name)[1])
+
+
+def test_a_variable_that_the_others_span_has_no_ratio_of_its_own():
+    criterion = held(np.diag([3.0, 2.0, 1.0]) / 6.0, (1, 1), "pev")
+    fits = criterion.fits(np.array([[0, 1]]), np.ones((1, 2)))
+    criterion.empty(fits, np.array([0]), 0)
+    np.testing.assert_allclose(singles(criterion.beside(fits))[0], [0.5, 0.0, 1 / 6], atol=1e-12)
+
+
+def test_the_best_on_a_support_that_the_others_span_is_its_first_variable():
+    S = np.diag([3.0, 2.0, 1.0])
+    V = np.eye(3)[:, [0, 1, 2]]
+    for i, J in ((0, [1, 2]), (1, [0]), (2, [0, 1])):
+        peak = Conditional(S, V, S @ V, i).peak(np.array(J), 6.0)
+        assert peak.vector.tolist() == [1.0, *[0.0] * (len(J) - 1)]
+        assert peak.singular
+        assert peak.value == 0.0
+
+
+def test_starts_for_wide_data(monkeypatch):
+    """Where the order counts several greedy fits; else one, and PCA rotated; the best first."""
+    op = gram()
+    counts = []
+    grow = wide.greedy
+    monkeypatch.setattr(
+        wide, "greedy", lambda c, B, rng, plain: counts.append((B, plain)) or grow(c, B, rng, plain=plain)
+    )
+    for objective, number, all_ in (("adjusted", 3, 3), ("pev", 1, 2)):
+        criterion = held(op.S / op.total, (3, 2), objective)
+        fits = wide.begun(criterion, op.leading(4)[1], EFFORTS["auto"], np.random.default_rng(0))
+        assert counts.pop() == (number, True)
+        assert len(fits) == all_
+        assert (np.diff(fits.value) <= 0).all()
+
+
+@pytest.mark.parametrize(("fewest", "each", "count"), [(1, 2, 10), (7, 1, 7), (1, 9, 12)])
+def test_the_first_candidates_have_the_largest_variances(fewest, each, count, monkeypatch):
+    """Two for each nonzero and a least number, and what PCA loads on most."""
+    op = gram()
+    monkeypatch.setattr(default, "FEWEST", fewest)
+    monkeypatch.setattr(default, "PER_NONZERO", each)
+
+    class Stop(Exception):
+        pass
+
+    def stop(op, candidates):
+        raise Stop(candidates.tolist())
+
+    monkeypatch.setattr(default, "gram_of", stop)
+    whole = products(op, (3, 2), "pev")
+    vectors = op.leading(2)[1]
+    with pytest.raises(Stop) as told:
+        default._widened(op, whole, vectors, EFFORTS["auto"], np.random.default_rng(0))
+    expected = set(np.argsort(-np.diag(op.S))[:count].tolist())
+    for v, c in zip(vectors.T, (3, 2), strict=True):
+        expected |= set(np.argsort(-np.abs(v))[:c].tolist())
+    assert told.value.args[0] == sorted(expected)
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_fits_nearby_keep_their_supports_when_told(objective):
+    op = gram()
+    start = np.roll(np.eye(12)[:, :2], 4, axis=0) + 1e-3 * op.leading(2)[1]
+    criterion = held(op.S / op.total, (3, 2), objective)
+    cut = from_directions(criterion, [start])
+    kept, free = (near([op], (3, 2), objective, [[start]], fixed)[0] for fixed in (True, False))
+    expected = criterion.dense(refined(criterion, cut, 300))[0]
+    np.testing.assert_allclose(kept, expected, atol=1e-9)
+    assert MEASURES[objective](free, op)[-1] > 1.05 * MEASURES[objective](kept, op)[-1]
+
+
+def test_only_so_many_nonzeros_are_brought_to_rest_by_second_derivatives(monkeypatch):
+    op = gram()
+    criterion = held(op.S / op.total, (3, 2), "pev")
+    fit = from_directions(criterion, [op.leading(2)[1]])
+    monkeypatch.setattr(newton, "NONZEROS", 4)
+    assert newton.stationary(criterion, fit) is fit
+    monkeypatch.setattr(newton, "NONZEROS", 5)
+    assert newton.stationary(criterion, fit).value[0] > fit.value[0]
+
+
+def test_the_best_predictor_is_told_of_with_the_climbs_that_led_to_it():
+    op = gram(8)
+    fit, evidence = best_predictor(held(op.S / op.total, (3,), "least_squares"))
+    S = op.S / op.total
+    ratios = []
+    for J in map(list, combinations(range(8), 3)):
+        ratios.append(eigh((S @ S)[np.ix_(J, J)], S[np.ix_(J, J)], eigvals_only=True)[-1])
+    assert fit.value[0] == pytest.approx(max(ratios), rel=1e-9)
+    assert evidence.chains == [fit.value[0]]
+    assert max(evidence.values) == pytest.approx(max(ratios), rel=1e-6)
+    assert 1 <= len(evidence.values) <= 30
