@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -573,3 +574,129 @@ def test_kicks_end_with_the_first_fit_that_keeps_the_promise(monkeypatch):
     rounds.clear()
     assert search._kicked(one).fit.value[0] == one.value
     assert len(rounds) == 1
+
+
+# --- the form of the data -------------------------------------------------------------------------
+
+
+def working(p, *, held=None, out=False, cheap=False):
+    """What a search works with, of an operator of so many variables."""
+    op = SimpleNamespace(
+        p=p,
+        held=held,
+        out_of_core=out,
+        total=1.0,
+        rank_limit=p,
+        rows_cost_less=lambda q: cheap,
+        block=lambda some: np.eye(len(some)) / p,
+    )
+    search = object.__new__(_Search)
+    search.op, search.variables, search.goal, search.total = op, None, None, 1.0
+    search._held_of_stream = lambda vectors: "streamed"
+    return op, search._working(None)
+
+
+def test_the_covariance_matrix_is_held_where_that_costs_least(monkeypatch):
+    monkeypatch.setattr(sparsest, "HELD", 5)
+    monkeypatch.setattr(sparsest, "TALL", 9)
+    for p, options, form in [
+        (5, {"held": 1}, "itself"),
+        (5, {}, "matrix"),
+        (5, {"cheap": True}, "matrix"),
+        (6, {"cheap": True}, "itself"),
+        (9, {}, "matrix"),
+        (9, {"out": True}, "matrix"),
+        (10, {}, "itself"),
+        (10, {"out": True}, "streamed"),
+        (6, {"out": True, "cheap": True}, "streamed"),
+    ]:
+        op, work = working(p, **options)
+        if form == "matrix":
+            np.testing.assert_array_equal(work.held, np.eye(p) / p)
+        else:
+            assert (work is op) if form == "itself" else work == form
+
+
+def test_of_a_stream_the_variables_that_pca_explains_best_are_held_until_they_are_enough(monkeypatch):
+    monkeypatch.setattr(sparsest, "STREAMED", 2)
+    monkeypatch.setattr(sparsest, "MOST_STREAMED", 8)
+    met = set()
+    for share in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
+        search = search_of(p=20)
+        values, vectors = search.op.leading(2)
+        search.goal = Promise(share, False, values)
+        order = np.argsort(-(vectors**2 @ values))
+        enough = [
+            n
+            for n in (2, 4, 8)
+            if np.linalg.eigvalsh(search.op.S[np.ix_(order[:n], order[:n])])[-2:].sum()
+            >= share * values.sum()
+        ]
+        found = search._held_of_stream(vectors)
+        met.add(enough[0] if enough else None)
+        if not enough:
+            assert found is search.op
+            assert search.variables is None
+            continue
+        some = np.sort(order[: enough[0]])
+        assert search.variables.tolist() == some.tolist()
+        np.testing.assert_allclose(found.S, search.op.S[np.ix_(some, some)])
+        V = np.arange(2.0 * len(some)).reshape(-1, 2)
+        whole = search._whole(V)
+        np.testing.assert_array_equal(whole[some], V)
+        assert not np.delete(whole, some, axis=0).any()
+    assert met == {2, 4, 8, None}
+
+
+def test_a_result_says_whether_it_is_dense_or_as_sparse_as_can_be():
+    op, values, _, promise = given(p=9, k=2)
+    for cards, dense, least in (((3, 3), False, False), ((4, 3), True, False), ((1, 1), False, True)):
+        V = np.zeros((9, 2))
+        for i, card in enumerate(cards):
+            V[i : i + card, i] = card**-0.5
+        found = sparsest._record(op, V, promise, "total", "greedy", {"greedy": 6}, False)
+        assert (found.card, found.dense, found.searched) == (cards, dense, least)
+        assert found.proven is (True if least else None)
+        assert found.value == pytest.approx(added(op.S, V).sum(), rel=1e-9)
+        np.testing.assert_allclose(found.kept, np.cumsum(added(op.S, V)) / np.cumsum(values), rtol=1e-9)
+    assert sparsest._record(op, V, promise, "total", "greedy", {}, True).searched
+
+
+def test_components_one_by_one_have_what_those_before_leave_them(monkeypatch):
+    """Each reaches what the promise still lacks on the Schur complement, to half of the rounding allowed."""
+    op, values, _, promise = given(k=3, every=True)
+    seen = []
+
+    def smallest(left, goal):
+        seen.append((left.copy(), goal))
+        v = np.zeros(8)
+        v[len(seen) : len(seen) + 3] = 3**-0.5
+        return float(v @ left @ v), v
+
+    monkeypatch.setattr(proposals, "_smallest", smallest)
+    assert proposals.one_by_one(op.S, promise) is None  # these loadings keep less
+    left, reached = op.S, 0.0
+    for i, (matrix, goal) in enumerate(seen):
+        np.testing.assert_allclose(matrix, left, atol=1e-14)
+        assert goal == pytest.approx(0.8 * values[: i + 1].sum() - reached, rel=1e-8)
+        v = np.zeros(8)
+        v[i + 1 : i + 4] = 3**-0.5
+        reached += v @ left @ v
+        left = left - np.outer(left @ v, left @ v) / (v @ left @ v)
+    seen.clear()
+    found = proposals.one_by_one(op.S, Promise(1e-3, True, values))
+    np.testing.assert_allclose(found.added, added(op.S, found.V), atol=1e-9)
+    np.testing.assert_allclose(found.F, op.S @ found.V, atol=1e-12)
+    assert np.count_nonzero(found.V, axis=0).tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("card", [1, 2, 4, 7])
+def test_a_single_component_is_the_best_of_all_supports(card):
+    """By enumeration, on data of eight variables."""
+    S = given(seed=card)[0].S
+    starts = np.linalg.eigh(S)[1][:, ::-1][:, :4].T
+    value, v = proposals._single(S, card, starts)
+    tops = [np.linalg.eigvalsh(S[np.ix_(J, J)])[-1] for J in combinations(range(8), card)]
+    assert value == pytest.approx(max(tops), rel=1e-9)
+    assert v @ S @ v == pytest.approx(value, rel=1e-9)
+    assert np.count_nonzero(v) == card

@@ -432,6 +432,13 @@ def test_a_pass_counts_what_it_adds():
     assert (found.tally.rows, found.tally.positive, found.tally.weight) == (10, 9, 45.0)
     centre = np.average(FRAME, axis=0, weights=w)
     np.testing.assert_allclose(found.result.mean, centre, rtol=1e-13)
+    added = []
+    sums: Any = SimpleNamespace(add=lambda X, u: added.append((len(X), None if u is None else len(u))))
+    pieces = [FRAME[:0], FRAME[:4], FRAME[4:4], FRAME[4:]]
+    for weights, sizes in ((None, [(4, None), (6, None)]), (w, [(4, 4), (6, 6)])):
+        LocalStream(Recorded(pieces), ReadOptions(weights=weights)).reduce(lambda: sums, "rows")
+        assert added == sizes  # pieces without rows have nothing to add
+        added.clear()
     tally = Tally()
     tally.count(Block(np.ones((3, 2)), None, pd.RangeIndex(3), 2))
     tally.count(Block(np.ones((2, 2)), np.array([0.0, 2.5]), pd.RangeIndex(2)))
