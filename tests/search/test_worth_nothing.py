@@ -16,7 +16,7 @@ from tests.search.swapping import gain
 
 
 def apart(seed):
-    """A covariance matrix in which variable 2 covaries with none of 0, 1, 3, 4, and a component of 0, 3, 4."""
+    """A covariance matrix in which variable 2 covaries with none of 0, 1, 3, 4; a component of 0, 3, 4."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((40, 9)) + rng.standard_normal((40, 1))
     X -= X.mean(axis=0)
