@@ -520,3 +520,17 @@ def test_prints_are_sums_of_columns_or_of_groups_of_them(p):
         assert made.agrees(Print.of(Y))
     assert Print.of(X[:0]).rows == 0
     assert not Print.of(sps.csr_array((0, p))).sums.any()
+
+
+def test_what_is_in_memory_or_nothing_that_comes_in_pieces_is_no_stream():
+    whole = [FRAME, TABLE, FRAME.to_numpy(), sps.csr_array((2, 2)), FRAME.to_numpy().tolist(), (), []]
+    others = [5, 2.5, None, object(), int, pd.DataFrame, {"a": [1]}, {1}, frozenset(), b"x", bytearray(2)]
+    for data in (*whole, *others):
+        assert open_stream(data) is None
+    for data in ([FRAME, FRAME], (FRAME,), lambda: [FRAME, FRAME]):
+        stream = open_stream(data)
+        assert isinstance(stream, LocalStream)
+        assert stream.tally.rows == (10 if isinstance(data, tuple) else 20)
+    assert open_stream([FRAME]).title == "the list of 1 chunk"
+    assert open_stream((FRAME, FRAME)).title == "the tuple of 2 chunks"
+    assert open_stream(lambda: [FRAME]).title == "the lambda function"
