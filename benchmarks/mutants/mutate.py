@@ -38,7 +38,7 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-#: Functions of two arguments that may change places.
+#: Functions of two arguments that may change places; Python's own take more of them.
 SYMMETRIC = {"maximum", "minimum", "max", "min", "hypot", "add", "multiply", "array_equal", "allclose"}
 #: Functions that make messages, which nothing computes with.
 WORDS = {"one_line", "shown", "shortened", "listed", "plural", "short_name", "warn", "stage"}
@@ -185,7 +185,8 @@ def _is_idle(node: ast.AST, kind: str) -> bool:
     if kind == "arguments":
         assert isinstance(node, ast.Call)
         alike = ast.dump(node.args[0]) == ast.dump(node.args[1])
-        return alike or (len(node.args) == 2 and _called(node) in SYMMETRIC)
+        several = len(node.args) > 2 and _called(node) not in ("max", "min")
+        return alike or (_called(node) in SYMMETRIC and not several)
     if kind == "constant" and isinstance(node, ast.Constant):
         return type(node.value) is int and node.value >= LARGE
     return False

@@ -76,7 +76,7 @@ def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]
     part of S gives Gershgorin's row sums, and both are improved upon in between.
     """
     size = np.abs(U)
-    np.fill_diagonal(size, -1.0)
+    np.fill_diagonal(size, -np.inf)
     p = len(U)
     largest = np.argpartition(size, p - c, axis=1)[:, p - c + 1 :]
     M = S - U

@@ -146,7 +146,7 @@ def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -
     wide = 1.0 + 8.0 * (r + 2) * EPS
     possible = slack * (level - rest) <= (others**2).sum(axis=1) * wide + 8.0 * EPS * level**2
     raised = T**2 / slack[:, None] + variances
-    np.fill_diagonal(raised, -1.0)
+    np.fill_diagonal(raised, -np.inf)
     possible &= np.partition(raised, f - r + 1, axis=1)[:, f - r + 1 :].sum(axis=1) * wide >= level
     return np.asarray(possible)
 

@@ -91,10 +91,9 @@ def top_lanczos(
 
 def top_dense(S: np.ndarray, k: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the k leading eigenpairs of a dense `S` by whichever route costs less."""
-    p = S.shape[0]
-    if p <= DENSE_ORDER or 10 * k > p:
+    if len(S) <= DENSE_ORDER or 10 * k > len(S):
         return top_eigh(S, k)
-    return top_lanczos(lambda v: S @ v, p, k, start)
+    return top_lanczos(lambda v: S @ v, len(S), k, start)
 
 
 def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:

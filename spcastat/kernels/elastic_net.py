@@ -196,10 +196,9 @@ def _entry(c: np.ndarray, drift: np.ndarray, level: float, gone: np.ndarray, rou
     up[(drift >= 1.0) | np.isnan(up)] = np.inf
     down[(drift <= -1.0) | np.isnan(down)] = np.inf
     gap = np.maximum(np.minimum(up, down), 0.0)
-    if gone.any():  # it has just left, at the bound: only the other bound, or a later return
-        late = np.stack([up[gone], down[gone]])
-        late[late <= 1e3 * rounding] = np.inf
-        gap[gone] = late.min(axis=0)
+    late = np.stack([up[gone], down[gone]])  # it has just left, at a bound: only the other, or a later return
+    late[late <= 1e3 * rounding] = np.inf
+    gap[gone] = late.min(axis=0)
     return gap
 
 

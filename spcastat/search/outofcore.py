@@ -26,8 +26,8 @@ EACH, LEAST = 4, 500
 ENTRIES = 30_000_000
 #: Rows with more stored numbers than this are searched with few products, though they are in memory.
 MANY = 2_000_000
-#: With more, the search is thorough unless that is said: it takes no longer than their leading components.
-MOST = 20_000_000
+#: With more, the search is thorough unless something else is said: it takes no longer than their PCA.
+MOST = 40_000_000
 
 
 class Known(Moments):

@@ -10,6 +10,9 @@ from spcastat.progress import stage
 from spcastat.resample import draw_generator
 from spcastat.select.noise import Noise
 
+#: A component of a smaller share than this of the largest eigenvalue is rounding.
+NOTHING = 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class Standing:
@@ -78,6 +81,9 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
             if j:
                 left = noise.without(np.linalg.qr(found)[0])
             variances[j], v = left.sparse(card)
+            if variances[j] <= NOTHING * values[0]:  # rounding, of which signs tell nothing
+                sparse[j] = 1.0
+                break
             found = np.column_stack([found, left.whole(v)])
             first = (1 + j) * n_resample
             sparse[j] = _p_value(left, variances[j], card, alpha, n_resample, seed, first)

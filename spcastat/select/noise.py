@@ -191,17 +191,19 @@ class MomentNoise(Noise):
         return MomentNoise(F if Q is None else _projected(F, Q), self.n, None, self.tails)
 
     def without(self, Q: np.ndarray) -> Noise:
-        return MomentNoise(_projected(self.S, Q), self.n, Q, self.tails)
+        left = _projected(self.S, Q)
+        np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # of nothing, rounding
+        return MomentNoise(left, self.n, Q, self.tails)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         return sparse_component(self.S, card)
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         covariance = self.S @ v
-        square = (np.diag(self.S) * (v @ covariance) + 2.0 * covariance**2) / self.n
+        square = (np.diag(self.S) * max(float(v @ covariance), 0.0) + 2.0 * covariance**2) / self.n
         if self.tails is not None:
             share = v**2 * np.diag(self.S)
-            square *= self.tails.ratio @ (share / share.sum())
+            square *= self.tails.ratio @ (share / max(share.sum(), np.finfo(float).tiny))
         spread = np.sqrt(square)
         some = _beyond(covariance, spread, v)
         loadings = np.zeros(self.p)

@@ -203,8 +203,7 @@ class _State:
         u_products[:, i] = 0.0
         w = (G[:, i] - _combine(u_products, V)).T
         empty = np.abs(w).max(axis=0) <= floor
-        if empty.any():  # nothing is left of the data: any direction does, so keep the present one
-            w[:, empty] = V[empty, i].T
+        w[:, empty] = V[empty, i].T  # nothing is left of the data: any direction does, and this one stays
         v = rule(w)
         Sv = self.op.dot(v).T
         v_products = _dots(V, v.T)  # v_j'v_i

@@ -68,7 +68,7 @@ class Controlled(ComponentSolver):
         Choose each index by the leading eigenvalue it gives, not by the paper's surrogate.
     """
 
-    variance: float = 0.9
+    variance: float
     c: int = 1
     exact: bool = False
 

@@ -39,7 +39,7 @@ class Products:
     result : ndarray of shape (p, m)
     """
 
-    def __init__(self, mean: np.ndarray, V: np.ndarray, far: bool = False):
+    def __init__(self, mean: np.ndarray, V: np.ndarray, far: bool):
         self.mean = mean
         self.V = V
         self.far = far

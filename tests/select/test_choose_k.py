@@ -110,6 +110,15 @@ def test_sums_of_squares_are_those_of_rows_of_any_kind():
         np.testing.assert_allclose(one.sizes, np.sort(Y.sum(axis=1))[::-1][:500], rtol=1e-12)
 
 
+def test_data_of_rank_one_have_one_component():
+    """What is left beside it is rounding."""
+    rng = np.random.default_rng(1)
+    X = np.outer(rng.standard_normal(40), rng.standard_normal(12))
+    for rows in ([X[:20], X[20:]], X, X + 1000.0):
+        found = sp.choose_k(rows, n_resample=19)
+        assert found.k == found.sequential == 1
+
+
 def test_few_eigenvalues_are_the_largest_of_all():
     Z = noise(40, 1600, 2)
     S = Z.T @ Z

@@ -223,6 +223,9 @@ def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatc
             np.testing.assert_array_equal(scaled.loadings, fit.loadings)
             assert scaled.n_iter == fit.n_iter
             assert scaled.objective_value == fit.objective_value * unit ** units.get("objective", 0)
+            for name, told in fit.details.items():
+                if told.dtype == float:
+                    np.testing.assert_array_equal(scaled.details[name], told * unit ** units.get(name, 0))
 
 
 @methods("weights")

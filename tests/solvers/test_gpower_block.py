@@ -166,3 +166,26 @@ def test_a_component_that_the_data_have_nothing_for_ends_the_run(norm):
     assert found.status == "converged"
     np.testing.assert_array_equal(found.V, np.eye(4)[:, :2] * [1, 0])
     assert found.n_iter == (1 if norm == "l0" else 2)  # "l1" has an iteration on the supports after it
+
+
+@pytest.mark.parametrize("norm", ["l0", "l1"])
+def test_the_penalty_of_a_cardinality_is_the_next_value_of_its_component(norm):
+    S = np.cov((np.random.default_rng(1).standard_normal((40, 9)) * np.linspace(3, 1, 9)).T)
+    op, card = Gram(S), (4, 4)
+    start = op.leading(2)[1].T[None]
+    solver = GPowerBlock(norm=norm, card=card)
+    found = solver.solve(op, 2, start, np.random.default_rng(0))
+    assert found.details["by penalty"] == [norm == "l1"] * 2
+    W = start[0].T
+    for _ in range(5000):
+        Q = polar_products(op, W)
+        levels = np.array([np.sort(np.abs(q))[-c - 1] for q, c in zip(Q.T, card, strict=True)])
+        shrunk = np.sign(Q) * np.maximum(np.abs(Q) - levels, 0.0)
+        Z = np.where(np.abs(Q) > levels, Q, 0.0) if norm == "l0" else shrunk
+        last, W = W, Z / np.linalg.norm(Z)
+        if np.abs(W - last).max() <= 1e-8:
+            break
+    longest = np.sqrt(np.diag(S).max())
+    relative = (levels / longest) ** (2 if norm == "l0" else 1)
+    np.testing.assert_allclose(found.details["penalty"], relative, rtol=1e-7)
+    np.testing.assert_array_equal(found.V != 0, Z != 0)

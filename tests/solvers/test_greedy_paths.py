@@ -154,3 +154,12 @@ def test_full_cardinality_is_pca(method):
     fit, pca = sp.spca_cov(S, 3, 10, method=method), sp.spca_cov(S, 3, method="pca")
     np.testing.assert_allclose(fit.loadings, pca.loadings, atol=1e-8)
     assert fit.status == "exact"
+
+
+def test_nine_tenths_of_what_pca_explains_are_kept_unless_more_or_less_is_asked_for(pitprops):
+    fit = sp.spca_cov(pitprops, 3, method="controlled")
+    same = sp.spca_cov(pitprops, 3, method="controlled", variance=0.9)
+    pd.testing.assert_frame_equal(fit.loadings, same.loadings)
+    kept = fit.variance["cumulative adjusted"] / fit.variance["cumulative PCA"]
+    assert (kept >= 0.9 - 1e-9).all()
+    assert fit.card.sum() < sp.spca_cov(pitprops, 3, method="controlled", variance=0.95).card.sum()

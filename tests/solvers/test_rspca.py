@@ -267,3 +267,14 @@ def test_options_that_do_not_fit_are_refused():
         sp.spca(X, 1, card=2, method="rspca-l0", start="zeros")
     with pytest.raises(OptionError, match="no rows have"):
         sp.spca(X, 2, card=2, method="rspca-l0", deflation="hotelling")
+
+
+def test_where_nothing_is_centred_rows_of_both_signs_weigh_the_same():
+    # Equations 5 to 7 of the paper: w is the sum of the rows times the signs of their scores, at unit length.
+    # Of centred rows another weight for one of the signs would only change the length.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4)) * [3.0, 1.0, 1.0, 1.0] + [2.0, 1.0, 0.0, -1.0]
+    v = sp.spca(X, 1, method="pca-l1", center=False).loadings.to_numpy()[:, 0]
+    w = np.where(X @ v < 0, -1.0, 1.0) @ X
+    assert 3 < (X @ v < 0).sum() < 27
+    np.testing.assert_allclose(v, w / np.linalg.norm(w), atol=1e-10)  # it has come to rest

@@ -116,7 +116,7 @@ def test_parts_add_up_to_the_whole_in_any_order(cuts, random):
     X, w = rows(60, 5), np.arange(60.0) % 4
     edges = [0, *sorted(cuts), 60]
     V = np.random.default_rng(0).normal(size=(5, 2))
-    for begin in [partial(CrossProducts, 5), partial(Sums, 5), partial(Products, X.mean(axis=0), V)]:
+    for begin in [partial(CrossProducts, 5), partial(Sums, 5), partial(Products, X.mean(axis=0), V, False)]:
         parts = []
         for start, stop in pairwise(edges):
             part = pickle.loads(pickle.dumps(begin))()

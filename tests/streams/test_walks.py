@@ -16,6 +16,7 @@ from pyarrow import ipc, parquet
 from spcastat.errors import DataError, FileError
 from spcastat.intake import ReadOptions
 from spcastat.intake.design import PLAIN
+from spcastat.operators import standard_of
 from spcastat.operators.accumulate import Sums as Squares
 from spcastat.streams import open_stream
 from spcastat.streams.arrow import ArrowChunks, LazyChunks, even, of_dataset, of_ipc_file, of_parquet_file
@@ -23,6 +24,7 @@ from spcastat.streams.base import Block, DividedStream, Pass, Tally
 from spcastat.streams.chosen_columns import ColumnStream
 from spcastat.streams.labelled import in_file, on_dask
 from spcastat.streams.local import LocalStream
+from spcastat.streams.operator import StreamRows
 from spcastat.streams.parquet import ParquetChunks
 from spcastat.streams.prints import Print, Trail
 from spcastat.streams.sources import ArrayChunks, IterableChunks, is_chunk, rows_at_once, same_file
@@ -432,6 +434,13 @@ def test_a_pass_counts_what_it_adds():
     assert (found.tally.rows, found.tally.positive, found.tally.weight) == (10, 9, 45.0)
     centre = np.average(FRAME, axis=0, weights=w)
     np.testing.assert_allclose(found.result.mean, centre, rtol=1e-13)
+    added = []
+    sums: Any = SimpleNamespace(add=lambda X, u: added.append((len(X), None if u is None else len(u))))
+    pieces = [FRAME[:0], FRAME[:4], FRAME[4:4], FRAME[4:]]
+    for weights, sizes in ((None, [(4, None), (6, None)]), (w, [(4, 4), (6, 6)])):
+        LocalStream(Recorded(pieces), ReadOptions(weights=weights)).reduce(lambda: sums, "rows")
+        assert added == sizes  # pieces without rows have nothing to add
+        added.clear()
     tally = Tally()
     tally.count(Block(np.ones((3, 2)), None, pd.RangeIndex(3), 2))
     tally.count(Block(np.ones((2, 2)), np.array([0.0, 2.5]), pd.RangeIndex(2)))
@@ -513,3 +522,27 @@ def test_prints_are_sums_of_columns_or_of_groups_of_them(p):
         assert made.agrees(Print.of(Y))
     assert Print.of(X[:0]).rows == 0
     assert not Print.of(sps.csr_array((0, p))).sums.any()
+
+
+def test_what_is_in_memory_or_nothing_that_comes_in_pieces_is_no_stream():
+    whole = [FRAME, TABLE, FRAME.to_numpy(), sps.csr_array((2, 2)), FRAME.to_numpy().tolist(), (), []]
+    others = [5, 2.5, None, object(), int, pd.DataFrame, {"a": [1]}, {1}, frozenset(), b"x", bytearray(2)]
+    for data in (*whole, *others):
+        assert open_stream(data) is None
+    for data in ([FRAME, FRAME], (FRAME,), lambda: [FRAME, FRAME]):
+        stream = open_stream(data)
+        assert isinstance(stream, LocalStream)
+        assert stream.tally.rows == (10 if isinstance(data, tuple) else 20)
+    assert open_stream([FRAME]).title == "the list of 1 chunk"
+    assert open_stream((FRAME, FRAME)).title == "the tuple of 2 chunks"
+    assert open_stream(lambda: [FRAME]).title == "the lambda function"
+
+
+@pytest.mark.parametrize(("center", "lost"), [(True, 1), (False, 0), (np.zeros(4), 0)])
+def test_the_rank_of_few_rows_is_their_number_less_one_where_they_are_centred(center, lost):
+    stream = LocalStream(Recorded([FRAME[:2], FRAME[2:3]]))
+    sums = stream.reduce(lambda: Squares(4), "sums").result
+    standard = standard_of(sums.mean, sums.squares, sums.weight, center, False, range(4))
+    op = StreamRows(stream, sums, stream.tally.positive, standard)
+    assert op.rank_limit == 3 - lost
+    assert StreamRows(stream, sums, 9, standard).rank_limit == 4
