@@ -607,3 +607,21 @@ def test_a_split_bound_closes_nodes_that_sums_leave_open():
                 closed += 1
                 assert examine(S, Node(np.arange(0), np.arange(9)), c, level) == ([], None)
     assert closed > 10
+
+
+@pytest.mark.parametrize("chosen", [1, 2])
+def test_adjusted_variance_beside_a_single_variable_without_any_step(chosen):
+    """Closed form: S_ii, the largest eigenvalues of N_T - N_i, and of N - N_i for what may be dense."""
+    S = covariance(3, 6)
+    problem = problem_of(S, (1, 2, 2), "adjusted")
+    values, vectors = np.linalg.eigh(S)
+    F = (vectors * np.sqrt(values)) @ vectors.T
+    single = np.outer(F[:, 5], F[:, 5])
+    supports = [problem.supports[0][row] for row in (3, 11)][:chosen]
+    parts = [F[:, T] @ F[:, T].T - single for T in supports] + [F @ F.T - single] * (2 - chosen)
+    expected = S[5, 5] + sum(np.linalg.eigvalsh(one)[-1] for one in parts)
+    root_ = problem.root(np.array([5]))
+    found = problem.bounds([root_], np.array([[3, 11][:chosen]]), 0.0, 0, lambda: True)[0]
+    assert found == pytest.approx(min(expected, root_.frame.dense), rel=1e-8)
+    (alone,) = problem.alike([root_], np.array([[3, 11][:chosen]]), 0.0, 0, lambda: True)
+    assert alone == pytest.approx(expected, rel=1e-8)

@@ -723,3 +723,31 @@ def test_what_ranks_the_choices_for_a_component_has_the_slope_of_the_promise(eve
             half = pull[b, both] - scale[b] * np.append(v, np.zeros(len(outside)))
             # one promise on all components is adjusted variance in another unit
             np.testing.assert_allclose(slope / (1.0 if every else promise.goals[-1]), half, atol=1e-9)
+
+
+def test_every_proposal_is_made_by_its_own_rule(monkeypatch):
+    search = search_of(p=12)
+    for name in ("one_by_one", "one_price", "one_cardinality", "grown", "loaded"):
+        monkeypatch.setattr(sparsest, name, lambda *args, name=name: name)
+    made = {name: search._proposal(name) for name in ("one by one", "greedy", "one cardinality", "PCA")}
+    assert made == {
+        "one by one": "one_by_one",
+        "greedy": "grown",
+        "one cardinality": "one_cardinality",
+        "PCA": "loaded",
+    }
+    seen = []
+
+    def one_price(work, vectors, goal, total):
+        seen.append((vectors, goal.every))
+        return fit_of(20 - len(seen))
+
+    monkeypatch.setattr(sparsest, "one_price", one_price)
+    assert search._proposal("one price").nonzeros == 19
+    assert search._proposal("one price, every").nonzeros == 18
+    assert search._proposal("one price, rotated").nonzeros == 17
+    assert search._proposal("one price, turned").nonzeros == 14  # the fewest of three
+    assert [every for _, every in seen] == [False, True, *[False] * 4]
+    np.testing.assert_array_equal(seen[0][0], search.vectors)
+    np.testing.assert_array_equal(seen[1][0], search.vectors)
+    assert np.abs(seen[2][0] - search.vectors).max() > 1e-3
