@@ -10,7 +10,7 @@ import pytest
 from spcastat.engine.aim import Aim, candidates_among, candidates_to_begin, chosen, settle
 from spcastat.engine.options import CHECKS
 from spcastat.engine.plan import Request, make_plan
-from spcastat.engine.starts import of_component, row_seeded, starting_loadings
+from spcastat.engine.starts import _longest_columns, of_component, row_seeded, starting_loadings
 from spcastat.errors import SpcaError
 from spcastat.kernels.rotation import varimax
 from spcastat.measures import MEASURES
@@ -203,3 +203,18 @@ def test_as_many_starts_as_are_asked_for_or_as_the_method_has():
     assert several.n_init == several.solver.n_init
     assert make_plan(Request(K, card=3, method="bcd-l0", n_init=1), P).n_init == 1
     assert make_plan(Request(K, card=3, method="bcd-l0", n_init=3), P).n_init == 3
+
+
+def test_the_longest_columns_are_pivots_of_cholesky_and_differ():
+    """One after another the variable of which the ones before leave most, in any unit."""
+    for seed in range(5):
+        S = 1e-3 * draw(6, seed)
+        left, expected = S.copy(), []
+        for _ in range(4):
+            i = int(np.argmax(np.diag(left)))
+            expected.append(i)
+            left = left - np.outer(left[i], left[i]) / left[i, i]
+            left[i] = left[:, i] = 0.0
+        V = _longest_columns(Gram(S), 4)
+        assert [np.flatnonzero(v).tolist() for v in V.T] == [[i] for i in expected]
+        assert (V.sum(axis=0) == 1.0).all()
