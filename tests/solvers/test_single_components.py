@@ -81,7 +81,7 @@ def test_no_penalty_is_pca_and_the_raw_loadings_have_the_length_of_the_scores(na
 @pytest.mark.parametrize("name", SINGLE)
 def test_where_nothing_is_left_of_the_data_any_direction_does(name):
     empty, start = Gram(np.zeros((5, 5))), np.array([0.1, -0.7, 0.5, 0.1, -0.5]) / np.sqrt(1.01)
-    options = {"card": (3,)} if "card" in SOLVERS[name].options else {}
+    options = {"card": (3,)} if "card" in SOLVERS[name].options else {"variance": 0.9}
     solver = SOLVERS[name].build(options)
     earlier = Earlier(0, 0.0, np.zeros(1), np.random.default_rng(0))
     found = solver.component(empty, earlier, start)
