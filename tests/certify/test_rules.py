@@ -78,6 +78,12 @@ def test_steps_are_weighed_before(now, operations, steps, left, fits):
     assert watch.affords(operations, steps) is fits
 
 
+def test_work_is_one_step_where_nothing_else_is_said(now):
+    watch = Clock(110.0)
+    watch._rate = 1e9
+    assert [watch.affords(operations) for operations in (0.7e9, 0.9e9)] == [True, False]
+
+
 def test_a_clock_with_an_earlier_deadline_has_the_same_speed(now):
     watch = Clock(103.0)
     watch._rate = 5.0
@@ -625,3 +631,25 @@ def test_adjusted_variance_beside_a_single_variable_without_any_step(chosen):
     assert found == pytest.approx(min(expected, root_.frame.dense), rel=1e-8)
     (alone,) = problem.alike([root_], np.array([[3, 11][:chosen]]), 0.0, 0, lambda: True)
     assert alone == pytest.approx(expected, rel=1e-8)
+
+
+def test_beside_a_single_variable_what_can_be_closed_is_closed():
+    """The level that a bound has to get below is that of the whole, of which the variable explains a part."""
+    S = covariance(3, 7)
+    problem = problem_of(S, (1, 3, 3), "pev")
+    root_, tried = problem.root(np.array([5])), 0
+    assert root_.frame.offset > 0.1
+    for rows in combinations(range(len(problem.supports[0])), 2):
+        chosen = np.array([rows])
+
+        def bound(threshold, steps, chosen=chosen):
+            return problem.alike([root_], chosen, threshold, steps, lambda: True)[0]
+
+        loose, tight = bound(-np.inf, 0), bound(-np.inf, 100)
+        if tight < loose - 1e-3:
+            tried += 1
+            level = 0.5 * (loose + tight)
+            assert bound(level, 100) <= level
+        if tried == 5:
+            break
+    assert tried == 5
