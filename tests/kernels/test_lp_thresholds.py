@@ -88,3 +88,10 @@ def test_half_thresholding_is_equation_13():
     # There the derivative of (u - w)^2 / 2 + lambda u^(1/2) vanishes, with the lambda of Theorem 2, p = 1/2.
     rate = 1.0 / 1.5**1.5
     np.testing.assert_allclose(found[:2] + 0.5 * rate * found[:2] ** -0.5, size[:2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [half, lambda W, card: lp(W, card, 0.3)])
+def test_what_is_only_rounding_becomes_zero(rule):
+    w = np.array([1.0, -0.5, 3e-15, 0.25, -2e-16])
+    found = rule(w[:, None], 5)[:, 0]
+    assert np.flatnonzero(found).tolist() == [0, 1, 3]

@@ -111,3 +111,13 @@ def test_without_components_before_it_is_the_plain_threshold():
     np.testing.assert_array_equal(empty.bounded(g, 1.7), l1_bounded(g[:, None], 1.7)[:, 0])
     np.testing.assert_array_equal(empty.sparse(g, 3), soft(g[:, None], 3)[:, 0])
     np.testing.assert_array_equal(empty.threshold(g, 0.3), soft_at(g, 0.3))
+
+
+def test_of_ties_as_many_stay_as_can_be_made_orthogonal():
+    # Every threshold leaves all four or nothing. Of the first three (1, 1, -1) less their mean remains, which
+    # is orthogonal to equal loadings; of the first two nothing would, so that all four stay.
+    Q = np.full((4, 1), 0.5)
+    g = np.array([1.0, 1.0, -1.0, -1.0])
+    three = OrthogonalSoft(Q).sparse(g, 3)
+    np.testing.assert_allclose(three, np.array([1.0, 1.0, -2.0, 0.0]) / np.sqrt(6.0), atol=1e-12)
+    np.testing.assert_allclose(OrthogonalSoft(Q).sparse(g, 2), g / 2.0, atol=1e-12)
