@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.quotients import quotients
-from spcastat.kernels.ties import LEVEL, top, unit
+from spcastat.kernels.ties import LEVEL, quotients, top, unit
 
 
 def half(W: np.ndarray, card: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.quotients import quotients
+from spcastat.kernels.ties import quotients
 
 #: The criterion must rise by this share in a step for the rotation to go on.
 RISE = 1e-10

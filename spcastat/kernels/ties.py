@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.quotients import quotients
-
 #: Values within this share of one another are equal.
 RELATIVE = 1e-10
 #: Rounding in a value is at most about this share of the largest value beside it.
@@ -164,6 +162,14 @@ def _by_axes(basis: np.ndarray) -> np.ndarray:
 
 
 # --- thresholds -----------------------------------------------------------------------------------
+
+
+def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a / b, and zero where `b`, which is not negative, is zero; the shapes go together.
+
+    The result lies in memory as `a` does, so that later sums keep their order.
+    """
+    return np.asarray(a / np.where(b > 0, b, np.inf))
 
 
 def unit(W: np.ndarray) -> np.ndarray:

@@ -14,7 +14,6 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from spcastat.kernels.blocks import blocks
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.sparse import sparse_sums
 
@@ -24,7 +23,8 @@ BLOCK = 2_000_000
 
 def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
     """Cut n rows of p numbers into slices of about `size` numbers, BLOCK by default."""
-    return blocks(n, p, size or BLOCK)
+    step = max(1, (size or BLOCK) // max(p, 1))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 #: Columns with all means within this many standard deviations of zero are multiplied as they are: that costs

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spcastat.kernels.eig import symmetric, top_dense, top_eigh, top_lanczos
+from spcastat.kernels.eig import top_dense, top_eigh, top_lanczos
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.powers import unit_of
 from spcastat.kernels.ties import ranked
@@ -106,7 +106,7 @@ class Operator(ABC):
     def products(self, V: np.ndarray) -> np.ndarray:
         """Return the covariance matrix V'SV, shape (k, k), of the scores."""
         C = V.T @ self.dot(V)
-        return symmetric(C)
+        return 0.5 * (C + C.T)
 
     def by_variance(self, V: np.ndarray) -> np.ndarray:
         """Return the order of the columns of V by score variance, largest first; ties keep their place."""
@@ -170,7 +170,7 @@ class Operator(ABC):
         C = V.T @ SV
         variances = np.diag(C).clip(min=0.0)
         size = np.sqrt(np.where(variances > 0, variances, 1.0))
-        values, vectors = top_eigh(symmetric(C) / np.outer(size, size), C.shape[0])
+        values, vectors = top_eigh(0.5 * (C + C.T) / np.outer(size, size), C.shape[0])
         root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T * (size * (variances > 0))
         Q, remainder = orthonormalise(root, dependent=1e-7)
         inverse = np.zeros((V.shape[1], V.shape[1]))

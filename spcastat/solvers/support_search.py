@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from spcastat.kernels.eig import bordered_top, symmetric, top_eigh
+from spcastat.kernels.eig import bordered_top, top_eigh
 from spcastat.kernels.secular import bordered_lower
 from spcastat.kernels.ties import first_max, hard, hard_marked, top
 from spcastat.operators import Gram, Operator
@@ -195,7 +195,7 @@ def _grow(op: Operator, support: np.ndarray, c: int) -> np.ndarray:
     free[support] = False
     while support.size < c:
         block = columns[support]
-        values, vectors = top_eigh(symmetric(block), support.size)
+        values, vectors = top_eigh(0.5 * (block + block.T), support.size)
         candidates = np.flatnonzero(free)
         gains = bordered_top(values, vectors.T @ columns[candidates].T, variances[candidates])
         new = candidates[first_max(gains)]
@@ -241,7 +241,7 @@ def _best_exchange(
     c = support.size
     rest = np.array([np.delete(np.arange(c), i) for i in range(c)])
     block = columns[support]
-    block = symmetric(block)
+    block = 0.5 * (block + block.T)
     theta, Q = np.linalg.eigh(block[rest[:, :, None], rest[:, None, :]])
     free = np.setdiff1d(np.arange(op.p), support)
     squares = np.matmul(Q.transpose(0, 2, 1), columns[free].T[rest]) ** 2  # (c, c - 1, free)
@@ -279,7 +279,7 @@ def _pair_exchange(
     level = value * (1.0 + GAIN)
     free = np.setdiff1d(np.arange(op.p), support)
     block = columns[support]
-    block = symmetric(block)
+    block = 0.5 * (block + block.T)
     full = op.block(free) if free.size <= PAIR_ORDER else None
     for out in combinations(range(c), 2):
         if not go_on():

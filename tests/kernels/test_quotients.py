@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spcastat.kernels.quotients import quotients
+from spcastat.kernels.ties import quotients
 
 
 def test_quotients_are_zero_where_nothing_divides():
