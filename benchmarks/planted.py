@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Make the table, print it, and write it where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.planted", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/results/")
     given = parser.parse_args(arguments)
     warnings.simplefilter("ignore", ConvergenceWarning)
     fits()["joint, quick"](planted(50, 200, CARD)[0])  # imports are not timed

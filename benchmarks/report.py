@@ -1,4 +1,4 @@
-"""What the benchmarks share: their command line, tables, and sections of RESULTS.md of their own."""
+"""What the benchmarks share: their command line, tables, and the pages of results that they write."""
 
 from __future__ import annotations
 
@@ -15,8 +15,21 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
-TITLE = "# Measured results\n\nEvery section is written by the benchmark that it names, with `--write`.\n"
+RESULTS = Path(__file__).with_name("results")
+#: Page of results -> the names of its sections, or how they begin; RESULTS.md is the index of the pages.
+PAGES = {
+    "papers-000": ("papers-000",),
+    "papers-002": ("papers-002",),
+    "papers-003": ("papers-003",),
+    "papers-004": ("papers-004",),
+    "default-search": ("defaults", "large", "wide", "planted"),
+    "quality": ("quality", "sparsest"),
+    "proofs": ("joint-proofs",),
+    "trust": ("trust-",),
+    "speed": ("speed",),
+    "scale": ("scale",),
+    "upkeep": ("traces", "mutants", "size", "hostile"),
+}
 
 
 def stamp(packages: Sequence[str] = ("spcastat", "numpy", "scipy", "pandas", "statsmodels")) -> str:
@@ -32,7 +45,7 @@ def command_line(name: str, about: str | None, tables: Collection[str]) -> argpa
     parser.add_argument(
         "tables", nargs="*", metavar="table", help=f"any of {', '.join(tables)}; all by default"
     )
-    parser.add_argument("--write", action="store_true", help="put all tables into benchmarks/RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="put all tables into benchmarks/results/")
     return parser
 
 
@@ -95,16 +108,34 @@ def run_tables(
         write_section(name, "\n\n".join([*body, took]))
 
 
-def write_section(name: str, body: str, path: Path = RESULTS) -> None:
-    """Put `body` between the markers of section `name`; other sections stay as they are."""
+def page_of(section: str) -> Path:
+    """Return the page of a section; raise KeyError for a section that no page has."""
+    for page, names in PAGES.items():
+        if any(section == name or (name.endswith("-") and section.startswith(name)) for name in names):
+            return RESULTS / f"{page}.md"
+    raise KeyError(section)
+
+
+def write_section(name: str, body: str, path: Path | None = None) -> None:
+    """Put `body` between the markers of section `name`; other sections stay as they are.
+
+    Parameters
+    ----------
+    name : str
+    body : str
+        Markdown.
+    path : Path, optional
+        The page, that of `page_of` by default.
+    """
+    path = page_of(name) if path is None else path
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     section = f"{begin}\n{body.strip()}\n{end}"
-    old = path.read_text(encoding="utf-8") if path.exists() else TITLE
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
     if begin in old and end in old:
         before, rest = old.split(begin, 1)
         new = before + section + rest.split(end, 1)[1]
     else:
-        new = f"{old.rstrip()}\n\n{section}\n"
+        new = f"{old.rstrip()}\n\n{section}\n".lstrip()
     path.write_text(new, encoding="utf-8")
 
 
@@ -124,9 +155,9 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return the same table in Markdown."""
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
+    grid = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    first, *others = [f"| {' | '.join(row)} |" for row in grid]
+    return "\n".join([first, "| --- |" + " ---: |" * (len(head) - 1), *others])
 
 
 @dataclass

@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Make the table, print it, and write it where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.wide", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of real data")
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/results/")
     given = parser.parse_args(arguments)
     warnings.simplefilter("ignore", ConvergenceWarning)
     sp.spca(planted(50, 200, 5, 0, (6.0, 5.0, 4.0))[0], 2, card=5)  # imports are not timed

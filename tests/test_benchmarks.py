@@ -197,3 +197,16 @@ def test_every_row_of_the_papers_is_remade_or_says_why_not():
             assert (ROOT / name.rstrip(":;,")).exists()
         elif name[:3].isdigit():
             assert name in TABLES
+
+
+def test_the_index_names_every_page_of_results_and_every_section_has_its_page():
+    from benchmarks.report import PAGES, RESULTS, page_of
+
+    index = RESULTS.with_name("RESULTS.md").read_text(encoding="utf-8")
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in RESULTS.glob("*.md")}
+    assert pages.keys() == PAGES.keys()
+    for name, text in pages.items():
+        assert f"(results/{name}.md)" in index
+        for section in re.findall(r"<!-- (\S+):begin -->", text):
+            assert page_of(section).stem == name
+            assert f"<!-- {section}:end -->" in text

@@ -1,7 +1,11 @@
-"""The command: ``python -m benchmarks.papers [table ...] [--data DIR] [--full] [--done FILE] [--write]``."""
+"""``python -m benchmarks.papers [table ...] [--paper 000] [--data DIR] [--full] [--done FILE] [--write]``.
+
+The tables and figures of the papers, ours beside print.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Callable
@@ -79,13 +83,15 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="N[,TABLE=N...]",
         help="no cell has more draws than N, or than another number in some tables",
     )
+    parser.add_argument("--paper", choices=PAPERS, help="the tables of this paper alone")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
     given = read_arguments(parser, TABLES, arguments)
     draws = Draws.asked(given)
     most = given.draws
     sheets: list[Sheet] = []
     unfinished: dict[str, str] = {}
-    for name in given.tables or TABLES:
+    asked = given.tables or [name for name in TABLES if name.startswith(given.paper or "")]
+    for name in asked:
         call = Call(given.data, given.full, most.get(name, most.get("")), draws)
         try:
             sheet = TABLES[name](call)
@@ -96,9 +102,10 @@ def main(arguments: list[str] | None = None) -> int:
         sheets.append(sheet)
         print(f"\n{sheet.as_markdown() if given.markdown else sheet.as_text()}", flush=True)
     if given.write:
-        tables = [one.as_markdown() for one in sheets]
-        body = [*_head(given, draws), list_of_rows(sheets, unfinished), *tables]
-        write_section("papers", "\n\n".join(body))
+        for paper in [given.paper] if given.paper else PAPERS:
+            tables = [one.as_markdown() for one in sheets if one.name.startswith(paper)]
+            body = [*_head(given, draws, paper), list_of_rows(paper, sheets, unfinished)]
+            write_section(f"papers-{paper}", "\n\n".join([*body, "## Tables and figures", *tables]))
     if unfinished:
         print(f"\nNot all draws of {', '.join(unfinished)} are made: run the same command again.")
     return 1 if unfinished else 0
@@ -109,18 +116,22 @@ def _most(text: str) -> dict[str, int]:
     return {one.rpartition("=")[0]: int(one.rpartition("=")[2]) for one in text.split(",")}
 
 
-def _head(given: object, draws: Draws) -> list[str]:
-    """Return what stands above the tables."""
-    mode = "--full" if getattr(given, "full", False) else "quick mode"
-    by_table = dict(getattr(given, "draws", {}))
+def _head(given: argparse.Namespace, draws: Draws, paper: str) -> list[str]:
+    """Return what stands above the tables of a paper."""
+    by_table = dict(given.draws)
     most = by_table.pop("", None)
-    few = "".join(f" ({number} in {name})" for name, number in by_table.items())
+    few = "".join(f" ({number} in {name})" for name, number in by_table.items() if name.startswith(paper))
+    command = " ".join(
+        ["python -m benchmarks.papers --paper", paper]
+        + ["--full"] * given.full
+        + ["--data DIR"] * (draws.data is not None)
+        + ["--write"]
+    )
     return [
-        "## The papers' tables",
-        f"`python -m benchmarks.papers`, {mode}{f', at most {most} draws a cell{few}' if most else ''}, "
-        f"{'with' if draws.data else 'without'} real data. Code that made the draws: "
+        "## Verdicts",
+        f"`{command}`{f', at most {most} draws a cell{few}' if most else ''}. Code that made the draws: "
         f"{', '.join(sorted(draws.versions))}. {stamp()}",
-        "Print and ours. " + " ".join(f"{key}: {name}." for key, name in PAPERS.items()) + f" {RULE}",
+        RULE,
     ]
 
 

@@ -1,4 +1,4 @@
-"""Every algorithm, theorem, table and figure of the papers, and what became of it here."""
+"""Every algorithm, theorem, table and figure of the papers, and the verdicts of its rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from benchmarks.papers.sheet import DEVIATES, MET, Sheet
 from benchmarks.report import markdown_table
 
-#: Item -> the table of this section that remakes it, or in words where it stands.
+#: Paper -> item -> the table that remakes it, or in words where it is tested.
 ROWS: dict[str, dict[str, str]] = {
-    "000 (block coordinate descent)": {
+    "000": {
         "Theorem 1 (u = Ev)": "tests/solvers/test_bcd_steps.py: steps against the least-squares solution",
         "Theorem 2 (hard threshold)": "tests/kernels/test_thresholds.py: against all supports",
         "Theorem 3 (l1 bound)": "tests/kernels/test_thresholds.py: against the exact maximum",
@@ -33,7 +33,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Table 8, Figure 5": "000-8 (for those who have the CBCL images)",
         "Table 9": "000-9 (for those who have the CBCL images)",
     },
-    "002 (optimal scoring, principal coordinates)": {
+    "002": {
         "Theorem 1 (optimal scoring is PCA)": "tests/solvers/test_regression.py",
         "Theorem 2 (Z = XA / (1 + gamma))": "tests/solvers/test_spco.py",
         "Algorithm 1 (sPCA-OS)": "method spca-os; Tables 1 to 4",
@@ -47,7 +47,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Figure 3": "002-fig3",
         "Section 5.4, Figure 4": "002-fig4",
     },
-    "003 (greedy supports, sparsity control)": {
+    "003": {
         "Algorithm 1 (S_1, S_c)": "method greedy; Tables 1 and 2",
         "Algorithm 2 (SC_c-PCA)": "method controlled; Tables 3 to 6",
         "Table 1": "003-1",
@@ -62,7 +62,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Table 5": "003-5",
         "Table 6": "003-6",
     },
-    "004 (robust sparse PCA)": {
+    "004": {
         "Theorem 1 (ascent direction)": "tests/solvers/test_rspca.py: steps of l1 variance",
         "Theorem 2 (0 < p < 1)": "tests/kernels/test_lp_thresholds.py: against a fine grid",
         "Theorem 3 (closed forms)": "tests/kernels/test_lp_thresholds.py",
@@ -80,26 +80,25 @@ ROWS: dict[str, dict[str, str]] = {
 }
 
 
-def list_of_rows(sheets: Sequence[Sheet], unfinished: Mapping[str, str]) -> str:
-    """Return the list in Markdown, each item with the verdicts of its table.
+def list_of_rows(paper: str, sheets: Sequence[Sheet], unfinished: Mapping[str, str]) -> str:
+    """Return the list of a paper's items in Markdown, each with the verdicts of its table.
 
     Parameters
     ----------
+    paper : str
+        A name in ROWS.
     sheets : sequence of Sheet
     unfinished : mapping
         Name of a table whose draws are not all made -> how many are missing.
     """
     made = {sheet.name: _verdict(sheet) for sheet in sheets}
     made |= {name: f"not recorded: {rest}" for name, rest in unfinished.items()}
-    parts = ["### Every algorithm, theorem, table and figure of the papers"]
-    for paper, items in ROWS.items():
-        body = [[item, where, made.get(where.split(" ")[0], "")] for item, where in items.items()]
-        parts += [f"**{paper}**", markdown_table(["item", "where", "rows"], body)]
-    parts.append(
+    body = [[item, where, made.get(where.split(" ")[0], "")] for item, where in ROWS[paper].items()]
+    legend = (
         "Rows: how many of a table's are as printed, have a cause that a run tested, have one that is "
         "supposed, or have none. A figure without printed numbers has curves only."
     )
-    return "\n\n".join(parts)
+    return f"{markdown_table(['item', 'where', 'rows'], body)}\n\n{legend}"
 
 
 def _verdict(sheet: Sheet) -> str:

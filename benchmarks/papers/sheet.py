@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite, sqrt
 
 from benchmarks.draws import Means
@@ -107,7 +107,7 @@ class Sheet:
         return [found for row in self.rows if (found := self.verdict(row))]
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
-        """Return the headings and the cells as text; a quantity that is nowhere printed has one column."""
+        """Return the headings and the cells as text; a quantity without printed values has one column."""
         head, compared = [self.label], []
         for j, name in enumerate(self.quantities):
             compared.append(any(row[1][j] is not None for row in self.rows))
@@ -145,8 +145,14 @@ class Sheet:
 
     def as_markdown(self) -> str:
         body = [f"### {self.name}: {self.title}"]
-        if self.rows:
-            body += ["", markdown_table(*self.grid())]
+        compared = replace(self, rows=[row for row in self.rows if self.verdict(row)])
+        trials = replace(self, rows=[row for row in self.rows if not self.verdict(row)])
+        if compared.rows:
+            body += ["", markdown_table(*compared.grid())]
+        if compared.rows and trials.rows:
+            body += ["", "Trials, which print does not have:"]
+        if trials.rows:
+            body += ["", markdown_table(*trials.grid())]
         return "\n".join([*body, "", *(f"- {line}" for line in self.lines())])
 
 
