@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spcastat.catalogue import methods
     from spcastat.choosing import choose, choose_k
     from spcastat.coordinates import spco
+    from spcastat.correlations import correlation
     from spcastat.results import SpcaResult
     from spcastat.results.compare import compare
     from spcastat.results.load import load
@@ -32,6 +33,7 @@ __all__ = [
     "choose",
     "choose_k",
     "compare",
+    "correlation",
     "datasets",
     "errors",
     "load",
@@ -49,6 +51,7 @@ _HOME = {
     "choose": "spcastat.choosing",
     "choose_k": "spcastat.choosing",
     "compare": "spcastat.results.compare",
+    "correlation": "spcastat.correlations",
     "datasets": "spcastat.datasets",
     "errors": "spcastat.errors",
     "load": "spcastat.results.load",

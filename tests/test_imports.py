@@ -37,7 +37,7 @@ ROWS = [
     ["storage"],
     ["report"],
     ["results"],
-    ["api", "catalogue", "coordinates", "datasets"],
+    ["api", "catalogue", "coordinates", "correlations", "datasets"],
     ["choosing"],
     ["cli", "sklearn"],
     ["__main__", "__init__"],

@@ -1,0 +1,185 @@
+"""Correlation matrices of ordinal and other variables, for `spca_cov`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, one_of, plural, real_number, shown, whole_number
+from spcastat.errors import ColumnTypeError, ConstantColumnError, InfiniteValuesError, MissingValuesError
+from spcastat.intake.checks import kind_of
+from spcastat.intake.frames import open_table
+from spcastat.kernels.polychoric import polychoric
+from spcastat.kernels.sparsity import is_sparse
+
+__all__ = ["correlation"]
+
+METHODS = ("polychoric", "spearman", "pearson")
+
+
+def correlation(
+    data: Any, method: str = "polychoric", *, max_levels: int = 10, bound: float = 0.999
+) -> pd.DataFrame:
+    """Correlation matrix of the columns of a table, each pair from the rows that have both.
+
+    The polychoric correlation of two ordinal variables is that of two normal variables of which they are the
+    categories. Items with few or unequally filled categories correlate less than what they measure does; it
+    is not weakened that way.
+
+    Parameters
+    ----------
+    data : DataFrame, array or other table of shape (n, p)
+        Numbers, truth values, or ordered categories. Missing values are left out pair by pair.
+    method : {"polychoric", "spearman", "pearson"}
+        Spearman's is the correlation of ranks, Pearson's that of the numbers (ordered categories count as
+        1, 2, ...).
+    max_levels : int
+        A column with more distinct values is not taken for ordinal (polychoric only).
+    bound : float
+        The largest absolute polychoric correlation, below 1. Pairs of items of which no row has a corner of
+        their table have no maximum inside.
+
+    Returns
+    -------
+    DataFrame of shape (p, p)
+        For :func:`spca_cov`. ``attrs["spcastat"]`` holds ``kind``, the method; ``n_obs``, the number of rows;
+        ``n_pairs_min``, of the pair with the fewest; ``at_bound``, the pairs at `bound`; and
+        ``smallest_eigenvalue``. Where that is negative, use ``spca_cov(..., nearest=True)``.
+
+    Raises
+    ------
+    ColumnTypeError
+        For text and unordered categories, and columns with more than `max_levels` values.
+    ConstantColumnError, MissingValuesError
+        For a column with one value only, a pair of columns without common rows or without variation in
+        them.
+
+    References
+    ----------
+    Olsson (1979), Maximum likelihood estimation of the polychoric correlation coefficient, Psychometrika 44,
+    443-460: the two-step estimator, with thresholds from the margins of each pair.
+
+    Examples
+    --------
+    >>> import pandas as pd, spcastat as sp
+    >>> items = pd.DataFrame({"a": [1, 1, 2, 2, 3, 3, 1, 3], "b": [1, 2, 1, 2, 2, 3, 1, 3]})
+    >>> round(sp.correlation(items).loc["a", "b"], 3)
+    0.741
+    """
+    one_of("method", method, METHODS)
+    most = whole_number("max_levels", max_levels, 2)
+    limit = real_number("bound", bound, 0.0, 1.0 - 1e-6, open_low=True)
+    table = open_table(data)
+    frame = (
+        table.values
+        if isinstance(table.values, pd.DataFrame)
+        else pd.DataFrame(table.values.toarray() if is_sparse(table.values) else table.values)
+    )
+    names = table.columns
+    values = np.column_stack([_numbers(frame.iloc[:, j], name) for j, name in enumerate(names)])
+    _require_variation(values, names)
+    at_bound: list[tuple[Any, Any]] = []
+    if method == "polychoric":
+        R, at_bound = _polychoric(values, names, most, limit)
+    else:
+        R = pd.DataFrame(values).corr(method=method, min_periods=2).to_numpy().copy()
+        np.fill_diagonal(R, 1.0)
+    present = (~np.isnan(values)).astype(float)
+    pairs = present.T @ present
+    _require_pairs(R, names)
+    out = pd.DataFrame(R, index=names, columns=names)
+    out.attrs["spcastat"] = {
+        "kind": method,
+        "n_obs": len(frame),
+        "n_pairs_min": int(pairs.min()),
+        "at_bound": at_bound,
+        "smallest_eigenvalue": float(np.linalg.eigvalsh(R)[0]),
+    }
+    return out
+
+
+def _numbers(column: pd.Series, name: Any) -> np.ndarray:
+    """Return a column as floats with NaN, ordered categories as their places.
+
+    Raises
+    ------
+    ColumnTypeError, InfiniteValuesError
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered:
+        places = column.cat.codes.to_numpy(dtype=float)
+        return np.where(places < 0, np.nan, places)
+    if kind_of(column) != "number":
+        raise ColumnTypeError(
+            f"Column {shown(name)} holds {column.dtype}; correlations need numbers or ordered categories. "
+            "Leave it out, or give its categories an order: pd.Categorical(values, categories=[...], "
+            "ordered=True)."
+        )
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(values).any():
+        raise InfiniteValuesError(
+            f"Column {shown(name)} holds infinite values; correlations need finite numbers."
+        )
+    return values
+
+
+def _polychoric(
+    values: np.ndarray, names: pd.Index, most: int, bound: float
+) -> tuple[np.ndarray, list[tuple[Any, Any]]]:
+    """Return the matrix, and the pairs whose correlation has the size of `bound`."""
+    levels = [np.unique(column[~np.isnan(column)]) for column in values.T]
+    many = [j for j, found in enumerate(levels) if len(found) > most]
+    if many:
+        raise ColumnTypeError(
+            f"{plural(len(many), 'column has', 'columns have')} more than max_levels={most} distinct values: "
+            f"{listed([names[j] for j in many])} ({len(levels[many[0]])} in the first). Polychoric "
+            'correlations are for ordinal variables: use method="spearman" or "pearson", or raise max_levels.'
+        )
+    n, p = values.shape
+    m = max(map(len, levels))
+    chosen = np.zeros((n, p, m))
+    for j, found in enumerate(levels):
+        chosen[:, j, : len(found)] = values[:, j, None] == found
+    flat = chosen.reshape(n, p * m)
+    counts = (flat.T @ flat).reshape(p, m, p, m).transpose(0, 2, 1, 3)
+    i, j = np.triu_indices(p, 1)
+    tables = counts[i, j]
+    _require_tables(tables, i, j, names)
+    found = polychoric(tables, bound)
+    R = np.eye(p)
+    R[i, j] = R[j, i] = found
+    edge = np.flatnonzero(np.abs(found) >= bound)
+    return R, [(names[i[pair]], names[j[pair]]) for pair in edge]
+
+
+def _require_variation(values: np.ndarray, names: pd.Index) -> None:
+    """Raise ConstantColumnError or MissingValuesError for a column without two different values."""
+    for column, name in zip(values.T, names, strict=True):
+        found = column[~np.isnan(column)]
+        if not found.size:
+            raise MissingValuesError(f"Column {shown(name)} holds no value; leave it out.")
+        if found.min() == found.max():
+            raise ConstantColumnError(f"Column {shown(name)} has one value only; leave it out.")
+
+
+def _require_tables(tables: np.ndarray, i: np.ndarray, j: np.ndarray, names: pd.Index) -> None:
+    """Raise MissingValuesError for a pair in whose common rows one of the two does not vary."""
+    for margin in (tables.sum(axis=2), tables.sum(axis=1)):
+        alone = np.flatnonzero((margin > 0).sum(axis=1) < 2)
+        if alone.size:
+            _refuse_pair(names[i[alone[0]]], names[j[alone[0]]])
+
+
+def _require_pairs(R: np.ndarray, names: pd.Index) -> None:
+    """Raise MissingValuesError for a pair without a correlation."""
+    if np.isnan(R).any():
+        first, second = np.argwhere(np.isnan(R))[0]
+        _refuse_pair(names[first], names[second])
+
+
+def _refuse_pair(first: Any, second: Any) -> None:
+    raise MissingValuesError(
+        f"In the rows that have both {shown(first)} and {shown(second)} one of them does not vary, or there "
+        "are fewer than two such rows, so that they have no correlation. Leave one of them out."
+    )
