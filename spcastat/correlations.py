@@ -65,7 +65,7 @@ def correlation(
     --------
     >>> import pandas as pd, spcastat as sp
     >>> items = pd.DataFrame({"a": [1, 1, 2, 2, 3, 3, 1, 3], "b": [1, 2, 1, 2, 2, 3, 1, 3]})
-    >>> round(sp.correlation(items).loc["a", "b"], 3)
+    >>> print(sp.correlation(items).loc["a", "b"].round(3))
     0.867
     """
     one_of("method", method, METHODS)

@@ -143,7 +143,7 @@ def choose(
     >>> import spcastat as sp
     >>> choice = sp.choose(sp.datasets.make_hastie(), k=2, cards=[2, 4, 6])
     >>> choice.card
-    4
+    6
     """
     with listening(progress):
         one_of("rule", rule, ("1se", "paired", "min"))
