@@ -11,7 +11,7 @@ import pytest
 
 import spcastat
 from spcastat import cli, datasets
-from spcastat.cli import pieces, reading
+from spcastat.cli import input_tables
 
 
 def refused(capsys, *argv, code=1):
@@ -90,8 +90,8 @@ def test_large_files_are_read_in_pieces(hastie, tmp_path, capsys, monkeypatch, p
     data.to_parquet(path) if packing.endswith("parquet") else data.to_csv(path)
     command = ("fit", path, "--k", 2, "--card", 2, "--method", "bcd-l0", *how)
     one = ran(capsys, *command, "--save", tmp_path / "one.spca")
-    monkeypatch.setattr(pieces, "LARGE", 0)
-    monkeypatch.setattr(reading, "ROWS", 7)
+    monkeypatch.setattr(input_tables, "LARGE", 0)
+    monkeypatch.setattr(input_tables, "ROWS", 7)
     assert ran(capsys, *command, "--in-memory") == one
     in_pieces = ran(capsys, *command, "--save", tmp_path / "two.spca")
     assert f"(the function that reads {packing})" in in_pieces  # never a table of all rows
@@ -104,10 +104,10 @@ def test_large_files_are_read_in_pieces(hastie, tmp_path, capsys, monkeypatch, p
 def test_pieces_name_what_is_wrong_with_a_line(tmp_path, capsys, monkeypatch):
     path = tmp_path / "rows.csv"
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{i % 3}\n" for i in range(30)) + "7,8\n")
-    monkeypatch.setattr(pieces, "LARGE", 0)
+    monkeypatch.setattr(input_tables, "LARGE", 0)
     assert "line 32 has 2 fields" in refused(capsys, "fit", path, "--k", 1, "--card", 1)
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{'x' if i == 20 else i % 3}\n" for i in range(30)))
-    monkeypatch.setattr(reading, "ROWS", 7)
+    monkeypatch.setattr(input_tables, "ROWS", 7)
     error = refused(capsys, "fit", path, "--k", 1, "--card", 1, "--index-col", "id")
     assert "chunk 3 of the function that reads rows.csv" in error
     assert "'b' holds text" in error

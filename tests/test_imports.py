@@ -24,7 +24,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROWS = [
     ["errors", "version"],
     ["config", "labels", "progress"],
-    ["kernels"],
+    ["kernels", "textfiles"],
     ["intake", "operators"],
     ["streams", "missing"],
     ["solvers", "measures"],

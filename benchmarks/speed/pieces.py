@@ -81,9 +81,9 @@ def by_call(path: str) -> None:
 def by_command(path: str, whole: bool) -> None:
     """Fit by the command, in this process; files of any size are large."""
     from spcastat import cli
-    from spcastat.cli import pieces
+    from spcastat.cli import input_tables
 
-    pieces.LARGE = 0
+    input_tables.LARGE = 0
     cli.main(["fit", path, "--k", "3", "--card", "5", *(["--in-memory"] if whole else [])])
 
 

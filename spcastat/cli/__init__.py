@@ -16,8 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spcastat.cli import choosing, comparing, completion, fitting, plotting, transforming
-from spcastat.cli.printing import discard_output, require_output, show, tell
+from spcastat.cli import choose_command as choose
+from spcastat.cli import completion
+from spcastat.cli import fit_command as fit
+from spcastat.cli import path_commands as path
+from spcastat.cli import plot_command as plot
+from spcastat.cli import transform_command as transform
+from spcastat.cli.terminal import discard_output, require_output, show, tell
 from spcastat.config import warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
 from spcastat.version import __version__
@@ -85,31 +90,31 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 COMMANDS = {
-    "fit": Command("fit a sparse PCA and print it", fitting.arguments, fitting.run, fitting.EXAMPLES),
+    "fit": Command("fit a sparse PCA and print it", fit.arguments, fit.run, fit.EXAMPLES),
     "choose": Command(
         "choose how many components and how sparse, and fit them",
-        choosing.arguments,
-        choosing.run,
-        choosing.EXAMPLES,
+        choose.arguments,
+        choose.run,
+        choose.EXAMPLES,
     ),
     "path": Command(
         "fit many cardinalities and print what each keeps",
-        comparing.path_arguments,
-        comparing.run_path,
-        comparing.PATH_EXAMPLES,
+        path.path_arguments,
+        path.run_path,
+        path.PATH_EXAMPLES,
     ),
     "compare": Command(
         "put fits side by side",
-        comparing.compare_arguments,
-        comparing.run_compare,
-        comparing.COMPARE_EXAMPLES,
+        path.compare_arguments,
+        path.run_compare,
+        path.COMPARE_EXAMPLES,
     ),
-    "plot": Command("draw a figure of a fit", plotting.arguments, plotting.run, plotting.EXAMPLES),
+    "plot": Command("draw a figure of a fit", plot.arguments, plot.run, plot.EXAMPLES),
     "transform": Command(
         "scores of new rows by a saved fit, as CSV",
-        transforming.arguments,
-        transforming.run,
-        transforming.EXAMPLES,
+        transform.arguments,
+        transform.run,
+        transform.EXAMPLES,
     ),
     "methods": Command("list the methods", _no_arguments, _methods),
     "datasets": Command("list the bundled data sets", _no_arguments, _datasets),
@@ -127,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spcastat",
         description="Sparse principal component analysis for statisticians.",
-        epilog=fitting.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
+        epilog=fit.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
         **how,
     )
     parser.add_argument("--version", action="version", version=f"spcastat {__version__}")

@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable
 
-from spcastat.cli.plotting import KINDS
+from spcastat.cli.plot_command import KINDS
 
 
 def complete(parser: argparse.ArgumentParser) -> None:

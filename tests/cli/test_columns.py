@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from spcastat import cli
-from spcastat.cli import pieces
+from spcastat.cli import input_tables
 
 pytest.importorskip("pyarrow")
 
@@ -56,13 +56,13 @@ CASES = [
 @pytest.mark.parametrize("large", [False, True])
 def test_only_what_a_command_looks_at_is_read(path, read, capsys, monkeypatch, arguments, wanted, large):
     if large:
-        monkeypatch.setattr(pieces, "LARGE", 0)
+        monkeypatch.setattr(input_tables, "LARGE", 0)
     assert cli.main(["fit", path, "--k", "1", "--card", "2", "--method", "bcd-l0", *arguments]) == 0
     assert read
     assert all(one == wanted for one in read)
     found = capsys.readouterr().out
     read.clear()
-    monkeypatch.setattr("spcastat.cli.reading.needed_columns", lambda args, available: None)
+    monkeypatch.setattr("spcastat.cli.input_tables.needed_columns", lambda args, available: None)
     assert cli.main(["fit", path, "--k", "1", "--card", "2", "--method", "bcd-l0", *arguments]) == 0
     assert capsys.readouterr().out == found  # and nothing depends on the others
 

@@ -13,8 +13,8 @@ import pytest
 import spcastat as sp
 from spcastat import cli
 from spcastat.cli.completion import NAMES
-from spcastat.cli.fitting import named_value
-from spcastat.cli.plotting import KINDS
+from spcastat.cli.fit_command import named_value
+from spcastat.cli.plot_command import KINDS
 from spcastat.errors import OptionError
 
 FIT = ["fit", "pitprops", "--k", "2", "--card", "4", "--method", "greedy"]

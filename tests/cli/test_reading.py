@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spcastat.cli import main
-from spcastat.cli.layout import column_names
-from spcastat.cli.reading import read_new
-from spcastat.cli.texts import read_text
+from spcastat.cli.input_tables import read_new
 from spcastat.errors import DuplicateNamesError, FileError
+from spcastat.textfiles import TextTable, column_names, in_python
 
 from .calls import TABLE, TEXTS, make_workbooks
 
@@ -64,9 +63,9 @@ def test_decimal_commas_are_decimals(written, name, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_comma_in_a_name_or_label_separates_nothing_when_semicolons_fit_better(tmp_path):
+def test_separators_inside_quotation_marks_separate_nothing(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text("height, m;sd, m;n\n1,5;2,5;3\n2,5;3,5;4\n", encoding="utf-8")
+    path.write_text('"height, m";"sd, m";n\n1,5;2,5;3\n2,5;3,5;4\n', encoding="utf-8")
     data = read(path)
     assert data.columns.tolist() == ["height, m", "sd, m", "n"]
     assert data.to_numpy().tolist() == [[1.5, 2.5, 3.0], [2.5, 3.5, 4.0]]
@@ -78,7 +77,7 @@ def test_no_row_is_lost_without_a_header(written):
     data = read(written("noheader.csv"), header=False)
     assert data.columns.tolist() == ["x1", "x2", "x3", "x4"]
     np.testing.assert_array_equal(data, TRUE[2:])
-    np.testing.assert_array_equal(read(written("noheadersure.csv")), TRUE)
+    np.testing.assert_array_equal(read(written("noheadersure.csv"), header=False), TRUE)
 
 
 def test_labels_stay_the_text_that_they_are(written):
@@ -126,7 +125,7 @@ def test_what_is_not_installed_is_named(tmp_path, monkeypatch, name, package):
 def test_a_workbook_that_unpacks_to_more_than_there_is_room_for(tmp_path, monkeypatch):
     pytest.importorskip("openpyxl")
     make_workbooks(tmp_path)
-    monkeypatch.setattr("spcastat.cli.workbooks._MOST", 1000)
+    monkeypatch.setattr("spcastat.cli.excel.MOST", 1000)
     with pytest.raises(FileError, match="1,000 are the most"):
         read(tmp_path / "ok.xlsx")
 
@@ -145,9 +144,9 @@ def test_a_workbook_that_claims_to_be_as_large_as_can_be(tmp_path):
 def test_columns_are_compared_in_one_go():
     # In quadratic time this would take hours.
     many = [f"g{i}" for i in range(500_000)]
-    assert column_names("x.csv", many, header=True) == many
+    assert column_names("x.csv", many, True, in_python) == many
     with pytest.raises(DuplicateNamesError, match="'g7'"):
-        column_names("x.csv", [*many, "g7"], header=True)
+        column_names("x.csv", [*many, "g7"], True, in_python)
 
 
 @pytest.mark.slow
@@ -179,7 +178,7 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, values, words, separa
     frame = pd.DataFrame(values, columns=["a", "b c", "d"], index=labels)
     path = tmp_path_factory.getbasetemp() / "written.csv"
     frame.to_csv(path, sep=separator, decimal=decimal, encoding=encoding, lineterminator=end)
-    found = read_text(str(path), ",", separator=separator, decimal=decimal)
+    found = TextTable(str(path), sep=separator, decimal=decimal).read()
     assert found.index.tolist() == [label.strip() for label in labels]
     # pandas reads decimals to within one unit in the last place
     pd.testing.assert_frame_equal(found.astype(float), frame.set_axis(found.index), rtol=1e-14)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from spcastat import cli, load, spca
-from spcastat.cli.writing import csv_text, guarded
+from spcastat.cli.output_files import csv_text, guarded
 
 from .calls import EVIL, TEXTS
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.printing import require_encodable
-from spcastat.cli.writing import write_bytes
+from spcastat.cli.output_files import write_bytes
+from spcastat.cli.terminal import require_encodable
 from spcastat.errors import OptionError
 from spcastat.labels import name_text
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from spcastat.cli.comparing import cardinalities
-from spcastat.cli.fitting import fitting_arguments, prepare
-from spcastat.cli.reading import DATA
-from spcastat.cli.writing import csv_separator, csv_text, draw, refuse_overlap, require_picture, write_bytes
+from spcastat.cli.fit_command import fitting_arguments, prepare
+from spcastat.cli.input_tables import DATA
+from spcastat.cli.output_files import (
+    csv_separator,
+    csv_text,
+    draw,
+    refuse_overlap,
+    require_picture,
+    write_bytes,
+)
+from spcastat.cli.path_commands import cardinalities
 
 EXAMPLES = """\
 examples:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fitting import (
+from spcastat.cli.fit_command import (
     fitting_arguments,
     named_value,
     prepare,
@@ -16,8 +16,8 @@ from spcastat.cli.fitting import (
     resampling_arguments,
     sparsity_arguments,
 )
-from spcastat.cli.reading import DATA, is_saved_fit, load_table, names
-from spcastat.cli.writing import refuse_overlap, require_picture, save_figure
+from spcastat.cli.input_tables import DATA, is_saved_fit, load_table, names
+from spcastat.cli.output_files import refuse_overlap, require_picture, save_figure
 from spcastat.config import listed, nearest, one_of
 from spcastat.errors import OptionError
 

@@ -6,10 +6,9 @@ import argparse
 import ast
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.output import format_of, output_arguments, written
-from spcastat.cli.pieces import Pieces
-from spcastat.cli.reading import DATA, load_table, reading_arguments
-from spcastat.cli.writing import STDIN, refuse_overlap
+from spcastat.cli.fit_formats import format_of, output_arguments, written
+from spcastat.cli.input_tables import DATA, LONGEST_FORMULA, Chunks, load_table, reading_arguments
+from spcastat.cli.output_files import STDIN, refuse_overlap
 from spcastat.config import MISSING
 from spcastat.errors import FormulaError, OptionError
 
@@ -108,7 +107,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--in-memory",
         action="store_true",
-        help="read a file above 100 MB whole; by default its rows are read in pieces",
+        help="read a file above 100 MB whole; by default it is read in chunks of rows",
     )
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
@@ -181,7 +180,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     `table` are the data where they were read before.
     """
     data: Any = load_table(args) if table is None else table
-    pieces = isinstance(data, Pieces)
+    chunked = isinstance(data, Chunks)
     # argparse leaves None, or for a switch its default, where nothing was given
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
     optional += ["objective", "effort", "promise", "weights"]
@@ -192,7 +191,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
     given |= _options(args.option or [], given)
-    covariance = bool(args.covariance or (not pieces and data.attrs.get("kind") == "correlation"))
+    covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
     if not covariance:
         if "n_obs" in given:
             raise OptionError("--n-obs is for a covariance matrix; give --covariance if DATA is one.")
@@ -255,7 +254,7 @@ def _checked(formula: str, columns: pd.Index) -> dict[str, object]:
     from spcastat.intake.names import formula_name
     from spcastat.intake.safe import require_safe, safe_context
 
-    if len(formula) > 100_000:
+    if len(formula) > LONGEST_FORMULA:
         raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")
     require_safe(formula, {formula_name(column) for column in columns})
     return safe_context()

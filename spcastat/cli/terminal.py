@@ -17,11 +17,6 @@ def tell(kind: str, message: object) -> None:
             print(f"spcastat: {kind}: {name_text(str(message))}", file=sys.stderr, flush=True)
 
 
-def note(message: str) -> None:
-    """Say what was guessed."""
-    tell("note", message)
-
-
 def require_output() -> None:
     """Raise FileError if there is no standard output to print to."""
     if sys.stdout is None or sys.stdout.closed:

@@ -6,9 +6,16 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fitting import card, fitting_arguments, prepare
-from spcastat.cli.reading import DATA, is_saved_fit, names
-from spcastat.cli.writing import csv_separator, csv_text, draw, refuse_overlap, require_picture, write_bytes
+from spcastat.cli.fit_command import card, fitting_arguments, prepare
+from spcastat.cli.input_tables import DATA, is_saved_fit, names
+from spcastat.cli.output_files import (
+    csv_separator,
+    csv_text,
+    draw,
+    refuse_overlap,
+    require_picture,
+    write_bytes,
+)
 from spcastat.errors import OptionError
 from spcastat.labels import shorten
 

@@ -161,9 +161,7 @@ def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str =
         frame.index = _guarded_labels(frame.index)
     text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n")
     if "\r" in text:  # which ends a row for who reads it, and which csv leaves without quotes
-        text = frame.to_csv(
-            index=labelled, sep=separator, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
-        )
+        text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return text
 
 

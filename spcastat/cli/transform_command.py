@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
-from spcastat.cli.printing import require_encodable
-from spcastat.cli.reading import DATA, is_saved_fit, read_new, reading_arguments
-from spcastat.cli.writing import csv_separator, csv_text, refuse_overlap, write_bytes
+from spcastat.cli.input_tables import DATA, is_saved_fit, read_new, reading_arguments
+from spcastat.cli.output_files import csv_separator, csv_text, refuse_overlap, write_bytes
+from spcastat.cli.terminal import require_encodable
 from spcastat.config import MISSING
 from spcastat.errors import FileError
 

@@ -1,0 +1,362 @@
+"""Tables and saved fits that the command reads: by the ending of the name, with the columns asked for."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spcastat.cli.output_files import STDIN
+from spcastat.cli.terminal import tell
+from spcastat.config import listed, nearest, one_line
+from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from spcastat.textfiles import TextTable
+
+DATA = (
+    "a table in a .csv, .tsv, .tab (also .gz, .bz2, .xz, .zst), .xlsx or .parquet file; - for CSV from "
+    "standard input"
+)
+#: Bytes of a file (100 MB) above which it is read in chunks; a quarter of that for a packed file.
+LARGE = 100_000_000
+#: Rows of text that are read at once.
+ROWS = 20_000
+#: Formulas with more characters are refused.
+LONGEST_FORMULA = 100_000
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_PARQUET = (".parquet", ".pq")
+_TABLES = (*_SEPARATORS, ".xlsx", *_PARQUET)
+_TEXT_OPTIONS = ("sep", "decimal", "encoding")
+
+
+# --- arguments ----------------------------------------------------------------------------------
+
+
+def names(text: str) -> list[str]:
+    """Read ``a,b,"c, d"`` as three names."""
+    try:
+        found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(f'it takes names, as in A,B,"C, D" ({error})') from None
+    if not found or not all(found):
+        raise argparse.ArgumentTypeError(f'{text!r} was given, where a name is empty; it takes A,B,"C, D"')
+    return found
+
+
+def _separator(text: str) -> str:
+    """Read one character, or its name."""
+    from spcastat.textfiles import SEPARATORS
+
+    named = {name: character for character, name in SEPARATORS.items()}
+    found = {**named, "\\t": "\t", "space": " "}.get(text, text)
+    if len(found) != 1 or not found.isascii() or found.isalnum() or found in "\"'\r\n\0.+-_":
+        raise argparse.ArgumentTypeError(
+            f"{text!r} was given; it takes one character but no letter, digit, sign, point or quotation "
+            f"mark, or one of {', '.join([*named, 'space'])}"
+        )
+    return found
+
+
+def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> None:
+    """Add the arguments that say how a file is read."""
+    files = parser.add_argument_group("reading a file")
+    add = files.add_argument
+    add("--index-col", metavar="NAME", help="the column of row labels (a first column without a name is one)")
+    if columns:
+        either = files.add_mutually_exclusive_group()
+        either.add_argument("--columns", type=names, metavar="A,B,...", help="use these columns only")
+        either.add_argument("--drop", type=names, metavar="A,B,...", help="leave these columns out")
+    add("--sep", type=_separator, metavar="CHAR", help="the separator of fields: a character, tab or space")
+    add("--decimal", choices=(".", ","), metavar="MARK", help="the decimal mark, . or ,")
+    add(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line holds the names of the columns; without names they are x1, x2, ...",
+    )
+    add("--encoding", metavar="NAME", help="encoding of the text: utf-8 (default), cp1252, utf-16, ...")
+    add("--sheet", metavar="NAME", help="the sheet of a workbook; the first by default")
+
+
+def as_option(option: str, value: Any) -> str:
+    """Return how the command line gives an option of reading: ``--sep semicolon``."""
+    from spcastat.textfiles import SEPARATORS
+
+    if option == "header":
+        return "--header" if value else "--no-header"
+    return f"--{option} {SEPARATORS.get(value, value) if option == 'sep' else value}"
+
+
+def _given(args: argparse.Namespace, name: str) -> Any:
+    return getattr(args, name, None)
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+class Chunks:
+    """The rows of a large file: a function that reads them again, in chunks, whenever it is called.
+
+    Parameters
+    ----------
+    path : str
+    walk : callable
+        Returns a new iterator over data frames.
+    selected : callable
+        Takes the columns asked for out of a data frame.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        walk: Callable[[], Iterator[pd.DataFrame]],
+        selected: Callable[[pd.DataFrame], pd.DataFrame],
+    ):
+        self._walk, self._selected = walk, selected
+        #: What headers and messages call it, after the words "the function".
+        self.__name__ = f"that reads {one_line(os.path.basename(path), 60)}"
+
+    def __call__(self) -> Iterator[pd.DataFrame]:
+        return (self._selected(frame) for frame in self._walk())
+
+    @property
+    def columns(self) -> pd.Index:
+        """The columns asked for, by the first rows."""
+        return next(self()).columns
+
+
+def load_table(args: argparse.Namespace) -> pd.DataFrame | Chunks:
+    """Return the columns asked for of a file, or a bundled data set if there is no file of that name.
+
+    A large file of rows comes in chunks.
+    """
+    from spcastat import datasets
+
+    if args.data == STDIN or os.path.isfile(args.data):
+        return _read(args, chunked=_is_large(args))
+    if args.data not in datasets.BUNDLED:
+        raise FileError(
+            f"{_no_file(args.data)}, nor a bundled data set of that name "
+            f"(bundled: {listed(datasets.BUNDLED)}).{_near_file(args.data, datasets.BUNDLED)}"
+        )
+    for_files = ("index_col", "columns", "drop", *_TEXT_OPTIONS, "header", "sheet")
+    used = [f"--{name.replace('_', '-')}" for name in for_files if _given(args, name) is not None]
+    if used:
+        raise OptionError(f"{', '.join(used)}: for files only; a bundled data set is used whole.")
+    return datasets.BUNDLED[args.data]()
+
+
+def read_new(args: argparse.Namespace) -> pd.DataFrame:
+    """Return a file of new rows, with its row labels set."""
+    if args.data != STDIN and not os.path.isfile(args.data):
+        raise FileError(f"{_no_file(args.data)}.{_near_file(args.data, ())}")
+    return _read(args)
+
+
+def _is_large(args: argparse.Namespace) -> bool:
+    if args.data == STDIN or _given(args, "in_memory") or _given(args, "covariance"):
+        return False
+    from spcastat.textfiles import PACKED
+
+    packed = Path(args.data).suffix.lower() in PACKED
+    return os.path.getsize(args.data) > (LARGE / 4 if packed else LARGE)
+
+
+def _no_file(path: str) -> str:
+    if os.path.isdir(path):
+        return f"there is no file {path!r}: it is a folder"
+    if os.path.exists(path):
+        return f"there is no file {path!r}: it is a device or a pipe (- reads standard input)"
+    return f"there is no file {path!r}"
+
+
+def _near_file(given: str, bundled: Iterable[str]) -> str:
+    """Return a hint at the bundled data set, or the file of the same folder, with the nearest name."""
+    folder, name = os.path.split(given)
+    try:
+        files = [entry.name for entry in os.scandir(folder or ".") if entry.is_file()]
+    except (OSError, ValueError):
+        files = []
+    return nearest(name, [*bundled, *files])
+
+
+def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
+    """Read a table by the ending of its name; whatever goes wrong is reported with the name of the file."""
+    path = args.data
+    suffix = ".csv" if path == STDIN else _suffix(path)
+    if suffix not in _TABLES:
+        if is_saved_fit(path):
+            raise FileError(f"{path} is a saved fit, where data are expected: spcastat transform FIT DATA.")
+        raise FileError(
+            f"{path} is not a file that can be read: its name must end in one of {', '.join(_TABLES)}. "
+            "Text can be sent to standard input: spcastat ... - < FILE."
+        )
+    _refuse_unused(args, path, suffix)
+    try:
+        if suffix in _SEPARATORS:
+            table = _text_table(args, _SEPARATORS[suffix])
+            if chunked:
+                return Chunks(path, lambda: table.chunks(ROWS), lambda frame: _selected(frame, args))
+            return _selected(table.read(), args)
+        if suffix in _PARQUET:
+            return _parquet(args, chunked)
+        from spcastat.cli.excel import read_workbook
+
+        data = read_workbook(path, args.sheet, args.header, args.index_col, as_option)
+        return _selected(data, args)
+    except SpcaError:
+        raise
+    except Exception as error:  # the readers, and what unpacks below them, raise anything
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FileError(f"{path} cannot be read: {reason}") from error
+
+
+def _text_table(args: argparse.Namespace, usual: str) -> TextTable:
+    """Open a table of text; say which options the text itself shows."""
+    from spcastat.textfiles import TextTable
+
+    how: dict[str, Any] = {name: getattr(args, name) for name in (*_TEXT_OPTIONS, "header")}
+    how |= {"labels": args.index_col, "say": as_option}
+    if args.data == STDIN:
+        table = TextTable("standard input", usual, content=_standard_input(), **how)
+    else:
+        table = TextTable(args.data, usual, **how)
+    if table.found:
+        found = " ".join(as_option(option, value) for option, value in table.found)
+        tell("note", f"{table.name} is read with {found}, as its first line or lines show.")
+    return table
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None or sys.stdin.closed:
+        raise FileError("standard input is closed; give a file, or send one: spcastat ... - < FILE.")
+    return sys.stdin.buffer.read()
+
+
+def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
+    """Read the columns of a Parquet file that the command needs."""
+    import pandas as pd
+
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise FileError(
+            f"{args.data} is a Parquet file, which needs pyarrow: pip install pyarrow, or give a CSV file."
+        ) from None
+    from spcastat.streams.parquet import Layout, ParquetChunks
+
+    layout = Layout(parquet.read_schema(args.data))
+    needed = needed_columns(args, [name for name in layout.names if name not in layout.labels])
+    if not chunked:
+        return _selected(pd.read_parquet(args.data, columns=needed), args)
+    chunks = ParquetChunks(args.data)
+    return Chunks(
+        args.data,
+        lambda: (frame for _, frame in chunks.walk(needed)),
+        lambda frame: _selected(frame, args),
+    )
+
+
+def _suffix(path: str) -> str:
+    """Return the ending of the name of a file, without that of its packing."""
+    from spcastat.textfiles import PACKED
+
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        suffixes.pop()
+        return suffixes[-1] if suffixes and suffixes[-1] in _SEPARATORS else ""
+    return suffixes[-1] if suffixes else ""
+
+
+def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
+    """Raise OptionError for options that a file of this kind does not have."""
+    unused = {} if suffix == ".xlsx" else {"sheet": "workbooks"}
+    if suffix not in _SEPARATORS:
+        unused |= dict.fromkeys(_TEXT_OPTIONS, "tables of text")
+    if suffix in _PARQUET:
+        unused["header"] = "tables of text"
+    for name, kind in unused.items():
+        if _given(args, name) is not None:
+            raise OptionError(f"--{name} is for {kind}, and {path} is none; leave it out.")
+
+
+def is_saved_fit(path: str) -> bool:
+    """Whether a file starts as a saved fit does; one with the name of a table must also be one inside."""
+    try:
+        with open(path, "rb") as file:
+            if file.read(2) != b"PK":
+                return False
+        if _suffix(path) not in _TABLES:
+            return True
+        with zipfile.ZipFile(path) as archive:
+            return "manifest.json" in archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
+
+
+# --- columns ------------------------------------------------------------------------------------
+
+
+def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
+    """Return `data` with its row labels set and with the columns asked for."""
+    labels, weights = args.index_col, _given(args, "weights")
+    keep, leave = _given(args, "columns") or [], _given(args, "drop") or []
+    apart = {"--index-col": labels, "--weights": weights}
+    for name in [*(name for name in apart.values() if name is not None), *keep, *leave]:
+        if name not in data.columns:
+            raise OptionError(
+                f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}."
+                f"{nearest(name, data.columns)}"
+            )
+    for option, name in apart.items():
+        if name in {*keep, *leave}:
+            raise OptionError(f"{name!r} was given as {option} and among the columns; give it once.")
+    if weights is not None and weights == labels:
+        raise OptionError(f"{weights!r} was given as --index-col and as --weights; give it once.")
+    twice = [name for name, times in Counter(keep).items() if times > 1]
+    if twice:
+        raise DuplicateNamesError(f"--columns names {listed(twice)} more than once.")
+    if labels is not None:
+        data = data.set_index(labels)
+    if keep:
+        data = data[[*keep, *([] if weights is None else [weights])]]
+    return data.drop(columns=leave) if leave else data
+
+
+def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[str] | None:
+    """Return the columns that a command needs, in the order of the file.
+
+    None for all of them: if neither --columns nor --formula is given, and if a column that is named is not
+    there, so that the error can list the columns that are.
+    """
+    wanted = _given(args, "columns") or _in_formula(_given(args, "formula"), available)
+    if wanted is None or len(set(available)) < len(available):
+        return None
+    others = [_given(args, name) for name in ("index_col", "weights", "groups", "color")]
+    named = {*wanted, *(name for name in others if name is not None)}
+    return [name for name in available if name in named] if named <= set(available) else None
+
+
+def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | None:
+    """Return the columns that a formula reads; None for one that will be refused."""
+    if formula is None or len(formula) > LONGEST_FORMULA:
+        return None
+    import pandas as pd
+
+    from spcastat.intake import formula as formulas
+    from spcastat.intake.safe import safe_context
+
+    try:
+        used = formulas.parse(formula, pd.Index(list(available)), safe_context()).used
+    except SpcaError:
+        return None
+    return [available[position] for position in used.values()]

@@ -1,0 +1,221 @@
+"""Tables of text with one row a line. Every line must have as many fields as the first."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import pandas as pd
+
+from spcastat.config import listed, plural
+from spcastat.errors import DuplicateNamesError, FileError
+from spcastat.textfiles.encoded import EncodedFile
+from spcastat.textfiles.notation import MISSING, decimal_in, in_python, require_names, separator_in
+
+#: Characters, at least, from which the notation of a table is taken.
+SAMPLE = 100_000
+
+
+class TextTable:
+    """A table in a text file, every line of which has been checked.
+
+    A first column without a name holds the labels of the rows, as pandas and R write them. Labels are text,
+    so that 007 stays 007. Empty lines are left out.
+
+    Parameters
+    ----------
+    path : str
+    usual : str
+        The separator that the ending of the name stands for.
+    sep, decimal, encoding : str, optional
+    header : bool, optional
+        Whether the first line holds the names of the columns.
+    labels : str, optional
+        The column of row labels.
+    say : callable
+        Makes (option, value) into words for messages; see :func:`in_python`.
+    content : bytes, optional
+        What is read in place of a file.
+
+    Attributes
+    ----------
+    columns : list of str
+        With the empty name of a first column of labels.
+    rows : int
+    found : list of (str, str)
+        Options that were not given, and whose values the first lines or bytes show.
+
+    Raises
+    ------
+    FileError
+        If it is not such a table; the message names the line.
+    OptionError
+        If its first lines can be read in two ways.
+    DuplicateNamesError
+        For two columns with one name.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        usual: str = ",",
+        *,
+        sep: str | None = None,
+        decimal: str | None = None,
+        header: bool | None = None,
+        encoding: str | None = None,
+        labels: str | None = None,
+        say: Callable[[str, Any], str] = in_python,
+        content: bytes | None = None,
+    ):
+        self._file = EncodedFile(path, encoding, say, content)
+        self.name, self._say = path, say
+        self.found = [("encoding", self._file.encoding)] if self._file.marked else []
+        with self._file.text() as text:
+            sample = [*text.readlines(SAMPLE), *islice(text, 2)]  # the first line alone may be long
+        first = next((line for line in sample if line.strip()), None)
+        if first is None:
+            raise FileError(f"{path} cannot be read: it is empty.")
+        if sep is None:
+            sep = separator_in(path, first, usual, say)
+            self.found += [("sep", sep)] if sep != usual else []
+        try:
+            records = [record for record in csv.reader(sample, delimiter=sep) if not _is_blank(record)]
+        except csv.Error:  # reported with its line below
+            records = []
+        if header is None and records:
+            require_names(path, records[0], say)
+        self._header = header is not False
+        if decimal is None:
+            decimal = "." if sep == "," else decimal_in(path, records[self._header :], say)
+            self.found += [("decimal", decimal)] if decimal != "." else []
+        self._sep, self._decimal = sep, decimal
+        self.columns, self.rows = self._checked()
+        named = labels if labels in self.columns else None
+        self._labels = "" if self.columns[0] == "" else named
+
+    def read(self) -> pd.DataFrame:
+        """Return the whole table."""
+        (data,) = self._walk({"low_memory": False})
+        return data
+
+    def chunks(self, size: int, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
+        """Yield `size` rows at a time, of all or of some `columns`."""
+        how: dict[str, Any] = {"chunksize": size}
+        if columns is not None:
+            how["usecols"] = [one for one in self.columns if one in columns or one == self._labels]
+        return self._walk(how)
+
+    def _walk(self, how: dict[str, Any]) -> Iterator[pd.DataFrame]:
+        how |= {"sep": self._sep, "decimal": self._decimal, "names": self.columns, "index_col": False}
+        how |= {"header": 0 if self._header else None}
+        if self._labels is not None:  # labels are text, so that 007 and NA stay what they are
+            how |= {"dtype": {self._labels: str}, "keep_default_na": False}
+            how["na_values"] = {name: MISSING for name in self.columns if name != self._labels}
+        read = 0
+        with self._file.text() as text:
+            given = pd.read_csv(text, **how)
+            for frame in [given] if isinstance(given, pd.DataFrame) else given:
+                read += len(frame)
+                frame = frame.reset_index(drop=True)
+                if self._labels is not None:
+                    frame[self._labels] = frame[self._labels].str.strip()
+                yield frame.set_index("").rename_axis(None) if self._labels == "" else frame
+        if read != self.rows:
+            raise FileError(
+                f"{self.name} cannot be read for certain: {self.rows} lines were counted and {read} read; "
+                "are there fields of nothing but spaces, or quotation marks within fields?"
+            )
+
+    def _checked(self) -> tuple[list[str], int]:
+        """Return the names of the columns and the number of rows, after a check of every line."""
+        names: list[str] = []
+        rows, empty = 0, 0
+        for line, record in self._records():
+            if _is_blank(record):
+                empty = empty or line
+                continue
+            if not names:
+                names, empty = column_names(self.name, record, self._header, self._say), 0
+                if self._header:
+                    continue
+            if len(record) != len(names):
+                raise FileError(self._other_count(line, len(record), len(names)))
+            if len(names) == 1 and empty:
+                raise FileError(
+                    f"{self.name} cannot be read: line {empty} is empty, which in a single column may be a "
+                    "missing value; write NA there, or take the line out."
+                )
+            rows += 1
+        return names, rows
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield every record with the number of its last line; refuse what pandas would read otherwise."""
+        start = 1
+        with self._file.text() as text:
+            reader = csv.reader(text, delimiter=self._sep, strict=True)
+            try:
+                for record in reader:
+                    if any("\0" in cell for cell in record):
+                        raise FileError(
+                            f"{self.name} cannot be read: line {start} holds NUL characters. It is not a "
+                            "table of text, or one in UTF-16 without its mark: give "
+                            f"{self._say('encoding', 'utf-16-le')} or utf-16-be."
+                        )
+                    yield reader.line_num, record
+                    start = reader.line_num + 1
+            except csv.Error as error:
+                reason = str(error)
+                if "unexpected end" in reason or "field limit" in reason:  # of the bytes of one field
+                    reason = f"a quotation mark that is opened in the record at line {start} is never closed"
+                raise FileError(f"{self.name} cannot be read: line {reader.line_num}: {reason}.") from error
+
+    def _other_count(self, line: int, fields: int, columns: int) -> str:
+        hint = (
+            " If its first field is the label of the row, give that column a name in the first line."
+            if fields == columns + 1 and self._header
+            else ""
+        )
+        return (
+            f"{self.name} cannot be read: line {line} has {plural(fields, 'field')}, and the first line "
+            f"{'names' if self._header else 'has'} {plural(columns, 'column')}, separated by {self._sep!r}."
+            f"{hint} Text that holds the separator needs quotation marks; {self._say('sep', ';')} gives "
+            f"another separator, {self._say('decimal', ',')} another decimal mark."
+        )
+
+
+def _is_blank(record: Sequence[str]) -> bool:
+    """Whether a line holds nothing but spaces; quotation marks around nothing are a field."""
+    return not record or (len(record) == 1 and bool(record[0]) and not record[0].strip(" \t"))
+
+
+def column_names(name: str, first: Sequence[str], header: bool, say: Callable[[str, Any], str]) -> list[str]:
+    """Return the names of the columns; the empty one of a first column of row labels stays.
+
+    Raises
+    ------
+    FileError
+        For any other column without a name.
+    DuplicateNamesError
+        For two columns with one name.
+    """
+    if not header:
+        return [f"x{j}" for j in range(1, len(first) + 1)]
+    names = [cell.strip() for cell in first]
+    unnamed = [str(j + 1) for j, cell in enumerate(names) if not cell and (j or len(names) == 1)]
+    if unnamed:
+        which = f"column {unnamed[0]} has" if len(unnamed) == 1 else f"columns {', '.join(unnamed[:5])} have"
+        raise FileError(
+            f"{name} cannot be read: {which} no name in the first line (only a first column may have none: "
+            "the labels of the rows). Is there a separator too many at the ends of the lines?"
+        )
+    twice = [one for one, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DuplicateNamesError(
+            f"{name} has more than one column named {listed(twice)}; every column needs a name of its own "
+            f"({say('header', False)} if the first line holds values)."
+        )
+    return names

@@ -1,0 +1,144 @@
+"""The text of a file: unpacked and decoded, readable from its start as often as needed."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from spcastat.errors import FileError, OptionError
+
+#: Byte-order marks and their encodings; longer marks stand before those that they start with.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+#: Control characters that no text starts with. NUL is left to the check of each line: text in UTF-16 has it.
+_CONTROLS = {*range(0x01, 0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20)}
+
+
+def _open_zst(path: Path) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise FileError(
+            f"{path} is packed by Zstandard, which needs zstandard: pip install zstandard, or unpack it."
+        ) from None
+    return io.BufferedReader(zstandard.open(path, "rb"))
+
+
+#: Functions that open packed files, by the last ending of the name.
+PACKED: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zst,
+}
+
+
+class EncodedFile:
+    """The text of a file, or of bytes that were read before.
+
+    Parameters
+    ----------
+    path : str
+        A file whose name ends in .gz, .bz2, .xz or .zst is unpacked.
+    encoding : str or None
+        As Python calls it; by default that of the byte-order mark, or UTF-8.
+    say : callable
+        See :func:`spcastat.textfiles.notation.in_python`.
+    content : bytes, optional
+        The bytes, if they do not come from a file; `path` is what messages call them then.
+
+    Raises
+    ------
+    FileError
+        If the bytes cannot be text.
+    OptionError
+        For an unknown encoding, and for one that contradicts the byte-order mark.
+    """
+
+    def __init__(
+        self, path: str, encoding: str | None, say: Callable[[str, Any], str], content: bytes | None = None
+    ):
+        self.name = path
+        self._path, self._content, self._say = Path(path), content, say
+        with self._bytes() as file:
+            start = file.read(64)
+        mark = next((mark for mark in _MARKS if start.startswith(mark)), None)
+        self.marked = encoding is None and mark not in (None, codecs.BOM_UTF8)
+        if mark is None and _CONTROLS.intersection(start):
+            self._refuse_binary(start)
+        self.encoding = _MARKS[mark] if mark else "utf-8" if encoding is None else encoding
+        if encoding is not None:
+            self._require_known(encoding)
+            family = self.encoding.removesuffix("-sig")
+            if mark and not codecs.lookup(encoding).name.startswith(family):
+                raise OptionError(
+                    f"{say('encoding', encoding)} was given, and {path} starts with the byte-order mark of "
+                    f"{family.upper()}; leave it out."
+                )
+
+    @contextmanager
+    def text(self) -> Iterator[TextIO]:
+        """Open the text, with line ends as they are.
+
+        Raises
+        ------
+        FileError
+            On leaving, if bytes could not be decoded; the message names the line.
+        """
+        with self._bytes() as file:
+            lines = io.TextIOWrapper(file, encoding=self.encoding, newline="")
+            try:
+                yield lines
+            except UnicodeError as error:
+                raise self._undecodable() from error
+            finally:
+                lines.detach()
+
+    def _bytes(self) -> Any:
+        if self._content is not None:
+            return io.BytesIO(self._content)
+        opener: Callable[[Path], Any] = PACKED.get(self._path.suffix.lower(), lambda path: path.open("rb"))
+        return opener(self._path)
+
+    def _refuse_binary(self, start: bytes) -> None:
+        raise FileError(
+            f"{self.name} cannot be read: it is not a table of text, it starts with the bytes {start[:8]!r}. "
+            f"A packed table needs a name that ends in {', '.join(PACKED)}."
+        )
+
+    def _require_known(self, encoding: str) -> None:
+        try:
+            "".encode(encoding)  # also refuses codecs that are not of text, such as "hex"
+        except (LookupError, ValueError):
+            raise OptionError(
+                f"{self._say('encoding', encoding)}: this encoding is not known; it takes a name such as "
+                "utf-8, latin-1, cp1252 or utf-16."
+            ) from None
+
+    def _undecodable(self) -> FileError:
+        name, where = self.encoding.removesuffix("-sig"), ""
+        if not name.startswith(("utf-16", "utf-32")):  # in all others a line ends in the byte of "\n"
+            with self._bytes() as file:
+                for number, line in enumerate(file, start=1):
+                    try:
+                        line.decode(name)
+                    except UnicodeDecodeError as error:
+                        where = f" (line {number} has the byte 0x{line[error.start]:02X})"
+                        break
+        return FileError(
+            f"{self.name} cannot be read: it is not text in {name.upper()}{where}. Give its encoding: "
+            f"{self._say('encoding', 'cp1252')} or latin-1 (Western Europe), cp1250 (Central Europe), "
+            "cp1251 (Cyrillic), utf-16."
+        )

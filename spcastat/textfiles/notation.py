@@ -1,0 +1,105 @@
+"""The notation of a table of text: separator, decimal mark, and whether its first line holds names.
+
+What is not given is taken from the first lines if only one answer is possible; otherwise it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from spcastat.config import listed
+from spcastat.errors import OptionError
+
+#: Separators that are recognised, and their names.
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+#: Fields that stand for missing values, besides empty ones.
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None")
+
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
+#: Numbers with a mark that can only stand before decimals, or also between thousands.
+_WITH_MARK = {
+    mark: (
+        re.compile(rf"[+-]?\d*\{mark}\d+([eE][+-]?\d+)?", re.ASCII),
+        re.compile(rf"[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+", re.ASCII),
+    )
+    for mark in ".,"
+}
+
+
+def in_python(option: str, value: Any) -> str:
+    """Return how Python code gives an option of reading: a call of pandas.
+
+    The command has its own form; both are called with "sep", "decimal", "header" or "encoding".
+    """
+    given = ("0" if value else "None") if option == "header" else repr(value)
+    return f"pd.read_csv(path, {option}={given})"
+
+
+def separator_in(name: str, line: str, usual: str, say: Callable[[str, Any], str]) -> str:
+    """Return the separator of a table, by its first line.
+
+    It is `usual`, that of the ending of the name, unless another one is the only one in the line.
+
+    Raises
+    ------
+    OptionError
+        If several others are in the line.
+    """
+    outside = re.sub(r'"[^"]*"', "", line)
+    others = [one for one in SEPARATORS if one in outside]
+    if usual in others or not others:
+        return usual
+    if len(others) > 1:
+        marks = " and ".join(f"a {SEPARATORS[one]}" for one in others)
+        ways = " or ".join(say("sep", one) for one in others)
+        raise OptionError(
+            f"{name} has {marks} in its first line, and either may separate fields: give {ways}."
+        )
+    return others[0]
+
+
+def decimal_in(name: str, rows: Iterable[Sequence[str]], say: Callable[[str, Any], str]) -> str:
+    """Return the decimal mark in rows whose fields commas do not separate.
+
+    Raises
+    ------
+    OptionError
+        If all marks may as well stand between thousands, such as 8.302 or 1,770.
+    """
+    cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
+    found = {}
+    for mark, (decimal, thousands) in _WITH_MARK.items():
+        grouped = [cell for cell in cells if thousands.fullmatch(cell)]
+        if any(decimal.fullmatch(cell) and not thousands.fullmatch(cell) for cell in cells):
+            found[mark] = True
+        elif grouped:
+            found[mark] = False
+            example = listed(dict.fromkeys(grouped), 3)
+    if True not in found.values() and found:
+        marks = " and ".join({".": "the point", ",": "the comma"}[mark] for mark in found)
+        ways = " or ".join(say("decimal", mark) for mark in found)
+        raise OptionError(
+            f"{name} cannot be read for certain: {marks} in {example} may stand before decimals or between "
+            f"thousands. Give {ways} for decimals; otherwise write the numbers without it."
+        )
+    return "," if found.get(",") and not found.get(".") else "."
+
+
+def require_names(name: str, first: Sequence[str], say: Callable[[str, Any], str]) -> None:
+    """Raise OptionError if the first line of a table holds numbers where names of columns are expected.
+
+    The numbers from 0 or 1 that pandas and R write after an empty first field are names.
+    """
+    cells = [cell.strip() for cell in first]
+    is_number = [_NUMBER.fullmatch(cell) is not None for cell in cells]
+    rest = cells if len(cells) == 1 or is_number[0] else cells[1:]
+    counted = [str(j) for j in range(len(rest) + 1)]
+    if not all(is_number[-len(rest) :]) or (not cells[0] and rest in (counted[:-1], counted[1:])):
+        return
+    raise OptionError(
+        f"the first line of {name} holds numbers, {listed(rest, 3)}, where the names of the columns are "
+        f"expected: give {say('header', False)} if these are values (the columns are then called x1, x2, "
+        f"...), {say('header', True)} if they are names."
+    )
