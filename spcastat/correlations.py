@@ -84,7 +84,12 @@ def correlation(
     if method == "polychoric":
         R, at_bound = _polychoric(values, names, most, limit)
     else:
-        R = pd.DataFrame(values).corr(method=method, min_periods=2).to_numpy().copy()
+        R = (
+            pd.DataFrame(values)
+            .corr(method="spearman" if method == "spearman" else "pearson", min_periods=2)
+            .to_numpy()
+            .copy()
+        )
         np.fill_diagonal(R, 1.0)
     present = (~np.isnan(values)).astype(float)
     pairs = present.T @ present
@@ -143,14 +148,14 @@ def _polychoric(
         chosen[:, j, : len(found)] = values[:, j, None] == found
     flat = chosen.reshape(n, p * m)
     counts = (flat.T @ flat).reshape(p, m, p, m).transpose(0, 2, 1, 3)
-    i, j = np.triu_indices(p, 1)
-    tables = counts[i, j]
-    _require_tables(tables, i, j, names)
-    found = polychoric(tables, bound)
+    first, second = np.triu_indices(p, 1)
+    tables = counts[first, second]
+    _require_tables(tables, first, second, names)
+    r = polychoric(tables, bound)
     R = np.eye(p)
-    R[i, j] = R[j, i] = found
-    edge = np.flatnonzero(np.abs(found) >= bound)
-    return R, [(names[i[pair]], names[j[pair]]) for pair in edge]
+    R[first, second] = R[second, first] = r
+    edge = np.flatnonzero(np.abs(r) >= bound)
+    return R, [(names[first[pair]], names[second[pair]]) for pair in edge]
 
 
 def _require_variation(values: np.ndarray, names: pd.Index) -> None:

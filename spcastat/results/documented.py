@@ -14,9 +14,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _HEADING = re.compile(r"^\w[\w ]*\n-+$", re.MULTILINE)
 
 
-def documented(
-    function: Callable[..., Any], *filled: str, **entries: str
-) -> Callable[[Method], Method]:
+def documented(function: Callable[..., Any], *filled: str, **entries: str) -> Callable[[Method], Method]:
     """Give a method the docstring of `function`, without the parameters named in `filled`.
 
     `entries` are sentences that the method adds to what is said of a parameter; one that begins with

@@ -100,7 +100,5 @@ def _errors(
     if source.gaps is not None:
         described["k_em"] = source.gaps.told.get("rank")
     rows = None if call is None else call.data
-    parts = divided(
-        source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for)
-    )
+    parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))
     return held_out(parts, refit_of(state, plan), seed=seed, n_jobs=n_jobs)

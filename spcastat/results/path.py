@@ -78,9 +78,7 @@ class SpcaPath(Summary):
     ) -> Axes:
         return plots.plot_path(self.table, measures=self._measures(measures), x=x, ax=ax)
 
-    def plot_data(
-        self, *, measures: str | Sequence[str] | None = None, x: str = "nonzeros"
-    ) -> pd.DataFrame:
+    def plot_data(self, *, measures: str | Sequence[str] | None = None, x: str = "nonzeros") -> pd.DataFrame:
         """Return what `plot` draws; its parameters are described there."""
         return plots.plot_path_data(self.table, measures=self._measures(measures), x=x)
 

@@ -104,9 +104,7 @@ class Plotted:
         max_rows: int = 20,
     ) -> pd.DataFrame:
         """Return what `plot_contributions` draws; its parameters are described there."""
-        return plots.plot_contributions_data(
-            self.contributions(of), components=components, max_rows=max_rows
-        )
+        return plots.plot_contributions_data(self.contributions(of), components=components, max_rows=max_rows)
 
     def plot_cos2_data(
         self,

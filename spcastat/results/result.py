@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,12 +12,13 @@ from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.errors import DataWarning
 from spcastat.measures import MEASURES
-from spcastat.report.equations import Text, equations
-from spcastat.report.loadings import print_loadings
-from spcastat.report.summary import ROWS, Summary, summarise
+from spcastat.report.equations import equations as written_equations
+from spcastat.report.loadings import print_loadings as printed_loadings
+from spcastat.report.summary import summarise
 from spcastat.results import proving
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate, told_of
+from spcastat.results.delegation import computed, delegated, recorded
 from spcastat.results.documented import documented
 from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
@@ -29,9 +29,9 @@ from spcastat.results.sampled import is_apart
 from spcastat.results.written import Written
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
-from spcastat.state.variance import variance
-from spcastat.storage.fits import save
-from spcastat.storage.scores import transform_to
+from spcastat.state.variance import variance as variance_table
+from spcastat.storage.fits import save as save_fit
+from spcastat.storage.scores import transform_to as write_transformed
 
 if TYPE_CHECKING:
     from spcastat.results.call import Call
@@ -79,15 +79,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
         """The labels PC1, ..., PCk."""
         return self._state.components
 
-    @property
-    @documented(frames.loadings)
-    def loadings(self) -> pd.DataFrame:
-        return frames.loadings(self._state)
-
-    @property
-    @documented(frames.card)
-    def card(self) -> pd.Series:
-        return frames.card(self._state)
+    loadings = computed(frames.loadings)
+    card = computed(frames.card)
 
     @property
     @documented(rows.scores)
@@ -98,17 +91,11 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
     def _scores(self) -> Any:
         return rows.scores(self._state, self._source)
 
-    @property
-    @documented(gaps.imputed)
-    def imputed(self) -> pd.DataFrame:
-        return gaps.imputed(self._state, self._source)
+    imputed = computed(gaps.imputed)
 
     # --- variance -------------------------------------------------------------------------------
 
-    @property
-    @documented(variance)
-    def variance(self) -> pd.DataFrame:
-        return variance(self._state)
+    variance = computed(variance_table)
 
     @property
     def total_variance(self) -> float:
@@ -125,100 +112,37 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
         """
         return float(self._state.moments.measure(one_of("name", name, MEASURES))[-1])
 
-    @property
-    @documented(frames.score_correlation)
-    def score_correlation(self) -> pd.DataFrame:
-        return frames.score_correlation(self._state)
-
-    @property
-    @documented(frames.loading_products)
-    def loading_products(self) -> pd.DataFrame:
-        return frames.loading_products(self._state)
+    score_correlation = computed(frames.score_correlation)
+    loading_products = computed(frames.loading_products)
 
     # --- how it was found -----------------------------------------------------------------------
 
-    @property
-    def method(self) -> str:
-        """Name of the method."""
-        return self._state.record.method
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of the method, those left at their defaults too."""
-        return own(self._state.record.options)
-
-    @property
-    def call(self) -> str:
-        """The call that makes this fit again, with `data` for the data."""
-        return self._state.record.call
-
-    @property
-    def status(self) -> str:
-        """How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter"."""
-        return self._state.record.status
-
-    @property
-    def converged(self) -> bool:
-        """Whether the fit ended by itself."""
-        return self._state.record.converged
-
-    @property
-    def n_iter(self) -> int:
-        """Number of sweeps, of steps, or of the starts of a search."""
-        return self._state.record.n_iter
-
-    @property
-    def objective_value(self) -> float:
-        """Value of the method's own criterion, in variance units; `summary()` names it."""
-        return self._state.record.objective
-
-    @property
-    @documented(frames.optima)
-    def optima(self) -> pd.DataFrame:
-        return frames.optima(self._state)
-
-    @property
-    @documented(frames.details)
-    def details(self) -> pd.DataFrame:
-        return frames.details(self._state)
+    method = recorded("method", "Name of the method.")
+    options = recorded("options", "The options of the method, those left at their defaults too.")
+    call = recorded("call", "The call that makes this fit again, with `data` for the data.")
+    status = recorded(
+        "status", 'How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter".'
+    )
+    converged = recorded("converged", "Whether the fit ended by itself.")
+    n_iter = recorded("n_iter", "Number of sweeps, of steps, or of the starts of a search.")
+    objective_value = recorded(
+        "objective", "Value of the method's own criterion, in variance units; `summary()` names it."
+    )
+    optima = computed(frames.optima)
+    details = computed(frames.details)
 
     # --- rows, new ones too ---------------------------------------------------------------------
 
-    @documented(rows.transform, "state")
-    def transform(self, new: Any, na: str = "raise") -> Any:
-        return rows.transform(self._state, new, na)
-
-    @documented(transform_to, "state", "source")
-    def transform_to(
-        self, path: str | PathLike[str], new: Any = None, na: str = "raise", progress: Any = False
-    ) -> None:
-        transform_to(self._state, self._source, path, new, na, progress)
-
-    @documented(rows.inverse_transform, "state")
-    def inverse_transform(self, scores: Any, components: int | None = None) -> pd.DataFrame:
-        return rows.inverse_transform(self._state, scores, components)
+    transform = delegated(rows.transform)
+    transform_to = delegated(write_transformed)
+    inverse_transform = delegated(rows.inverse_transform)
 
     # --- diagnostics ----------------------------------------------------------------------------
 
-    @property
-    @documented(frames.correlations)
-    def correlations(self) -> pd.DataFrame:
-        return frames.correlations(self._state)
-
-    @property
-    @documented(frames.communalities)
-    def communalities(self) -> pd.Series:
-        return frames.communalities(self._state)
-
-    @property
-    @documented(frames.component_shares)
-    def component_shares(self) -> pd.DataFrame:
-        return frames.component_shares(self._state)
-
-    @property
-    @documented(rows.residuals)
-    def residuals(self) -> pd.DataFrame:
-        return rows.residuals(self._state, self._source)
+    correlations = computed(frames.correlations)
+    communalities = computed(frames.communalities)
+    component_shares = computed(frames.component_shares)
+    residuals = computed(rows.residuals)
 
     @property
     def t2(self) -> pd.Series:
@@ -258,33 +182,11 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
             return own(self._drawn[["T2", "Q"]])
         return own(self._distances) if new is None else rows.diagnostics_of(self._state, new, na)
 
-    @documented(frames.limits, "state")
-    def limits(self, level: float = 0.95) -> pd.Series:
-        return frames.limits(self._state, level)
+    limits = delegated(frames.limits)
 
     # --- words and tidy frames ------------------------------------------------------------------
 
-    @documented(summarise, "state", "source")
-    def summary(
-        self,
-        digits: int = 3,
-        max_rows: int = ROWS,
-        *,
-        dense: bool = False,
-        conf_int: bool = False,
-        level: float = 0.95,
-        stars: bool = False,
-    ) -> Summary:
-        return summarise(
-            self._state,
-            self._source,
-            digits,
-            max_rows,
-            dense=dense,
-            conf_int=conf_int,
-            level=level,
-            stars=stars,
-        )
+    summary = delegated(summarise, "summary")
 
     def __repr__(self) -> str:
         return self.summary().as_text()
@@ -298,34 +200,11 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
     def _repr_markdown_(self) -> str:
         return self.summary().as_markdown()
 
-    @documented(print_loadings, "state")
-    def print_loadings(
-        self,
-        digits: int = 3,
-        cutoff: float = 0.0,
-        sort: bool = False,
-        contributions: bool = False,
-        max_rows: int = 40,
-    ) -> None:
-        print_loadings(self._state, digits, cutoff, sort, contributions, max_rows)
-
-    @documented(equations, "state")
-    def equations(
-        self, digits: int = 3, *, raw: bool = False, max_terms: int | None = None, width: int = 80
-    ) -> Text:
-        return equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
-
-    @documented(frames.tidy, "state")
-    def tidy(self, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
-        return frames.tidy(self._state, zeros, conf_int, level)
-
-    @documented(frames.glance)
-    def glance(self) -> pd.DataFrame:
-        return frames.glance(self._state)
-
-    @documented(rows.augment, "state", "source")
-    def augment(self, data: Any = None, na: str = "raise") -> pd.DataFrame:
-        return rows.augment(self._state, self._source, data, na)
+    print_loadings = delegated(printed_loadings)
+    equations = delegated(written_equations)
+    tidy = delegated(frames.tidy)
+    glance = delegated(frames.glance)
+    augment = delegated(rows.augment)
 
     # --- again, proven, stored ------------------------------------------------------------------
 
@@ -389,6 +268,4 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
         better = proving.adopted(self._state, self._source, certificate)
         return self if better is None else SpcaResult(better, self._source, self._call)
 
-    @documented(save, "state", "source")
-    def save(self, path: str | PathLike[str], *, scores: bool | None = None) -> None:
-        save(self._state, self._source, path, scores)
+    save = delegated(save_fit)

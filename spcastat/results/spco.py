@@ -236,9 +236,7 @@ class SpcoResult(Carried):
             self.coordinates, components=components, groups=groups, palette=palette, ax=ax
         )
 
-    def plot_data(
-        self, *, components: Sequence[int | str] | None = None, groups: Any = None
-    ) -> pd.DataFrame:
+    def plot_data(self, *, components: Sequence[int | str] | None = None, groups: Any = None) -> pd.DataFrame:
         """Return what `plot` draws; its parameters are described there."""
         return plots.plot_coordinates_data(self.coordinates, components=components, groups=groups)
 

@@ -1,0 +1,72 @@
+"""Methods and properties of a result that are functions of its state and its data."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from spcastat.results.documented import documented
+from spcastat.state.handed import own
+
+if TYPE_CHECKING:
+    from spcastat.engine.inputs import Source
+    from spcastat.state import FitState
+
+P = ParamSpec("P")
+R = TypeVar("R")
+#: Parameters of the functions that a result fills in, and where it has them.
+FILLED = {"state": "_state", "source": "_source"}
+
+
+class computed(property, Generic[R]):
+    """A property of a result: a function of its state, and of its data if it has a parameter for them."""
+
+    def __init__(self, function: Callable[..., R], doc: str | None = None):
+        places = _filled(function)
+        super().__init__(lambda result: function(*(getattr(result, place) for place in places.values())))
+        self.__doc__ = doc or inspect.getdoc(function)
+
+    if TYPE_CHECKING:
+
+        def __get__(self, result: Any, owner: type | None = None) -> R: ...  # type: ignore[override]
+
+
+def recorded(name: str, doc: str) -> Any:
+    """Return the property that is the field `name` of the record of a fit."""
+    return property(lambda result: own(getattr(result._state.record, name)), doc=doc)
+
+
+@overload
+def delegated(
+    function: Callable[Concatenate[FitState, Source | None, P], R], name: str = "", /, **entries: str
+) -> Callable[Concatenate[Any, P], R]: ...
+@overload
+def delegated(
+    function: Callable[Concatenate[FitState, P], R], name: str = "", /, **entries: str
+) -> Callable[Concatenate[Any, P], R]: ...
+def delegated(function: Callable[..., Any], name: str = "", /, **entries: str) -> Callable[..., Any]:
+    """Return the method that calls `function` with the state, and the data, of a result.
+
+    The method has the signature and the docstring of the function without the parameters that are filled in,
+    `state` and `source`, which come first. Its name is that of the function, or `name`. For `entries` see
+    :func:`documented`.
+    """
+    places = _filled(function)
+
+    @documented(function, *places, **entries)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return function(*(getattr(self, place) for place in places.values()), *args, **options)
+
+    signature = inspect.signature(function)
+    left = [one for name, one in signature.parameters.items() if name not in places]
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    method.__signature__ = signature.replace(parameters=[itself, *left])  # type: ignore[attr-defined]
+    method.__name__ = name or function.__name__
+    method.__qualname__ = f"SpcaResult.{method.__name__}"
+    method.__module__ = function.__module__
+    return method
+
+
+def _filled(function: Callable[..., Any]) -> dict[str, str]:
+    return {name: FILLED[name] for name in inspect.signature(function).parameters if name in FILLED}
