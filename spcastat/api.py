@@ -128,10 +128,9 @@ def spca(
         PCA, where the search begins and which it is compared with. By default 4, after which the summary
         says where PCA's figure is a lower bound only; 30 with `variance`, which is a share of it.
     progress : None, bool or callable
-        True shows how far passes over the data and long searches are: a bar where tqdm is installed, lines to
-        stderr otherwise. None does so where work takes longer than three seconds and stderr is a terminal or
-        a notebook. A function is called with a :class:`spcastat.progress.Step`; an error that it raises
-        ends the fit. Results are the same with and without.
+        True shows a bar on stderr for each pass over the data and each long search. None does so if the work
+        takes longer than three seconds and stderr is a terminal or a notebook. A function is called with a
+        :class:`spcastat.progress.Step`; an error that it raises ends the fit. Results do not depend on it.
     context : mapping, optional
         Names besides the columns that the formula may use; by default those where `spca` is called.
     categorical : {"refuse", "dummy"}

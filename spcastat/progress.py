@@ -1,7 +1,7 @@
-"""Progress of long work: the layers below tell what they do, and whoever listens shows it.
+"""Progress of long work: functions report their stages, and a listener shows them.
 
-Work announces itself with :func:`stage`; without a listener that costs nothing. The listener is a context
-variable, so that no solver has to hand it on.
+Work is reported with :func:`stage`, which costs nothing without a listener. The listener is a context
+variable, so that no function has to pass it on.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from spcastat.errors import OptionError
 
 __all__ = ["Advance", "Listener", "Step", "listening", "stage"]
 
-#: Plain lines come this many seconds apart, at most.
-INTERVAL = 2.0
-#: Seconds after which work that nobody asked to see is shown.
+#: Seconds after which the progress of work is shown that did not ask for it.
 PATIENCE = 3.0
 #: Seconds after which the bar of a stage within another appears, so that short ones do not flicker.
 DELAY = 0.5
+#: Seconds between updates of a bar in a file or a pipe, where each update is a line.
+INTERVAL = 2.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """How far a piece of work is: what a function given as ``progress=`` is called with.
+    """The state of a stage of work, with which a function given as ``progress=`` is called.
 
     Attributes
     ----------
@@ -36,13 +36,13 @@ class Step:
         What is being done, such as ``"means and cross-products"``.
     done : int
     total : int or None
-        None where nobody knows beforehand.
+        None if it is not known beforehand.
     unit : str
         What is counted, in the plural: ``"rows"``, ``"chunks"``, ``"rounds"``.
     ended : bool
-        Whether this is the last word on the stage. A stage that an error ends has none.
+        Whether the stage has ended. A stage that ends with an error does not report it.
     depth : int
-        0 for a stage of its own, 1 for one within another, and so on.
+        0 for an outermost stage, 1 for one within it, and so on.
     """
 
     stage: str
@@ -62,15 +62,14 @@ _depth: ContextVar[int] = ContextVar("spcastat_progress_depth", default=0)
 
 @contextmanager
 def listening(progress: Any) -> Iterator[None]:
-    """Let `progress` hear of every stage in the block.
+    """Report every stage in the block to `progress`.
 
     Parameters
     ----------
     progress : None, bool or callable
-        True shows a bar (tqdm where that is installed, plain lines to stderr otherwise); a callable is
-        called with a :class:`Step`, and may raise to end the work. None shows what takes longer than PATIENCE
-        seconds, where stderr is a terminal or a notebook; within a block that listens already, None and
-        False change nothing.
+        True shows bars on stderr; a callable is called with each :class:`Step`, and may raise an exception
+        to end the work. None shows bars for work that takes longer than PATIENCE seconds, if stderr is a
+        terminal or a notebook. Within a block that listens already, None and False change nothing.
 
     Raises
     ------
@@ -85,11 +84,7 @@ def listening(progress: Any) -> Iterator[None]:
             f"progress of type {type(progress).__name__} was given; it must be True, False, None, or a "
             "function that takes a step (with stage, done, total and unit)."
         )
-    display: _Bars | _Lines | _Late | None = None
-    if progress is None:
-        display = _Late(_display())
-    elif progress is True:
-        display = _display()
+    display = None if callable(progress) else _Bars(0.0 if progress else PATIENCE)
     heard = _listener.set(display or progress)
     depth = _depth.set(0)
     try:
@@ -103,19 +98,19 @@ def listening(progress: Any) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: int | None = None, unit: str = "steps") -> Iterator[Advance]:
-    """Announce work; the block is given a function that it calls with how much more is done.
+    """Report work; the block is given a function to call with the amount of work done since the last call.
 
     Parameters
     ----------
     name : str
     total : int, optional
-        How much there is to do, where that is known.
+        How much there is to do, if that is known.
     unit : str
         What is counted.
     """
     listener = _listener.get()
     if listener is None:
-        yield _nobody_listens
+        yield lambda count: None
         return
     done, depth = 0, _depth.get()
 
@@ -133,109 +128,66 @@ def stage(name: str, total: int | None = None, unit: str = "steps") -> Iterator[
     listener(Step(name, done, total, unit, ended=True, depth=depth))
 
 
-def _nobody_listens(count: int) -> None:
-    """Do nothing."""
-
-
-def _display() -> _Bars | _Lines:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return _Lines()
-    return _Bars(tqdm)
-
-
 def _watched() -> bool:
-    """Return whether somebody sees what is written to stderr: in a terminal or a notebook."""
+    """Return whether stderr is a terminal or a notebook."""
+    return _terminal() or "ipykernel" in sys.modules
+
+
+def _terminal() -> bool:
     try:
-        return sys.stderr.isatty() or "ipykernel" in sys.modules
+        return sys.stderr.isatty()
     except (AttributeError, ValueError):  # no stderr, or a closed one
         return False
 
 
-class _Late:
-    """A display that begins after PATIENCE seconds, with the stages that are then under way."""
-
-    def __init__(self, display: _Bars | _Lines):
-        self._display = display
-        self._begun = time.monotonic()
-        self._under_way: dict[int, Step] = {}
-        self._shown = False
-
-    def __call__(self, step: Step) -> None:
-        if not self._shown:
-            self._under_way = {depth: one for depth, one in self._under_way.items() if depth < step.depth}
-            if time.monotonic() - self._begun < PATIENCE or step.ended:
-                if not step.ended:
-                    self._under_way[step.depth] = step
-                return
-            self._shown = True
-            for one in self._under_way.values():
-                self._display(one)
-        self._display(step)
-
-    def close(self) -> None:
-        """Close what an error left open."""
-        self._display.close()
-
-
 class _Bars:
-    """One tqdm bar a stage; a stage within another has its bar below, which goes when the stage ends."""
+    """A tqdm bar for each stage; that of a stage within another is below it, and disappears when it ends.
 
-    def __init__(self, bar: Any):
-        self._bar = bar
-        self._open: list[tuple[str, Any]] = []
+    Parameters
+    ----------
+    patience : float
+        Bars appear after so many seconds, together with the stages that are then in progress.
+    """
+
+    def __init__(self, patience: float):
+        self._from = time.monotonic() + patience
+        self._stages: list[tuple[Step, Any]] = []
 
     def __call__(self, step: Step) -> None:
         depth = step.depth
-        known = len(self._open) > depth and self._open[depth][0] == step.stage
-        self._close_below(depth + known)  # what an error ended has said no last word
-        if not known:
-            bar = self._bar(
-                total=step.total,
-                desc=step.stage,
-                unit=f" {step.unit}",
-                file=sys.stderr,
-                leave=depth == 0,
-                delay=DELAY if depth else 0,
-            )
-            self._open.append((step.stage, bar))
-        bar = self._open[-1][1]
-        bar.update(step.done - bar.n)
+        known = len(self._stages) > depth and self._stages[depth][0].stage == step.stage
+        self._close_below(depth + known)  # a stage that an error ended has not reported its end
+        bar = self._stages.pop()[1] if known else None
+        self._stages.append((step, bar))
+        if time.monotonic() >= self._from:
+            self._show()
         if step.ended:
             self._close_below(depth)
 
+    def _show(self) -> None:
+        """Update the bars of all stages in progress, or begin them."""
+        from tqdm import tqdm
+
+        for i, (step, bar) in enumerate(self._stages):
+            if bar is None:
+                bar = tqdm(
+                    total=step.total,
+                    desc=step.stage,
+                    unit=f" {step.unit}",
+                    file=sys.stderr,
+                    leave=step.depth == 0,
+                    delay=DELAY if step.depth else 0,
+                    mininterval=0.1 if _watched() else INTERVAL,
+                )
+                self._stages[i] = step, bar
+            bar.update(step.done - bar.n)
+
     def close(self) -> None:
-        """Close what an error left open."""
+        """Close the bars that an error left open."""
         self._close_below(0)
 
     def _close_below(self, depth: int) -> None:
-        while len(self._open) > depth:
-            self._open.pop()[1].close()
-
-
-class _Lines:
-    """A line to stderr now and then, and one at the end of each stage that is not a short part of another."""
-
-    def __init__(self) -> None:
-        self._last: dict[int, float] = {}
-        self._shown: set[int] = set()
-
-    def __call__(self, step: Step) -> None:
-        now, depth = time.monotonic(), step.depth
-        if depth not in self._last or (step.done == 0 and not step.ended):
-            self._last[depth] = now
-            self._shown.discard(depth)
-        due = now - self._last[depth] >= INTERVAL
-        if due or (step.ended and (depth == 0 or depth in self._shown)):
-            self._last[depth] = now
-            self._shown.add(depth)
-            of = "" if step.total is None else f" of {step.total:,}"
-            print(
-                f"{'  ' * depth}{step.stage}: {step.done:,}{of} {step.unit}{', done' if step.ended else ''}",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def close(self) -> None:
-        """Nothing stays open."""
+        while len(self._stages) > depth:
+            bar = self._stages.pop()[1]
+            if bar is not None:
+                bar.close()

@@ -1,47 +1,39 @@
-"""Many independent draws: each with its own seed, here or in several processes, until done or interrupted.
+"""Many independent draws, each with its own seed, in this process or in several.
 
-The processes are new interpreters that import spcastat and nothing of the user's program: a script needs no
-``if __name__ == "__main__"``, and no state of this process is copied. A draw is computed from its number
-alone, so that results do not depend on how draws are shared.
+A draw is computed from its number alone, so that results do not depend on how draws are shared among
+processes. The processes are joblib's, for which a script needs no ``if __name__ == "__main__"``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import pickle
-import queue
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+import signal
+from collections.abc import Callable, Generator
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from spcastat.config import generator, shown, whole_number
+from spcastat.config import generator, is_whole, shown, whole_number
 from spcastat.errors import OptionError
 from spcastat.progress import stage
 
-#: A process is handed this many shares of the draws, so that all end at about the same time.
-SHARES = 8
-#: Seconds after which the main thread looks for an interruption.
-GLANCE = 0.2
-#: Processes, at most.
+#: The largest number of processes.
 MOST_WORKERS = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """What draws gave.
+    """The results of the draws.
 
     Attributes
     ----------
     results : list
-        In the order of the draws; those not done are left out.
+        In the order of the draws; those that an interruption prevented are left out.
     asked : int
-        How many draws were wanted.
+        How many draws were asked for.
     """
 
     results: list[Any]
@@ -54,7 +46,7 @@ class Finished:
 
 
 def seed_of(rng: Any) -> int:
-    """Return the seed of all draws: 0 for None, a whole number as it is, one drawn from a generator.
+    """Return the seed of all draws: 0 for None, a whole number as it is, or one drawn from a generator.
 
     Raises
     ------
@@ -68,21 +60,22 @@ def seed_of(rng: Any) -> int:
 
 
 def draw_generator(seed: int, number: int) -> np.random.Generator:
-    """Return the random numbers of one draw: independent of those of every other."""
+    """Return the random generator of one draw, independent of those of all others."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
 
 def workers(n_jobs: Any) -> int:
-    """Return a checked number of processes; -1 stands for the processors that this process may use.
+    """Return the number of processes; -1 stands for the processors that this process may use.
 
     Raises
     ------
     OptionError
-        For anything but a whole number of 1 or more, or -1.
+        For anything but a whole number from 1 to MOST_WORKERS, or -1.
     """
-    if isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, (bool, np.bool_)) and n_jobs == -1:
-        has = getattr(os, "sched_getaffinity", None)
-        return len(has(0)) if has is not None else os.cpu_count() or 1
+    if is_whole(n_jobs) and n_jobs == -1:
+        import joblib
+
+        return min(int(joblib.cpu_count()), MOST_WORKERS)
     try:
         return whole_number("n_jobs", n_jobs, 1, MOST_WORKERS)
     except OptionError:
@@ -106,175 +99,96 @@ def run_jobs(
     Parameters
     ----------
     work : callable
-        Draw number -> result. It depends on nothing else, and can be pickled where `n_jobs` is not 1.
+        Takes the number of a draw and returns its result, which depends on nothing else. It must be picklable
+        if `n_jobs` is not 1, and must not change its arrays, which the processes share.
     n : int
+        Number of draws.
     n_jobs : int
-        Processes; 1 is this one. See :func:`workers`.
+        Number of processes; 1 is this process. See :func:`workers`.
     what, unit : str
-        The stage, and what is counted, for `progress`.
+        Name of the stage and what is counted, for `progress`.
     together : int, optional
-        Work is done on so many draws at once (fewer at the end): ``work(range(0, together))`` returns a list
-        of their results. Which draws go together does not depend on `n_jobs`.
+        Number of draws that `work` does at once (fewer at the end): ``work(range(0, together))`` returns a
+        list of their results. Which draws go together does not depend on `n_jobs`.
 
     Returns
     -------
     Finished
-        All results; those there are where Ctrl-C ended the work.
+        All results, or those that were done when Ctrl-C ended the work.
 
     Raises
     ------
     KeyboardInterrupt
-        Where it came before the first result.
+        If it came before the first result.
+    RuntimeError
+        If a process died, for example for lack of memory.
     Exception
-        What a draw raises.
+        Whatever `work` raises.
     """
+    size = together or 1
+    batches = [range(first, min(first + size, n)) for first in range(0, n, size)]
+    of_batch = _Batch(work, together is not None)
+    if min(n_jobs, len(batches)) < 2:
+        found = ((batch, of_batch(batch)) for batch in batches)
+    else:
+        found = _in_processes(of_batch, batches, min(n_jobs, len(batches)))
     done: dict[int, Any] = {}
-    pieces = [range(first, min(first + (together or 1), n)) for first in range(0, n, together or 1)]
-    of_piece = _Single(work) if together is None else work
     with stage(what, n, unit) as advance:
         try:
-            if n_jobs == 1 or len(pieces) < 2:
-                for piece in pieces:
-                    results = of_piece(piece)
-                    done.update(zip(piece, results, strict=True))
-                    advance(len(piece))
-            else:
-                _shared(of_piece, pieces, min(n_jobs, len(pieces)), done, advance)
-        except KeyboardInterrupt:
-            if not done:
+            for batch, results in found:
+                done.update(zip(batch, results, strict=True))
+                advance(len(batch))
+        except BaseException as error:
+            with contextlib.suppress(BaseException):
+                found.throw(error)  # ends the processes; joblib warns if its generator is closed early
+            if not (done and isinstance(error, KeyboardInterrupt)):
                 raise
     return Finished([done[number] for number in sorted(done)], n)
 
 
 @dataclass(frozen=True, eq=False)
-class _Single:
-    """Work on one draw, as work on a piece of one."""
+class _Batch:
+    """The work on a batch of draws.
 
-    work: Callable[[int], Any]
+    Attributes
+    ----------
+    work : callable
+    at_once : bool
+        Whether `work` takes the whole batch, or one draw after another.
+    """
 
-    def __call__(self, piece: range) -> list[Any]:
-        return [self.work(number) for number in piece]
+    work: Callable[[Any], Any]
+    at_once: bool
 
-
-# --- several processes ----------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class _Worker:
-    """An interpreter that answers pieces of the draws with their results."""
-
-    work: bytes
-    process: subprocess.Popen[bytes] = field(init=False)
-    thread: threading.Thread | None = None
-
-    def __post_init__(self) -> None:
-        path = [entry for entry in sys.path if isinstance(entry, str)]
-        begin = (
-            # the process that was interrupted ends this one, from its first moment on
-            "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-            f"sys.path[:] = {path!r}; from spcastat.resample.jobs import serve; serve()"
-        )
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", begin], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-
-    def answer(self, share: Sequence[range]) -> Any:
-        """Return (True, results of each piece), or (False, what was raised)."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        pickle.dump(list(share), self.process.stdin)
-        self.process.stdin.flush()
-        return pickle.load(self.process.stdout)
-
-    def begin(self) -> None:
-        """Hand over the work."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(self.work)
-        self.process.stdin.flush()
-
-    def end(self) -> None:
-        """End the process, whatever it does."""
-        self.process.kill()
-        if self.thread is not None:
-            self.thread.join()  # its last read has met the end
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):  # what was not flushed has no reader any more
-                    pipe.close()
-        self.process.wait()
+    def __call__(self, batch: range) -> list[Any]:
+        results: list[Any] = self.work(batch) if self.at_once else [self.work(number) for number in batch]
+        return results
 
 
-def _shared(
-    work: Callable[[range], Any],
-    pieces: Sequence[range],
-    n_jobs: int,
-    done: dict[int, Any],
-    advance: Callable[[int], None],
-) -> None:
-    """Let processes draw; `done` is filled as their answers come in."""
-    shares: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    size = max(1, len(pieces) // (n_jobs * SHARES))
-    for first in range(0, len(pieces), size):
-        shares.put(pieces[first : first + size])
-    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    packed = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
-    started: list[_Worker] = []
+Found = Generator[tuple[range, list[Any]], None, None]
+
+
+def _in_processes(work: _Batch, batches: list[range], n_jobs: int) -> Found:
+    """Yield the batches with their results, in the order in which the processes finish them.
+
+    joblib sends a process several batches at once only where they take less than a fifth of a second, so that
+    an interruption loses little.
+    """
+    import joblib
+
+    parallel = joblib.Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
     try:
-        for _ in range(n_jobs):
-            started.append(_Worker(packed))
-        for worker in started:
-            worker.thread = threading.Thread(target=_feed, args=(worker, shares, answers), daemon=True)
-            worker.thread.start()
-        left = len(pieces)
-        while left:
-            try:
-                share, good, results = answers.get(timeout=GLANCE)
-            except queue.Empty:
-                continue
-            if not good:
-                raise results
-            for piece, found in zip(share, results, strict=True):
-                done.update(zip(piece, found, strict=True))
-                advance(len(piece))
-            left -= len(share)
+        yield from parallel(joblib.delayed(_undisturbed)(os.getpid(), work, batch) for batch in batches)
+    except BrokenProcessPool as error:
+        raise RuntimeError("A process that shared the draws ended early; use n_jobs=1.") from error
+
+
+def _undisturbed(parent: int, work: _Batch, batch: range) -> tuple[range, list[Any]]:
+    """Return a batch with its results; in a process of its own Ctrl-C is left to the parent."""
+    if os.getpid() == parent:
+        return batch, work(batch)
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return batch, work(batch)
     finally:
-        for worker in started:
-            worker.end()
-
-
-def _feed(worker: _Worker, shares: Any, answers: Any) -> None:
-    """Give one process shares of the draws until none is left."""
-    share: Sequence[range] = ()
-    try:
-        worker.begin()
-        while True:
-            try:
-                share = shares.get_nowait()
-            except queue.Empty:
-                return
-            good, results = worker.answer(share)
-            answers.put((share, good, results))
-    except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-        cause = type(error).__name__
-        died = RuntimeError(f"A process that shared the draws ended early ({cause}); use n_jobs=1.")
-        answers.put((share, False, died))
-
-
-def serve(stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
-    """Answer lists of pieces from the standard input, after the work itself: what a process does."""
-    read = sys.stdin.buffer if stdin is None else stdin
-    write = sys.stdout.buffer if stdout is None else stdout
-    sys.stdout = sys.stderr  # nothing but answers goes there
-    try:
-        work = pickle.load(read)
-        while True:
-            share = pickle.load(read)
-            answer: tuple[bool, Any]
-            try:
-                answer = True, [work(piece) for piece in share]
-            except Exception as error:
-                answer = False, error
-            pickle.dump(answer, write)
-            write.flush()
-    except EOFError:
-        return
+        signal.signal(signal.SIGINT, handler)

@@ -98,26 +98,50 @@ def test_progress_hears_of_every_draw():
     assert steps[-1] == sp.progress.Step("some draws", 5, 5, "draws", ended=True)
 
 
-def test_ctrl_c_ends_processes_too():
-    # In an interpreter of its own: the signal goes to all of a group of processes, as a terminal's does.
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_the_draws_that_are_done(tmp_path, n_jobs):
+    """Six draws of a quarter of a second, then draws without end, which other processes would do as well."""
+    # In an interpreter of its own: the signal goes to a whole group of processes, as a terminal's does.
+    (tmp_path / "slow.py").write_text(
+        "import time\n"
+        "def draw(number):\n"
+        "    time.sleep(0.25 if number < 6 else 600)\n"
+        "    return number"
+    )
     code = (
-        "import signal, time\n"
+        f"import signal, sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it\n"
+        "from slow import draw\n"
         "from spcastat.progress import listening\n"
         "from spcastat.resample import run_jobs\n"
         "with listening(lambda step: print(step.done, flush=True)):\n"
-        "    finished = run_jobs(time.sleep, 16, n_jobs=2)  # draw i lasts i seconds\n"
-        "print('left', finished.interrupted)"
+        f"    finished = run_jobs(draw, 320, n_jobs={n_jobs})\n"
+        "print(finished.results, finished.interrupted)"
     )
-    begun = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
-    with subprocess.Popen([sys.executable, "-c", code], **begun) as child:
-        timer = threading.Timer(300, child.kill)
+    begun = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen([sys.executable, "-W", "error", "-c", code], **begun) as child:
+        timer = threading.Timer(60, child.kill)
         timer.start()
         for line in child.stdout:
-            if int(line) > 0:
+            if int(line) == 6:
                 break
         os.killpg(child.pid, signal.SIGINT)
-        rest = child.stdout.read()
+        out, err = child.communicate()
         timer.cancel()
     assert child.returncode == 0
-    assert rest.splitlines()[-1] == "left True"
+    assert out.splitlines()[-1] == "[0, 1, 2, 3, 4, 5] True"
+    assert err == ""
+
+
+def test_an_error_of_the_listener_ends_the_processes():
+    def enough(step):
+        if step.done:
+            raise RuntimeError("enough")
+
+    with listening(enough), pytest.raises(RuntimeError, match="enough"):  # and no warning of joblib
+        run_jobs(normal, 50, n_jobs=2)
+
+
+def test_a_process_that_dies_is_an_error_that_says_what_to_do():
+    with pytest.raises(RuntimeError, match=r"ended early; use n_jobs=1"):
+        run_jobs(os._exit, 4, n_jobs=2)
