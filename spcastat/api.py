@@ -17,6 +17,7 @@ from spcastat.progress import listening
 from spcastat.registry import SOLVERS
 from spcastat.results import Call, SpcaResult
 from spcastat.results.hints import hint, refuse_controls
+from spcastat.results.other_names import refuse_other_names, require_k
 from spcastat.solvers import ADVICE
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ COVARIANCE = ("n_obs", "mean", "scale")
 
 def spca(
     data: Any,
-    k: int,
+    k: int | None = None,
     card: Any = None,
     *,
     variance: float | None = None,
@@ -61,17 +62,11 @@ def spca(
 
     Parameters
     ----------
-    data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p), or chunks of rows
-        Never changed. The numbers are copied unless they exceed 64 MB: do not change a larger array while
-        its fit is in use. Rows that are larger than memory come in chunks, and are read again whenever they
-        are needed: the path of a Parquet file or of a folder with such files, a list or a pattern of paths
-        (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow or Ray, a relation of DuckDB,
-        anything else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a
-        list of tables, anything else that gives tables and can be iterated over again, or a function without
-        arguments that opens such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. A
-        collection of dask stays where its workers are. See Notes.
+    data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
+        Rows are observations, columns are variables. Never changed. The name of a Parquet file, and other
+        data larger than memory, are read in chunks (see Notes).
     k : int
-        Number of components.
+        Number of components; :func:`choose` finds one.
     card : int, sequence of k ints, or mapping, optional
         Number of nonzero loadings: of every component, of each, or by name (``{"PC1": 5, "PC2": 3}``).
     variance : float in (0, 1], optional
@@ -149,17 +144,26 @@ def spca(
 
     Notes
     -----
+    Copies: the numbers are copied unless they exceed 64 MB. Do not change a larger array while its fit is in
+    use.
+
     The default method looks for the best fit from many starts and takes longer than one descent. The summary
     says how many starts there were, how often the best fit was found, and whether exchanging any single
     variable improves it. With more than 1000 variables it searches among the most promising ones and tests
     exchanges with all others; the summary then also says how many were searched.
 
-    Chunks: one pass gives the means and covariances, and `scores` are computed chunk by chunk. All chunks
-    must have the same columns, `weights` given as numbers run by position over all rows, and a formula may
-    only have terms that take each row by itself. Every pass is compared with the first, and a chunk that
-    has changed is an error (partitions of dask are compared by their numbers of rows and sums of columns).
-    Methods that need the rows themselves are refused, and with more than 3000 variables so is every method
-    but "joint" and "bcd-l0" with `card`.
+    Chunks: rows that are larger than memory are read again whenever they are needed. They are given as
+    the path of a Parquet file or of a folder with such files, a list or a pattern of paths
+    (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow or Ray, a relation of DuckDB,
+    anything else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a
+    list of tables, anything else that gives tables and can be iterated over again, or a function without
+    arguments that opens such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. A
+    collection of dask stays where its workers are. One pass gives the means and covariances, and `scores`
+    are computed chunk by chunk. All chunks must have the same columns, `weights` given as numbers run by
+    position over all rows, and a formula may only have terms that take each row by itself. Every pass is
+    compared with the first, and a chunk that has changed is an error (partitions of dask are compared by
+    their numbers of rows and sums of columns). Methods that need the rows themselves are refused, and
+    with more than 3000 variables so is every method but "joint" and "bcd-l0" with `card`.
 
     Screening: with more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card`
     (at most 1000 nonzeros, and without `nonneg`) searches among the variables of largest variance, exchanges
@@ -191,7 +195,7 @@ def spca(
     """
     with listening(progress):
         how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
-        asked = Request(k, card, variance, method, nonneg, *how, options)
+        asked = _request("spca", k, card, variance, method, nonneg, *how, options)
         reading = ReadOptions(formula, context, weights, na, categorical, k_em)
         opened = open_rows(data, reading, center, scale, asked.k)
         if formula is None and looks_like_covariance(data):
@@ -208,7 +212,7 @@ def spca(
 
 def spca_cov(
     S: Any,
-    k: int,
+    k: int | None = None,
     card: Any = None,
     *,
     n_obs: int | None = None,
@@ -252,7 +256,7 @@ def spca_cov(
     """
     with listening(progress):
         how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
-        asked = Request(k, card, variance, method, nonneg, *how, options)
+        asked = _request("spca_cov", k, card, variance, method, nonneg, *how, options)
         opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
         described = {"n_obs": n_obs, "mean": mean, "scale": scale}
         call = Call(spca_cov, S, {**asked.arguments, **described, "progress": progress})
@@ -332,6 +336,7 @@ def spca_path(
             covariance = options.get("formula") is None and looks_like_covariance(data)
         function = spca_cov if flag("covariance", covariance) else spca
         refuse_controls(options)
+        refuse_other_names("spca_path", options, _options_of(method))
         names = COVARIANCE if covariance else ROWS
         described = {name: options.pop(name) for name in list(options) if name in names}
         opened = open_covariance(data, **described) if covariance else _opened(data, asked.k, **described)
@@ -353,6 +358,17 @@ def spca_path(
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
         return SpcaPath(fits)
+
+
+def _request(function: str, k: int | None, *arguments: Any) -> Request:
+    """Return the arguments of a call; raise where one has another name here, or k is missing."""
+    method, options = arguments[2], arguments[-1]
+    refuse_other_names(function, options, _options_of(method))
+    return Request(require_k(function, k), *arguments)
+
+
+def _options_of(method: Any) -> tuple[str, ...]:
+    return SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
 
 
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:

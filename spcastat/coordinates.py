@@ -14,6 +14,7 @@ from spcastat.engine.inputs import open_rows
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
 from spcastat.intake import ReadOptions
 from spcastat.operators import Rows
+from spcastat.results.other_names import answered
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO
@@ -21,6 +22,7 @@ from spcastat.solvers.spco import SPCO
 __all__ = ["spco"]
 
 
+@answered
 def spco(
     data: Any,
     k: int,

@@ -54,18 +54,18 @@ def delegated(function: Callable[..., Any], name: str = "", /, **entries: str) -
     """
     places = _filled(function)
 
-    @documented(function, *places, **entries)
+    signature = inspect.signature(function)
+    left = [one for name, one in signature.parameters.items() if name not in places]
+
     def method(self: Any, *args: Any, **options: Any) -> Any:
         return function(*(getattr(self, place) for place in places.values()), *args, **options)
 
-    signature = inspect.signature(function)
-    left = [one for name, one in signature.parameters.items() if name not in places]
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     method.__signature__ = signature.replace(parameters=[itself, *left])  # type: ignore[attr-defined]
     method.__name__ = name or function.__name__
     method.__qualname__ = f"SpcaResult.{method.__name__}"
     method.__module__ = function.__module__
-    return method
+    return documented(function, *places, **entries)(method)
 
 
 def _filled(function: Callable[..., Any]) -> dict[str, str]:

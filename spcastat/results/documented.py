@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from spcastat.results.other_names import answered
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: A heading of a NumPy-style docstring with its line of dashes.
@@ -26,7 +28,7 @@ def documented(function: Callable[..., Any], *filled: str, **entries: str) -> Ca
         for name, sentence in entries.items():
             text = _with_entry(text, name, sentence)
         method.__doc__ = text
-        return method
+        return answered(method)
 
     return dress
 

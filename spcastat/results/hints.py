@@ -9,6 +9,7 @@ from typing import Any
 from spcastat.config import nearest
 from spcastat.errors import NoRowsError, UnknownOptionError
 from spcastat.registry import CONTROLS
+from spcastat.results.other_names import ARGUMENTS
 from spcastat.state import FitState
 
 #: (function, argument) -> why there is no such argument there, and what to do.
@@ -42,6 +43,8 @@ def hint(
     name : str
     """
     own = set().union(*map(_arguments, called))
+    if name in ARGUMENTS:
+        return f" Here {ARGUMENTS[name]}."
     if place := _elsewhere(called[0], homes, name):
         return f" It {place}."
     if near := nearest(name, sorted(own | set(options))):

@@ -23,6 +23,7 @@ from spcastat.results.documented import documented
 from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpreted import Interpreted
+from spcastat.results.other_names import no_such_attribute
 from spcastat.results.plotted import Plotted
 from spcastat.results.plotted_rows import PlottedRows
 from spcastat.results.sampled import is_apart
@@ -66,6 +67,18 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
     def of(cls, source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
         """Return the result of `call`, which led to `fit` by `plan` on the data in `source`."""
         return cls(FitState.of(source, plan, fit, call.text), source, call)
+
+    def __getattr__(self, name: str) -> Any:
+        """Answer the names of other programs; found attributes do not come here."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if hasattr(type(self), name):  # it is there, and raised AttributeError itself: let that be seen
+            return object.__getattribute__(self, name)
+        raise no_such_attribute(name, dir(self))
+
+    def __dir__(self) -> list[str]:
+        """Return the names without the twins of plots, which return what is drawn."""
+        return [name for name in super().__dir__() if not name.endswith("_data") and name != "of"]
 
     def _without_data(self) -> SpcaResult:
         """Return the fit as a file with scores gives it."""

@@ -1,0 +1,140 @@
+"""The names of other programs, answered by the names here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from spcastat.config import nearest
+from spcastat.errors import ComponentsError, UnknownOptionError
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_K = "the number of components is k="
+_SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
+_SEED = "the seed is rng="
+_SCALE = "scale=True divides the columns by their standard deviations"
+#: Argument of another program's PCA -> what to give here.
+ARGUMENTS = {
+    **dict.fromkeys(("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank"), _K),
+    **dict.fromkeys(
+        ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
+        _SPARSITY,
+    ),
+    "alpha": f"{_SPARSITY}; methods with penalties have penalty=",
+    **dict.fromkeys(("random_state", "seed"), _SEED),
+    **dict.fromkeys(("standardize", "standardise", "normalize", "scaled", "scale_unit"), _SCALE),
+    **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
+    **dict.fromkeys(("maxiter", "n_iterations"), "the number of iterations is max_iter="),
+    **dict.fromkeys(("impute", "missing", "na_action"), 'missing values are handled by na="em" or na="drop"'),
+    "verbose": "progress=True shows how far it is",
+    "rotate": 'rotated and thresholded components are method="rotate"',
+    "columns": "give the columns, df[columns], or a formula",
+    "covariates": "fit the residuals of a regression on the covariates",
+    "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
+}
+_AX = "draw into axes of your own, ax=, or change the axes that are returned"
+#: Argument of a plot of another program -> what to give here.
+PLOT_ARGUMENTS = {
+    **dict.fromkeys(("hue", "habillage", "group", "by", "col_ind"), "groups= colours the rows by group"),
+    **dict.fromkeys(("c", "col", "colour"), "color= colours the rows by a number, groups= by group"),
+    **dict.fromkeys(
+        ("ellipse", "ellipses", "addEllipses"), 'outline="normal" draws an ellipse for each group'
+    ),
+    **dict.fromkeys(("figsize", "title", "xlim", "ylim", "fontsize", "dpi", "xlabel", "ylabel"), _AX),
+    **dict.fromkeys(
+        ("label", "annotate"), "labels= names the rows, variables= says how many arrows are drawn"
+    ),
+    **dict.fromkeys(("axes", "choices", "pcs", "comp"), "the components are components=(1, 2)"),
+    "repel": "names never overlap",
+}
+#: Attribute of another program's result -> what a fit has.
+ATTRIBUTES = {
+    "rotation": "loadings",
+    "loadings_": "loadings",
+    "weights": "loadings",
+    "components_": "loadings.T",
+    "x": "scores",
+    "sdev": "variance['score variance'] ** 0.5",
+    "explained_variance_": "variance['adjusted variance']",
+    "explained_variance_ratio_": "variance['share of total']",
+    "pev": "measure('pev')",
+    "eig": "variance",
+    "eigenvalues": "variance",
+    "communality": "communalities",
+    "k": "components.size",
+    "n_components": "components.size",
+    "n_components_": "components.size",
+    "cor": "score_correlation",
+    "predict": "transform(new)",
+    "fit_transform": "scores",
+    "to_latex": "summary().as_latex()",
+    "to_html": "summary().as_html()",
+    "to_markdown": "summary().as_markdown()",
+    "to_csv": "loadings.to_csv(path)",
+    "plot": "biplot(), .plot_loadings() or .screeplot()",
+    "scree": "screeplot()",
+    "n_iter_": "n_iter",
+}
+
+
+def refuse_other_names(function: str, options: Mapping[str, Any], taken: tuple[str, ...] = ()) -> None:
+    """Raise UnknownOptionError for an argument that has another name here.
+
+    Parameters
+    ----------
+    function : str
+        What was called.
+    options : mapping
+        The arguments that are none of its parameters.
+    taken : tuple of str
+        Names in `options` that are options of the method that was asked for.
+    """
+    for name in options:
+        if name in ARGUMENTS and name not in taken:
+            raise UnknownOptionError(f"{function}() has no argument {name}=; {ARGUMENTS[name]}.")
+
+
+def require_k(function: str, k: int | None) -> int:
+    """Return the number of components; raise ComponentsError where it is missing."""
+    if k is None:
+        raise ComponentsError(
+            f"{function}() was given no k, the number of components: {function}(data, k=3, card=5). If it is "
+            "not known, choose(data) finds k and card."
+        )
+    return k
+
+
+def answered(method: Method) -> Method:
+    """Let a function refuse arguments that it does not have by their names here.
+
+    The function needs no ``**options`` for that, and its signature stays as it is.
+    """
+    parameters = list(inspect.signature(method).parameters.values())
+    known = {one.name for one in parameters}
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return method
+
+    @functools.wraps(method)
+    def answering(self: Any, *args: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in known:
+                raise UnknownOptionError(_no_such_argument(method.__name__, name, known))
+        return method(self, *args, **options)
+
+    return answering  # type: ignore[return-value]
+
+
+def _no_such_argument(function: str, name: str, known: set[str]) -> str:
+    answer = PLOT_ARGUMENTS.get(name) or ARGUMENTS.get(name)
+    named = f"; {answer}." if answer else f".{nearest(name, sorted(known - {'self'}))}"
+    return f"{function}() has no argument {name}={named}"
+
+
+def no_such_attribute(name: str, attributes: list[str]) -> AttributeError:
+    """Return the error of a fit that is asked for an attribute it does not have."""
+    if name in ATTRIBUTES:
+        return AttributeError(f"A fit has no {name}; it is fit.{ATTRIBUTES[name]} here.")
+    return AttributeError(f"A fit has no attribute {name}.{nearest(name, attributes)}")

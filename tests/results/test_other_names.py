@@ -1,0 +1,96 @@
+"""Names of prcomp, scikit-learn, mixOmics, elasticnet, psych, FactoMineR and seaborn are answered by ours."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import pytest
+
+import spcastat as sp
+from spcastat.registry import SOLVERS
+from spcastat.results.other_names import ARGUMENTS, ATTRIBUTES, PLOT_ARGUMENTS
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return sp.spca(sp.datasets.make_hastie(60), k=2, card=4, method="greedy")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("n_components", "number of components is k="),
+        ("ncomp", "number of components is k="),
+        ("random_state", "seed is rng="),
+        ("seed", "seed is rng="),
+        ("keepX", "card="),
+        ("keep", "card="),
+        ("sparsity", "card="),
+        ("alpha", "card=.*penalty="),
+        ("covariates", "residuals"),
+        ("n_jobs", "bootstrap"),
+    ],
+)
+def test_arguments_of_other_programs_are_answered(name, words):
+    data = sp.datasets.make_hastie(20)
+    for call in (lambda **one: sp.spca(data, **one), lambda **one: sp.spca_path(data, **one)):
+        with pytest.raises(sp.errors.UnknownOptionError, match=rf"has no argument {name}=; .*{words}"):
+            call(**{name: 3})
+
+
+def test_no_answer_hides_an_option_that_a_method_has():
+    data = sp.datasets.make_hastie(20)
+    options = {option for method in SOLVERS.values() for option in method.options}
+    assert set(ARGUMENTS) & options == {"alpha"}
+    owner = next(name for name, method in SOLVERS.items() if "alpha" in method.options)
+    with pytest.raises(sp.errors.OptionError) as caught:
+        sp.spca(data, 2, 4, method=owner, alpha=-1.0)
+    assert "has no argument" not in str(caught.value)
+    own = set(inspect.signature(sp.spca).parameters)
+    assert not own & set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("function", [sp.spca, sp.spca_cov])
+def test_a_call_without_k_says_what_k_is(function):
+    with pytest.raises(sp.errors.ComponentsError, match=r"given no k, .*choose\(data\) finds"):
+        function(sp.datasets.load_pitprops())
+
+
+def test_sparse_coordinates_answer_too():
+    with pytest.raises(sp.errors.UnknownOptionError, match=r"spco\(\) has no argument ncomp=; .* k="):
+        sp.spco(sp.datasets.make_hastie(20), 2, ncomp=2)
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_attributes_of_other_programs_are_answered_by_what_is_there(fit, name):
+    with pytest.raises(AttributeError, match=rf"has no {name}; it is fit\.") as caught:
+        getattr(fit, name)
+    if name not in ("plot", "predict", "to_csv"):  # those need an argument or draw
+        eval(str(caught.value).split("it is ")[1].removesuffix(" here."), {"fit": fit})
+
+
+def test_an_attribute_error_inside_a_property_is_not_hidden(fit, monkeypatch):
+    monkeypatch.setattr(type(fit), "total_variance", property(lambda one: one._state.nothing))
+    with pytest.raises(AttributeError, match="nothing"):
+        fit.total_variance  # noqa: B018
+
+
+def test_results_are_copied_and_pickled_as_before(fit):
+    assert pickle.loads(pickle.dumps(fit)).card.tolist() == copy.deepcopy(fit).card.tolist() == [4, 4]
+    assert not hasattr(fit, "_repr_nothing_")
+
+
+@pytest.mark.parametrize("name", PLOT_ARGUMENTS)
+def test_plots_answer_by_their_own_name(fit, name):
+    if name in inspect.signature(fit.biplot).parameters:
+        return
+    with pytest.raises(sp.errors.UnknownOptionError, match=rf"^biplot\(\) has no argument {name}="):
+        fit.biplot(**{name: 1})
+
+
+def test_no_method_names_the_class_that_it_comes_from(fit):
+    for call in (fit.transform, fit.summary, fit.tidy, fit.plot_loadings):
+        with pytest.raises(TypeError, match=rf"^{call.__name__}\(\) has no argument xyz="):
+            call(xyz=1)
