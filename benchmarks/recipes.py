@@ -4,7 +4,7 @@ A recipe is a section "### Recipe: ...", whose blocks of code are taken in their
 begins with the comment of a path is a new file. A diff changes one file, whose path stands behind ``---``, at
 the only place that has its lines. Any other Python block is run, and so is each line of a block of ``sh``: a
 module with its arguments. A recipe fails where a block does, where it changes more than four files, or where
-ruff finds fault with one of them.
+ruff finds fault with one of them; with ``--suite`` also where one of the quick tests fails afterwards.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 from benchmarks.report import text_table
 
 ROOT = Path(__file__).resolve().parents[1]
-#: What of the checkout is copied.
-PARTS = ("spcastat", "data", "tests", "setup.cfg", "ruff.toml")
+#: What of the checkout is not copied.
+LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "dist", "_build", "*.egg-info")
 #: Files that a recipe may touch, at most.
 MOST = 4
 
@@ -75,7 +75,8 @@ class Recipe:
         if len(touched) > MOST:
             raise RuntimeError(f"{self.name} touches {len(touched)} files: {', '.join(touched)}")
         if run:
-            _run([sys.executable, "-m", "ruff", "check", "-q", *touched], place)
+            sources = [name for name in touched if name.endswith(".py")]
+            _run([sys.executable, "-m", "ruff", "check", "-q", *sources], place)
         return touched
 
 
@@ -113,32 +114,42 @@ def _read(text: str) -> Iterator[Recipe]:
 
 
 def copied(place: Path) -> None:
-    """Copy what recipes change and run; bundled data go where the installed package has them."""
-    for part in PARTS:
-        source = ROOT / part
-        if source.is_dir():
-            shutil.copytree(source, place / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy2(source, place / part)
+    """Copy the checkout to `place`, which does not exist yet; bundled data go where the package has them."""
+    shutil.copytree(ROOT, place, ignore=LEFT_OUT)
     shutil.copytree(place / "data", place / "spcastat" / "data", dirs_exist_ok=True)
+
+
+def run_suite(place: Path, processes: int = 2) -> None:
+    """Run the quick tests in the copy at `place`.
+
+    Raises
+    ------
+    RuntimeError
+        Where a test fails; the message holds the end of what pytest printed.
+    """
+    _run([sys.executable, "-m", *f"pytest -q -p no:cacheprovider -n {processes} tests".split()], place)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Follow them; 1 where one fails."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recipes", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="recipes whose name holds this")
+    parser.add_argument("--suite", action="store_true", help="then run all quick tests in the copy")
     given = parser.parse_args(arguments)
     rows, failed = [], []
     for recipe in recipes():
         if given.only not in recipe.name:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            copied(Path(folder))
+            place = Path(folder, "copy")
+            copied(place)
             try:
-                rows.append([recipe.name, "followed", ", ".join(recipe.follow(Path(folder)))])
+                rows.append([recipe.name, "followed", ", ".join(recipe.follow(place))])
+                if given.suite:
+                    run_suite(place)
             except RuntimeError as error:
                 failed.append(str(error))
-                rows.append([recipe.name, "failed", ""])
+                rows = [row for row in rows if row[0] != recipe.name] + [[recipe.name, "failed", ""]]
     print("\n\n".join([text_table(["recipe", "", "files"], rows), *failed]))
     return int(bool(failed))
 

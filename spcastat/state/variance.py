@@ -38,6 +38,8 @@ class Column:
         The heading under which the row stands; none by default.
     key : str
         What explains the heading; the label by default.
+    measure : str
+        Name of the measure that the column holds, if it does: older files may lack it.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Column:
     kind: Literal["count", "variance", "share"]
     group: str = ""
     key: str = ""
+    measure: str = ""
 
 
 def _cumulative(measure: Measure) -> Column:
@@ -58,6 +61,7 @@ def _cumulative(measure: Measure) -> Column:
         "share",
         CUMULATIVE,
         measure.label if measure.short == measure.label else f"{measure.label} ({measure.heading})",
+        measure.name,
     )
 
 
@@ -86,6 +90,8 @@ def variance(state: FitState) -> pd.DataFrame:
     ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
     ``share of total``, the adjusted variance over the total variance; and four cumulative shares of
     the total: adjusted, PEV, least squares, and what dense PCA explains with as many components.
+    A fit from a file that was written before a measure existed has no column of it.
     """
-    columns = {column.name: column.values(state.moments) for column in VARIANCE}
+    known = ("", *state.moments.known_measures())
+    columns = {column.name: column.values(state.moments) for column in VARIANCE if column.measure in known}
     return pd.DataFrame(columns, index=state.components).copy()

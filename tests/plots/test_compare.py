@@ -7,13 +7,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from spcastat.errors import ShapeError
+from spcastat.measures import measures_of
 from spcastat.plots import plot_compare, plot_compare_data
 
 
 @pytest.fixture
 def measures() -> pd.DataFrame:
-    names = ["adjusted", "pev", "least_squares", "relative_adjusted"]
-    values = np.random.default_rng(0).uniform(size=(3, 4))
+    names = [measure.name for measure in measures_of("total", "pca")]
+    values = np.random.default_rng(0).uniform(size=(3, len(names)))
     return pd.DataFrame(values, index=["l0", "_hidden", "$x$"], columns=names)
 
 
@@ -22,7 +23,7 @@ def test_points_are_the_data(measures):
     assert len(ax.lines) == 3
     for line, (_, row) in zip(ax.lines, plot_compare_data(measures).iterrows(), strict=True):
         np.testing.assert_allclose(line.get_xdata(), 100 * row)
-        assert np.abs(line.get_ydata() - np.arange(4)).max() < 0.5
+        assert np.abs(line.get_ydata() - np.arange(measures.shape[1])).max() < 0.5
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["l0", "_hidden", "$x$"]
 
 

@@ -38,9 +38,15 @@ def test_alike():
     assert alike([0.0, 0.0]) == ("0.000", "0.000")
 
 
-def test_missing_column_is_named(make_variance):
-    with pytest.raises(ShapeError, match="lacks the columns 'cumulative PEV'"):
-        variance_table(make_variance(2).drop(columns="cumulative PEV"))
+def test_the_table_has_the_columns_that_are_there(make_variance):
+    less = make_variance(2).drop(columns="cumulative PEV")
+    labels = [row.label for row in variance_table(less).rows]
+    assert labels[4:] == ["adjusted", "least squares", "PCA (dense)"]
+
+
+def test_a_column_that_is_not_known_is_named(make_variance):
+    with pytest.raises(ShapeError, match="with the columns 'other'"):
+        variance_table(make_variance(2).assign(other=1.0))
 
 
 def test_correlation_of_scores(make_variance):

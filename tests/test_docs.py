@@ -1,0 +1,28 @@
+"""The API page names everything that is public."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import spcastat as sp
+from spcastat import plots
+
+PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8").split()
+#: Constants, and records of what plots draw, which the functions that return them describe.
+NO_ENTRY = ("MEASURES", "Measure", "measures_of", "adjusted_variances", "BUNDLED")
+
+
+@pytest.mark.parametrize(
+    ("module", "prefix"),
+    [(sp, ""), (sp.measures, "measures."), (plots, "plots."), (sp.datasets, "datasets.")],
+)
+def test_every_public_function_has_its_line_in_the_reference(module, prefix):
+    functions = [name for name in module.__all__ if inspect.isfunction(getattr(module, name))]
+    expected = {
+        f"{prefix}{name}" for name in functions if not name.endswith("_data") and name not in NO_ENTRY
+    }
+    assert expected
+    assert expected <= set(PAGE)
