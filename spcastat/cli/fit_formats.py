@@ -75,7 +75,7 @@ def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argpar
     """Return a fit, and what was resampled of it, in a format; or write it to ``--out`` and say so."""
     given = {name: getattr(args, name) for name in _LAYOUT if getattr(args, name) is not None}
     if kind == "docx":
-        from spcastat.report.word_file import write_tables
+        from spcastat.report.docx_file import write_tables
         from spcastat.tables import Layout
 
         documents = [fit.summary().document, *(one.document for one in further)]
@@ -98,7 +98,7 @@ def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argpar
 def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
     """Return tables one after another; caption and label are those of the first."""
     from spcastat.tables import Layout, render
-    from spcastat.tables.text import render as as_text
+    from spcastat.tables.plain_text import render as as_text
 
     texts = []
     for place, part in enumerate(parts):

@@ -25,11 +25,9 @@ from spcastat.engine.inputs import Source
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
 from spcastat.plots._scaling import stretch_of
-from spcastat.report.contents import MOST_TERMS
+from spcastat.report.chapters import MOST_TERMS
 from spcastat.report.equations import equations
-from spcastat.report.page import ENDINGS, write_page
-from spcastat.report.page_tables import document_html
-from spcastat.report.skeleton import PAGE, POLICY, asset, page_style
+from spcastat.report.html_page import ENDINGS, PAGE, POLICY, asset, document_html, page_style, write_page
 from spcastat.report.summary import describe_data, largest_with_another
 from spcastat.state import FitState, frames, rows
 from spcastat.state.variance import variance

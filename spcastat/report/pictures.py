@@ -17,7 +17,7 @@ from spcastat import plots
 from spcastat.config import plural
 from spcastat.engine.inputs import Source
 from spcastat.labels import short_name
-from spcastat.report.trust import (
+from spcastat.report.resampling_tables import (
     UNSAID,
     bootstrap_document,
     split_document,

@@ -204,7 +204,7 @@ class Renderings:
         FileError
             Where the file cannot be written, or has another ending than .docx.
         """
-        from spcastat.report.word_file import write_tables
+        from spcastat.report.docx_file import write_tables
         from spcastat.tables import Layout
 
         layout = Layout(

@@ -11,10 +11,10 @@ import pandas as pd
 
 from spcastat.config import plural, whole_number
 from spcastat.engine.inputs import Source
-from spcastat.report.beside import beside_loadings
-from spcastat.report.proofs import facts_of
+from spcastat.report.loading_columns import beside_loadings
+from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
-from spcastat.report.trust import summary_tables
+from spcastat.report.resampling_tables import summary_tables
 from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState, frames
 from spcastat.state.handed import own
@@ -114,7 +114,7 @@ def summarise(
         Dense loadings of a fit from a file, which has no data.
     """
     from spcastat.tables import Document, loadings_table, variance_table  # only for what is printed
-    from spcastat.tables.layout import restyled
+    from spcastat.tables.table_layout import restyled
 
     digits = whole_number("digits", digits, 0, 10)
     record, loadings, variance = state.record, frames.loadings(state), variance_of(state)

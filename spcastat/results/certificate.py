@@ -67,7 +67,7 @@ class Certificate(Renderings, pd.DataFrame):
     @property
     def document(self) -> Document:
         """What is printed, as tables of text."""
-        from spcastat.report.proofs import certificate
+        from spcastat.report.proof_tables import certificate
 
         return certificate(self, self._proven, self.sentence)
 

@@ -12,7 +12,7 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import plural
 from spcastat.errors import OptionError
-from spcastat.report.contents import chapter_of
+from spcastat.report.chapters import chapter_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.component_choice import ComponentChoice
 from spcastat.results.result import SpcaResult

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from spcastat.results.documented import documented
+from spcastat.results.inherited_docs import documented
 from spcastat.state.handed import own
 
 if TYPE_CHECKING:

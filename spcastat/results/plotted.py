@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import flag
-from spcastat.results.documented import documented
+from spcastat.results.inherited_docs import documented
 from spcastat.results.supplement import DRAWN, Supplement, checked
 from spcastat.state import FitState, frames, interpreted, trust
 from spcastat.state.variance import variance

@@ -12,7 +12,7 @@ from spcastat import plots
 from spcastat.config import one_of
 from spcastat.plots._biplot_data import ARROWS
 from spcastat.results.columns import row_values
-from spcastat.results.documented import documented
+from spcastat.results.inherited_docs import documented
 from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told
 from spcastat.results.supplement import DRAWN, Supplement, checked
 from spcastat.state import FitState, frames, rows

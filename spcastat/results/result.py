@@ -13,21 +13,21 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import DataWarning
 from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
-from spcastat.report.loadings import print_loadings as printed_loadings
+from spcastat.report.loading_columns import print_loadings as printed_loadings
 from spcastat.report.summary import summarise
 from spcastat.results import proving
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate, told_of
 from spcastat.results.delegation import computed, delegated, recorded
-from spcastat.results.documented import documented
+from spcastat.results.export import Written
 from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
-from spcastat.results.interpreted import Interpreted
+from spcastat.results.inherited_docs import documented
+from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_such_attribute
 from spcastat.results.plotted import Plotted
 from spcastat.results.plotted_rows import PlottedRows
 from spcastat.results.sampled import is_apart
-from spcastat.results.written import Written
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
 from spcastat.state.variance import variance as variance_table

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from spcastat import plots
-from spcastat.report import trust as words
+from spcastat.report import resampling_tables as words
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
-from spcastat.results.documented import documented
+from spcastat.results.inherited_docs import documented
 from spcastat.state import FitState, frames, trust
 from spcastat.state.handed import own
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested

@@ -19,17 +19,17 @@ from collections.abc import Callable
 
 from spcastat.config import one_of
 from spcastat.errors import OptionError
-from spcastat.tables import html, latex, markdown, text
-from spcastat.tables.layout import Layout
-from spcastat.tables.loadings import loadings_table
-from spcastat.tables.table import Document, Row, Table
-from spcastat.tables.variance import variance_table
+from spcastat.tables import html, latex, markdown, plain_text
+from spcastat.tables.grid import Document, Row, Table
+from spcastat.tables.loading_rows import loadings_table
+from spcastat.tables.table_layout import Layout
+from spcastat.tables.variance_rows import variance_table
 
 __all__ = ["RENDERERS", "Document", "Layout", "Row", "Table", "loadings_table", "render", "variance_table"]
 
 #: Name of a format to the function that writes it.
 RENDERERS: dict[str, Callable[[Document, Layout], str]] = {
-    "text": text.render,
+    "text": plain_text.render,
     "html": html.render,
     "latex": latex.render,
     "markdown": markdown.render,

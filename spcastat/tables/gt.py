@@ -11,9 +11,9 @@ import pandas as pd
 from spcastat.config import listed, nearest, shown
 from spcastat.errors import OptionError
 from spcastat.tables.cells import Figures
-from spcastat.tables.fitting import blocks
-from spcastat.tables.layout import Layout
-from spcastat.tables.table import Document, Table
+from spcastat.tables.grid import Document, Table
+from spcastat.tables.panels import blocks
+from spcastat.tables.table_layout import Layout
 
 if TYPE_CHECKING:
     from great_tables import GT

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from html import escape
 
 from spcastat.tables.cells import Figures
-from spcastat.tables.fitting import BREAKS, blocks
-from spcastat.tables.layout import Layout
-from spcastat.tables.table import Document, Table
+from spcastat.tables.grid import Document, Table
+from spcastat.tables.panels import BREAKS, blocks
+from spcastat.tables.table_layout import Layout
 
 #: Colours follow the page, so that the table reads on dark ground too.
 STYLE = """<style>

@@ -6,11 +6,20 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spcastat.tables.fitting import blocks, column_widths, label_room, label_width, panels
-from spcastat.tables.latex_text import breakable, escape, hanging, number, points, stacked
-from spcastat.tables.layout import Layout
-from spcastat.tables.siunitx import cell_of, column_of, width_of
-from spcastat.tables.table import Document, Row, Table
+from spcastat.tables.grid import Document, Row, Table
+from spcastat.tables.latex_cells import (
+    breakable,
+    cell_of,
+    column_of,
+    escape,
+    hanging,
+    number,
+    points,
+    stacked,
+    width_of,
+)
+from spcastat.tables.panels import blocks, column_widths, label_room, label_width, panels
+from spcastat.tables.table_layout import Layout
 
 #: Points: width and height of a page of the class article, twice \\tabcolsep as it is set below, a line.
 PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5

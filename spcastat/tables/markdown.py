@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from math import ceil
 
-from spcastat.tables.fitting import blocks, column_widths, display_width, label_room, label_width, panels
-from spcastat.tables.layout import Layout
-from spcastat.tables.table import Document, Table
+from spcastat.tables.grid import Document, Table
+from spcastat.tables.panels import blocks, column_widths, display_width, label_room, label_width, panels
+from spcastat.tables.table_layout import Layout
 
 #: Characters that a page holds; pandoc takes the widths of columns from their dashes where a line has more.
 LINE = 72

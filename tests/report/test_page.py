@@ -17,7 +17,7 @@ import spcastat as sp
 from benchmarks.browser import CHROMIUM, browser
 from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
 from spcastat.errors import FileError
-from spcastat.report.skeleton import asset
+from spcastat.report.html_page import asset
 
 
 class Page(HTMLParser):

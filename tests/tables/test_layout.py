@@ -12,7 +12,7 @@ import spcastat as sp
 from spcastat.errors import OptionError
 from spcastat.tables import Document, Layout, Row, Table, loadings_table, render, variance_table
 from spcastat.tables.cells import Figures, fixed, interval
-from spcastat.tables.fitting import wrapped
+from spcastat.tables.panels import wrapped
 
 LANGUAGES = [f"household_language_{one}_as_percentage_of_total" for one in ("english", "other", "asian")]
 

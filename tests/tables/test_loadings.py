@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_names
 from spcastat.tables import loadings_table
-from spcastat.tables.loadings import HIDDEN
+from spcastat.tables.loading_rows import HIDDEN
 
 
 def grid(table) -> dict[str, tuple[str, ...]]:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from spcastat.errors import OptionError, ShapeError
-from spcastat.tables import Document, Row, Table, fitting, loadings_table, render, text, variance_table
+from spcastat.tables import Document, Row, Table, loadings_table, panels, plain_text, render, variance_table
 
 WHOLE = """\
 A title
@@ -100,12 +100,12 @@ def test_only_ascii_of_its_own(make_loadings, make_variance):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_names_are_kept_where_the_console_has_them(encoding, make_variance):
     loadings = pd.DataFrame({"PC1": [0.6, 0.6, 0.5]}, index=["Größe", "β", "身長"])
-    printed = text.render(both(loadings, make_variance(1)), encoding=encoding)
+    printed = plain_text.render(both(loadings, make_variance(1)), encoding=encoding)
     printed.encode(encoding)
     assert ("Größe" in printed) == (encoding != "ascii")
     assert ("β" in printed) == (encoding == "utf-8")
     rows = printed.splitlines()[4:7]
-    assert len({fitting.display_width(row) for row in rows}) == 1
+    assert len({panels.display_width(row) for row in rows}) == 1
 
 
 def test_rules_alignment_and_long_titles():

@@ -15,10 +15,10 @@ from docx.shared import Pt, RGBColor
 
 from spcastat.labels import name_text
 from spcastat.tables.cells import Figures
-from spcastat.tables.fitting import blocks, label_room, label_width, panels, wrapped
-from spcastat.tables.latex_text import points
-from spcastat.tables.layout import Layout
-from spcastat.tables.table import Document, Table
+from spcastat.tables.grid import Document, Table
+from spcastat.tables.latex_cells import points
+from spcastat.tables.panels import blocks, label_room, label_width, panels, wrapped
+from spcastat.tables.table_layout import Layout
 
 #: Points: the width of a page between its margins, that of text at both sides of a cell, the size of letters.
 PAGE, GAP, SIZE = 468, 11, 9

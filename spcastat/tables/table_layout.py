@@ -11,7 +11,7 @@ from spcastat.config import flag, one_of, shown, text, whole_number
 from spcastat.errors import OptionError
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH, short_names
 from spcastat.tables.cells import MOST_DIGITS, Figures
-from spcastat.tables.table import Document
+from spcastat.tables.grid import Document
 
 #: Decimal marks.
 DECIMALS = (".", ",")

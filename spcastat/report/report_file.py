@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from spcastat.config import flag, text
 from spcastat.engine.inputs import Source
-from spcastat.report.contents import Chapter, chapters
-from spcastat.report.page import ENDINGS, chapters_page, write_page
-from spcastat.report.word import write_chapters
-from spcastat.report.word_file import ENDING, require_docx
+from spcastat.labels import name_text
+from spcastat.report.chapters import Chapter, Content, Lines, chapters
+from spcastat.report.docx_file import ENDING, PAGE, require_docx, write_word
+from spcastat.report.html_page import ENDINGS, chapters_page, write_page
+from spcastat.report.pictures import Picture
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
 from spcastat.tables import Document, Layout
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+
+#: Dots of a picture for an inch.
+DPI = 300
+#: Points of code and formulas.
+CODE = 8.5
 
 
 def write_report(
@@ -68,7 +79,7 @@ def write_report(
     if not flag("full_names", full_names):
         parts = list(map(_shortened, parts))
     if word:
-        write_chapters(target, heading, parts)
+        _write_word(target, heading, parts)
     else:
         write_page(target, chapters_page(heading, record.versions.get("spcastat", ""), parts))
 
@@ -77,3 +88,50 @@ def _shortened(chapter: Chapter) -> Chapter:
     layout = Layout(full_names=False)
     parts = (layout.of(part) if isinstance(part, Document) else part for part in chapter.parts)
     return replace(chapter, parts=tuple(parts))
+
+
+# --- chapters in Word ------------------------------------------------------------------------------
+
+
+def _write_word(target: PathLike[str], title: str, chapters: Iterable[Chapter]) -> None:
+    """Write chapters with their headings."""
+
+    def fill(word: WordDocument) -> None:
+        word.add_heading(name_text(title), 0)
+        for chapter in chapters:
+            word.add_heading(name_text(chapter.heading), 1)
+            for part in chapter.parts:
+                _add(word, part)
+
+    write_word(target, title, fill)
+
+
+def _add(word: WordDocument, part: Content) -> None:
+    from spcastat.tables.docx_tables import add_tables, add_text
+
+    if isinstance(part, Picture):
+        _add_picture(word, part)
+    elif isinstance(part, Lines):
+        if part.before:
+            word.add_paragraph(name_text(part.before)).paragraph_format.keep_with_next = True
+        for line in part.lines:
+            add_text(word, line, CODE, name="Courier New")
+        for text in part.after:
+            add_text(word, text, CODE)
+    else:
+        add_tables(word, part)
+
+
+def _add_picture(word: WordDocument, picture: Picture) -> None:
+    """Add a picture of 300 dpi with its caption, and what it shows in words."""
+    from docx.shared import Inches
+
+    from spcastat.tables.docx_tables import add_caption
+
+    file = io.BytesIO(picture.saved("png", DPI))
+    shape = word.add_picture(file, width=Inches(min(picture.width, PAGE)))
+    word.paragraphs[-1].paragraph_format.keep_with_next = True
+    about = shape._inline.docPr
+    about.set("descr", name_text(picture.alt))
+    about.set("name", name_text(picture.name))
+    add_caption(word, "Figure", picture.caption or picture.alt)

@@ -13,7 +13,7 @@ from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import full_names
 from spcastat.state.variance import VARIANCE, Column
 from spcastat.tables.cells import alike, each, percents
-from spcastat.tables.table import Row, Table
+from spcastat.tables.grid import Row, Table
 
 #: With this many components or more, each component has a row.
 MANY = 9

@@ -1,104 +1,120 @@
-"""Tables in a width: how columns share it, in every format, and the lines of characters of plain text."""
+"""Plain text, for a console or a log.
+
+The renderer's own characters are ASCII. The user's names keep their characters as long as the console
+can show them; a character that it cannot encode is written without its accent or as an escape, so that
+``print`` never fails.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import re
+import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby, zip_longest
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
-from spcastat.tables.table import Document, Table
+from spcastat.tables.cells import Figures
+from spcastat.tables.grid import Document, Table
+from spcastat.tables.panels import (
+    blocks,
+    column_widths,
+    display_width,
+    label_room,
+    label_width,
+    lines_width,
+    panels,
+    wrapped,
+)
+from spcastat.tables.table_layout import Layout, short
 
-#: Spaces between two columns of text.
+#: Spaces between two columns.
 GAP = 2
 #: Characters of a shortened name, at most: in the key, the name in full stands beside it.
 KEY = 34
-
-#: Where a name can go on in the next line: after a space or a mark, and before a capital within a word.
-BREAKS = re.compile(r"(?<=[\s_./:,;+=\-])(?=\w)|(?<=[a-z0-9])(?=[A-Z][a-z])")
-
-
-def display_width(text: str) -> int:
-    """Return the number of console cells of `text`: two for a wide character, none for a combining one."""
-    if text.isascii():
-        return len(text)
-    cells = 0
-    for char in text:
-        if not unicodedata.combining(char):
-            cells += 2 if unicodedata.east_asian_width(char) in "WF" else 1
-    return cells
+#: Typographic characters that have an ASCII spelling.
+ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
-def lines_width(text: str) -> int:
-    """Return the number of console cells of the longest line."""
-    return max(map(display_width, text.split("\n")))
+def render(document: Document, layout: Layout | None = None, encoding: str | None = None) -> str:
+    """Return the document as lines of at most ``layout.width`` characters.
 
-
-def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
-    """Yield the runs of tables with equal headings and alignment; a run shares its columns."""
-    for _, run in groupby(tables, key=lambda table: (table.headings, table.align)):
-        yield tuple(run)
-
-
-def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
-    """Return the width of the label column: rows of a group are indented, short titles stand in it."""
-    widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
-    widths += [measure(table.title) for table in block if len(table.title) <= NAME_WIDTH]
-    return max(widths, default=0)
-
-
-def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> list[int]:
-    """Return the width of every column of cells, headings included."""
-    widths = [measure(heading) for heading in block[0].headings]
-    for table in block:
-        for row in table.rows:
-            widths = [max(width, measure(cell)) for width, cell in zip(widths, row.cells, strict=True)]
-    return widths
-
-
-def label_room(label: int, columns: list[int], width: int, gap: int, least: int) -> int:
-    """Return how wide the label column can be: what the others leave, but `least` where it needs that much.
-
-    A label column narrower than that is not worth having all columns in one panel. There is always room for
-    the widest column.
+    Parameters
+    ----------
+    document : Document
+    layout : Layout, optional
+        Tables with more columns than fit are split into panels; tables that share their columns are
+        split alike, and each panel shows all of them. Names that do not fit are shortened, and stand in
+        full in a key below; with ``full_names=True`` they go on in further lines instead.
+    encoding : str, optional
+        Where the text goes; by default the encoding of ``sys.stdout``.
     """
-    left = width - sum(gap + column for column in columns)
-    beside_one = width - gap - max(columns, default=0)
-    return min(label, max(left, least), max(beside_one, 1))
+    layout = layout or Layout()
+    encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
+    document = _with_room_for_stars(layout.of(document, names=False))
+    document = document.respelled({text: _safe(text, encoding) for text in document.texts})
+    if layout.full_names:
+        document = _with_high_headings(document)
+    else:
+        labels, headings = too_long(document, layout.width, everywhere=layout.full_names is False)
+        document = document.with_names(_fitting(*labels), _fitting(*headings))
+    return "\n\n".join(lines_of(document, layout.width))
 
 
-def panels(
-    label: int, columns: list[int], width: int, gap: int, together: int = 1
-) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
-
-    Columns that belong together, `together` at a time, are not parted. Every panel has at least these. The
-    panels are as few as possible.
-    """
-    start, used = 0, label
-    for i in range(0, len(columns), together):
-        size = sum(gap + column for column in columns[i : i + together])
-        if i > start and used + size > width:
-            yield start, i
-            start, used = i, label
-        used += size
-    yield start, len(columns)
+def _with_room_for_stars(document: Document) -> Document:
+    """Return the document with spaces behind cells of fewer stars, so that figures end in one column."""
+    cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
+    most = max((len(cell.stars) for cell in cells if isinstance(cell, Figures)), default=0)
+    if not most:
+        return document
+    return document.with_cells(
+        lambda cell: cell and cell + " " * (most - (len(cell.stars) if isinstance(cell, Figures) else 0))
+    )
 
 
-def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
-    """Return a name in lines of at most `width`, broken where its words end as far as that goes."""
-    lines = [""]
-    for piece in BREAKS.split(text):
-        if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:
-            lines.append("")
-        for char in piece:
-            if lines[-1] and char != " " and measure(lines[-1] + char) > width:
-                lines.append("")
-            lines[-1] += char
-    return [line.rstrip() for line in lines]
+def _with_high_headings(document: Document) -> Document:
+    """Return the document with long headings in several lines."""
+    headings = {text: None for table in document.tables for text in table.headings}
+    lines = {text: "\n".join(wrapped(text, HEADING_WIDTH, display_width)) for text in headings}
+    return dataclasses.replace(document.with_names({}, lines), key=document.key)
+
+
+def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
+    """Return short names of at most `limit` characters, in ASCII; those that fit stay as they are."""
+    long = [name for name in names if display_width(name) > limit]
+    found: dict[str, str] = {}
+    if not long:
+        return found
+    for smaller in range(limit, 3, -1):  # three dots stand for one character, and a wide one takes two
+        found = {name: text.translate(ASCII) for name, text in short(long, smaller).items()}
+        if all(display_width(text) <= limit for text in found.values()):
+            break
+    return found
+
+
+def _safe(text: str, encoding: str) -> str:
+    """Return `text` in characters that `encoding` has."""
+    text = text.translate(ASCII)
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(_safe_char(char, encoding) for char in text)
+    return text
+
+
+def _safe_char(char: str, encoding: str) -> str:
+    plain = "".join(c for c in unicodedata.normalize("NFKD", char) if not unicodedata.combining(c))
+    for candidate in (char, plain):
+        try:
+            candidate.encode(encoding)
+        except UnicodeEncodeError:
+            continue
+        return candidate
+    return char.encode("ascii", "backslashreplace").decode()
+
+
+# --- lines of characters ---------------------------------------------------------------------------
 
 
 def too_long(

@@ -10,8 +10,8 @@ import pandas as pd
 from spcastat.config import flag, plural
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.report.trust import FDR, UNSAID
-from spcastat.state import FitState, trust
+from spcastat.report.resampling_tables import FDR, UNSAID
+from spcastat.state import FitState, frames, trust
 
 #: The largest q value that earns this many stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
@@ -103,3 +103,40 @@ def _of_stars(state: FitState) -> list[str]:
     meaning = ", ".join(f"{mark} q <= {str(bound)[1:]}" for bound, mark in marks)
     rate = f"false discovery rates ({FDR[found.fdr]}) of {found.draws} permutations"
     return [f"{meaning}: {rate}.", UNSAID["test"]]
+
+
+def print_loadings(
+    state: FitState,
+    digits: int = 3,
+    cutoff: float = 0.0,
+    sort: bool = False,
+    contributions: bool = False,
+    max_rows: int = 40,
+) -> None:
+    """Print the loadings; a blank is exactly zero.
+
+    Parameters
+    ----------
+    state : FitState
+    digits : int
+        Decimals. A nonzero that rounds to zero prints as ``<.001``.
+    cutoff : float
+        Loadings below it in absolute value are hidden behind a mark, and counted.
+    sort : bool
+        Group the variables by the component on which they load most.
+    contributions : bool
+        Squared loadings in percent instead.
+    max_rows : int
+        The most variables to show.
+    """
+    from spcastat.tables import Document, loadings_table, render
+
+    table = loadings_table(
+        frames.loadings(state),
+        digits=digits,
+        cutoff=cutoff,
+        sort=sort,
+        contributions=contributions,
+        max_rows=max_rows,
+    )
+    print(render(Document(title="", facts=(), tables=(table,), notes=()), "text"))

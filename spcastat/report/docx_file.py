@@ -46,7 +46,7 @@ def write_tables(
     """
     target = file_path(path, (ENDING,))
     require_docx(what)
-    from spcastat.tables.word import add_tables
+    from spcastat.tables.docx_tables import add_tables
 
     def fill(word: WordDocument) -> None:
         for place, document in enumerate(documents):

@@ -16,7 +16,7 @@ from spcastat.intake.checks import frame_values
 from spcastat.kernels.leading import leading
 from spcastat.labels import full_names
 from spcastat.tables.cells import Figures, each, interval
-from spcastat.tables.table import Row, Table
+from spcastat.tables.grid import Row, Table
 
 #: What stands for a nonzero loading below the cutoff.
 HIDDEN = "."

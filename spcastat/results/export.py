@@ -5,15 +5,15 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from spcastat.report.report_file import write_report
 from spcastat.report.workbook import fit_sheets, write_workbook
-from spcastat.report.write import write_report
-from spcastat.results.documented import documented
+from spcastat.results.inherited_docs import documented
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
 
 if TYPE_CHECKING:
     from spcastat.engine.inputs import Source
-    from spcastat.report.contents import Chapter
+    from spcastat.report.chapters import Chapter
     from spcastat.report.summary import Summary
 
 

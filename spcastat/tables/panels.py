@@ -1,0 +1,94 @@
+"""How columns share the width of a page, in every format: panels, and names in several lines."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+from spcastat.labels import NAME_WIDTH
+from spcastat.tables.grid import Table
+
+#: Where a name can go on in the next line: after a space or a mark, and before a capital within a word.
+BREAKS = re.compile(r"(?<=[\s_./:,;+=\-])(?=\w)|(?<=[a-z0-9])(?=[A-Z][a-z])")
+
+
+def display_width(text: str) -> int:
+    """Return the number of console cells of `text`: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    cells = 0
+    for char in text:
+        if not unicodedata.combining(char):
+            cells += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return cells
+
+
+def lines_width(text: str) -> int:
+    """Return the number of console cells of the longest line."""
+    return max(map(display_width, text.split("\n")))
+
+
+def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
+    """Yield the runs of tables with equal headings and alignment; a run shares its columns."""
+    for _, run in groupby(tables, key=lambda table: (table.headings, table.align)):
+        yield tuple(run)
+
+
+def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
+    """Return the width of the label column: rows of a group are indented, short titles stand in it."""
+    widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
+    widths += [measure(table.title) for table in block if len(table.title) <= NAME_WIDTH]
+    return max(widths, default=0)
+
+
+def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> list[int]:
+    """Return the width of every column of cells, headings included."""
+    widths = [measure(heading) for heading in block[0].headings]
+    for table in block:
+        for row in table.rows:
+            widths = [max(width, measure(cell)) for width, cell in zip(widths, row.cells, strict=True)]
+    return widths
+
+
+def label_room(label: int, columns: list[int], width: int, gap: int, least: int) -> int:
+    """Return how wide the label column can be: what the others leave, but `least` where it needs that much.
+
+    A label column narrower than that is not worth having all columns in one panel. There is always room for
+    the widest column.
+    """
+    left = width - sum(gap + column for column in columns)
+    beside_one = width - gap - max(columns, default=0)
+    return min(label, max(left, least), max(beside_one, 1))
+
+
+def panels(
+    label: int, columns: list[int], width: int, gap: int, together: int = 1
+) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
+
+    Columns that belong together, `together` at a time, are not parted. Every panel has at least these. The
+    panels are as few as possible.
+    """
+    start, used = 0, label
+    for i in range(0, len(columns), together):
+        size = sum(gap + column for column in columns[i : i + together])
+        if i > start and used + size > width:
+            yield start, i
+            start, used = i, label
+        used += size
+    yield start, len(columns)
+
+
+def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
+    """Return a name in lines of at most `width`, broken where its words end as far as that goes."""
+    lines = [""]
+    for piece in BREAKS.split(text):
+        if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        for char in piece:
+            if lines[-1] and char != " " and measure(lines[-1] + char) > width:
+                lines.append("")
+            lines[-1] += char
+    return [line.rstrip() for line in lines]
