@@ -105,8 +105,13 @@ def notebook(tmp_path, monkeypatch):
     plt.close("all")
 
 
-def test_all_thirteen_are_there():
-    assert [path.name[:2] for path in VIGNETTES] == [f"{number:02}" for number in range(1, 14)]
+def test_the_readme_counts_and_lists_all_pages():
+    assert [path.name[:2] for path in VIGNETTES] == [f"{number:02}" for number in range(1, len(VIGNETTES) + 1)]
+    readme = (VIGNETTES[0].parents[1] / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"(?m)^(\d+)\. \[.*\]\(vignettes/(.*)\)$", readme)
+    assert listed == [(str(int(path.name[:2])), path.name) for path in VIGNETTES]
+    assert len(VIGNETTES) == 14
+    assert "Fourteen short pages" in readme
 
 
 #: Those that take seconds: with the slow tests.
