@@ -106,7 +106,7 @@ def notebook(tmp_path, monkeypatch):
 
 
 def test_the_readme_counts_and_lists_all_pages():
-    assert [path.name[:2] for path in VIGNETTES] == [f"{number:02}" for number in range(1, len(VIGNETTES) + 1)]
+    assert [path.name[:2] for path in VIGNETTES] == [f"{1 + j:02}" for j in range(len(VIGNETTES))]
     readme = (VIGNETTES[0].parents[1] / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"(?m)^(\d+)\. \[.*\]\(vignettes/(.*)\)$", readme)
     assert listed == [(str(int(path.name[:2])), path.name) for path in VIGNETTES]
