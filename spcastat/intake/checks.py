@@ -11,6 +11,7 @@ import pandas as pd
 from spcastat.config import GAPS, listed, plural, shown
 from spcastat.errors import (
     ColumnTypeError,
+    DataError,
     InfiniteValuesError,
     MissingValuesError,
     ShapeError,
@@ -258,24 +259,54 @@ def require_weight(w: np.ndarray) -> None:
         )
 
 
-def aligned(series: pd.Series, labels: pd.Index, option: str, what: str) -> pd.Series:
-    """Return `series` in the order of `labels`; raise WeightsError if the labels are not the same."""
-    if series.index.equals(labels):
-        return series
-    if len(series) != len(labels):
-        raise WeightsError(
-            f"{option} has {plural(len(series), 'value')} for {len(labels)} {what}; one each is needed."
-        )
-    if series.index.is_unique and labels.is_unique:
-        order = series.index.get_indexer(labels)
+def aligned(
+    values: Any,
+    labels: pd.Index,
+    option: str,
+    what: str,
+    *,
+    part: bool = False,
+    error: type[DataError] = WeightsError,
+) -> Any:
+    """Put a Series or a data frame into the order of `labels`.
+
+    Parameters
+    ----------
+    values : Series or DataFrame
+    labels : pandas.Index
+    option : str
+        The name of the argument, for messages.
+    what : str
+        What the labels belong to, in the plural: "rows".
+    part : bool
+        Whether `labels` may be a part of those of `values`, as the rows are that a fit kept. Labels
+        0, 1, ..., n - 1 that have nothing in common with `labels` are then none, and go by position.
+    error : type
+        What is raised.
+
+    Raises
+    ------
+    DataError
+        `error`, where a label is missing, or labels repeat and are in another order.
+    """
+    own, n = values.index, len(labels)
+    if own.equals(labels):
+        return values
+    if part and len(own) == n and own.equals(pd.RangeIndex(n)) and not labels.isin(own).any():
+        return values
+    if len(own) != n and not part:
+        raise error(f"{option} has {plural(len(own), 'value')} for {n} {what}; one each is needed.")
+    if own.is_unique and (part or labels.is_unique):
+        order = own.get_indexer(labels)
         if (order >= 0).all():
-            return series.iloc[order]
-        strange = f"there is none for {listed(labels[order < 0], 3)}"
+            return values.iloc[order]
+        strange = f"there is none for {plural(int((order < 0).sum()), 'label')}, {listed(labels[order < 0], 3)}"
     else:
         strange = "repeated labels are in another order"
-    raise WeightsError(
-        f"{option} is a Series whose labels are not those of the {what}: {strange}. Give it the same labels, "
-        f"or pass {option}.to_numpy() to go by position."
+    way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"
+    raise error(
+        f"{option} is a {type(values).__name__} whose labels are not those of the {what}: {strange}. "
+        f"Give it the same labels, or pass {option}.{way} to go by position."
     )
 
 

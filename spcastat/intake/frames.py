@@ -14,6 +14,7 @@ from spcastat.config import listed, offers, plural
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.checks import require_numbers
 from spcastat.intake.sparse import require_sound_columns, sound
+from spcastat.intake.stored_index import StoredIndex
 from spcastat.kernels.sparsity import is_sparse
 
 #: Bytes (64 MB) up to which the numbers are copied, so that a fit does not change when the caller later
@@ -82,6 +83,10 @@ def open_table(data: Any) -> Table:
     SparseStructureError
         For sparse data with indices out of range, and the like.
     """
+    if type(data).__module__.partition(".")[0] == "narwhals":
+        import narwhals as nw
+
+        data = nw.to_native(data, pass_through=True)
     if isinstance(data, pd.DataFrame):
         require_sound_columns(data)
         table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
@@ -96,8 +101,7 @@ def open_table(data: Any) -> Table:
 
         return open_table(table_of(data))
     else:
-        frame = _open_other(data)
-        table = Table(frame, frame.columns, frame.index, named=True, labelled=False)
+        table = _open_other(data)
     if not len(table.columns):
         raise ShapeError(
             f"The data have {plural(len(table.index), 'row')} and no columns; at least one is needed."
@@ -224,8 +228,8 @@ def _open_sparse(data: Any) -> Any:
             "use data.reshape(1, -1) for one row."
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
-    data = sound(data)
     dtype = np.float32 if data.dtype == np.float32 else np.float64
+    data = sound(data).astype(dtype, copy=False)  # before repeated entries, which may overflow, are added up
     from scipy.sparse import csc_array, csr_array
 
     rowwise = data.format == "csr" and data.data.nbytes + data.indices.nbytes > COPY_LIMIT
@@ -237,7 +241,7 @@ def _open_sparse(data: Any) -> Any:
     return matrix
 
 
-def _open_other(data: Any) -> pd.DataFrame:
+def _open_other(data: Any) -> Table:
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
@@ -247,6 +251,10 @@ def _open_other(data: Any) -> pd.DataFrame:
             "A pandas Series was given; the data must be two-dimensional: use series.to_frame() for one "
             "column or series.to_frame().T for one row."
         )
+    if _is_arrow(data) and type(data).__name__ == "RecordBatch":
+        import pyarrow
+
+        data = pyarrow.Table.from_batches([data])
     try:
         table = nw.from_native(data, eager_only=True)
     except DuplicateError as error:
@@ -267,11 +275,21 @@ def _open_other(data: Any) -> pd.DataFrame:
         elif offers(data, "__array__"):
             hint = " Use np.asarray(data), two-dimensional."
         raise DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
+    native = table.to_native()
+    stored = StoredIndex(table.columns, getattr(native, "schema", None) if _is_arrow(native) else None)
+    names = [name for name in table.columns if name not in stored.labels]
     try:
-        columns = {name: _column(table[name]) for name in table.columns}
+        columns = {name: _column(table[name]) for name in names}
     except DuplicateError as error:
         raise DuplicateNamesError(f"Columns share a name: {error}. Names must differ; rename them.") from None
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(table)), columns=pd.Index(table.columns), copy=False)
+    index = stored.index(lambda name: _column(table[name]), len(table))
+    frame = pd.DataFrame(columns, index=index, columns=pd.Index(names), copy=False)
+    labelled = bool(stored.labels) or stored.range is not None
+    return Table(frame, frame.columns, frame.index, named=True, labelled=labelled)
+
+
+def _is_arrow(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pyarrow"
 
 
 def _column(series: Any) -> Any:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from spcastat.config import elements, plural, shown
 from spcastat.errors import DataError, OptionError, ShapeError
-from spcastat.intake.checks import real_array
+from spcastat.intake.checks import aligned, real_array
 from spcastat.labels import short_name
 from spcastat.plots._shared import MARKERS
 from spcastat.plots._theme import accents, area, colour_map, colours_of, shade
@@ -31,13 +31,13 @@ MISSING = "(missing)"
 def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     """Return the group of every row; the categories keep their order and none is empty.
 
-    A Series is matched by its labels if they contain all of `index`; anything else must have one value
-    for each row, in the order of the rows.
+    A Series is matched by its labels, which must contain all of `index`, unless they are 0, 1, ... and
+    those of the rows are not; anything else must have one value for each row, in the order of the rows.
 
     Raises
     ------
     ShapeError
-        Another number of values than rows, or labels of which only some fit.
+        Another number of values than rows, or a Series without the labels of some rows.
     OptionError
         More than 20 groups.
     """
@@ -97,18 +97,10 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
 
 
 def _aligned(values: Any, index: pd.Index, what: str) -> Any:
-    """Return a Series in the order of `index` where it has its labels; anything else as it is."""
-    if not isinstance(values, pd.Series) or values.index.equals(index):
+    """Return a Series in the order of `index`; anything else as it is."""
+    if not isinstance(values, pd.Series):
         return values
-    by_label = values.index.is_unique and index.isin(values.index)
-    if np.all(by_label):
-        return values.reindex(index)
-    if np.any(by_label):
-        raise ShapeError(
-            f"{what} has labels for {int(np.sum(by_label))} of the {len(index)} rows; give a Series with "
-            "all labels of the scores, or an array in the order of the rows."
-        )
-    return values
+    return aligned(values, index, what, "rows", part=True, error=ShapeError)
 
 
 def scatter_groups(

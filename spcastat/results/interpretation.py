@@ -79,7 +79,8 @@ class Interpreted:
         rows : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             As for `transform`: their scores and squared cosines.
         variables : DataFrame or Series, optional
-            With a value for each row of the fit, by label or in their order: correlations of numbers with the
+            With a value for each row of the fit, by its label (labels 0, 1, ... of rows that have other labels
+            go by position): correlations of numbers with the
             scores; for factors (text, categories, booleans) the mean score of each level with its test value,
             (mean of the level - mean of all) over its standard error if the rows of the level were drawn from
             all without replacement. Missing values leave out a row for their variable.
@@ -172,7 +173,10 @@ class Interpreted:
     def _further(self, variables: Any) -> Further:
         source = rows.need_rows(self._state, self._source, "supplementary variables")
         if not isinstance(variables, (pd.DataFrame, pd.Series)) and hasattr(variables, "columns"):
-            variables = open_table(variables).values
+            table = open_table(variables)
+            variables = table.values
+            if not table.labelled and len(table.index) == len(self._scores):
+                variables = variables.set_axis(self._scores.index)
         return further(variables, own(self._scores), source.weights)
 
 

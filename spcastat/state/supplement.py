@@ -11,6 +11,7 @@ from scipy import stats
 
 from spcastat.config import listed, plural, real_number, shown
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
+from spcastat.intake.checks import aligned
 from spcastat.labels import name_text
 from spcastat.state import frames
 from spcastat.state.fitstate import FitState
@@ -51,8 +52,8 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     Parameters
     ----------
     variables : DataFrame or Series
-        Numbers, and factors (text, categories, booleans), matched by its labels if they hold those of all
-        rows of the fit, otherwise row by row. Missing values leave out the row for their variable.
+        Numbers, and factors (text, categories, booleans), matched by the labels of the rows; labels 0, 1,
+        ... of rows that have other labels go by position. Missing values leave out the row for their variable.
     scores : DataFrame, n x k
     weights : ndarray of shape (n,) or None
         Frequencies of the rows.
@@ -226,17 +227,8 @@ def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
     for name in variables.columns:
         if isinstance(name, str) and not _encodes(name):
             raise ColumnTypeError(f"variables has a column {shown(name)}, which is not text; rename it.")
-    if variables.index.equals(index):
-        return variables
-    if variables.index.is_unique and index.isin(variables.index).all():
-        return variables.reindex(index)
-    if len(variables) != len(index):
-        raise ShapeError(
-            f"variables has {plural(len(variables), 'row')}, the fit {len(index)}, and its labels do "
-            "not hold those "
-            "of all rows of the fit; give the rows of the fit."
-        )
-    return variables.set_axis(index)
+    found: pd.DataFrame = aligned(variables, index, "variables", "rows", part=True, error=ShapeError)
+    return found
 
 
 def _is_factor(column: pd.Series) -> bool:

@@ -14,6 +14,7 @@ import pandas as pd
 from spcastat.config import listed, one_line, plural
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.intake.frames import require_unique
+from spcastat.intake.stored_index import StoredIndex
 from spcastat.streams.naming import named
 from spcastat.streams.sources import rows_at_once, same_file
 
@@ -113,10 +114,8 @@ class Layout:
 
     def __init__(self, schema: Any):
         self.names = list(schema.names)
-        stored = _stored_labels(schema)
-        self.labels = [one for one in stored if isinstance(one, str) and one in self.names]
-        ranges = [one for one in stored if isinstance(one, dict) and one.get("kind") == "range"]
-        self.range = ranges[0] if len(ranges) == 1 and not self.labels else None
+        self._stored = StoredIndex(self.names, schema)
+        self.labels = self._stored.labels
 
     def read(self, needed: list[str] | None) -> list[str]:
         """Return the columns to read: the needed ones that there are, and the labels of the rows."""
@@ -131,7 +130,7 @@ class Layout:
         types = [batch.schema.field(name).type for name in columns]
         numeric = ("is_floating", "is_integer", "is_boolean", "is_decimal")
         plain = all(any(getattr(pyarrow.types, test)(one) for test in numeric) for one in types)
-        index = self._index(batch, start)
+        index = self._stored.index(lambda name: batch.column(name).to_pandas(), batch.num_rows, start)
         if not (plain and columns):
             table = batch if isinstance(batch, pyarrow.Table) else pyarrow.Table.from_batches([batch])
             frame = table.select(columns).to_pandas(ignore_metadata=True)
@@ -146,35 +145,6 @@ class Layout:
             if batch.num_rows:
                 values[:, j] = column.to_numpy(zero_copy_only=False)
         return pd.DataFrame(values, index=index, columns=columns, copy=False)
-
-    def _index(self, batch: Any, start: int) -> pd.Index:
-        if self.labels:
-            arrays = [batch.column(name).to_pandas() for name in self.labels]
-            names = [None if name.startswith("__index_level_") else name for name in self.labels]
-            if len(arrays) == 1:
-                return pd.Index(arrays[0]).rename(names[0])  # a name of None is none given
-            return pd.MultiIndex.from_arrays(arrays, names=names)
-        if self.range is not None and (self.range["start"], self.range["step"]) != (0, 1):
-            step = self.range["step"]
-            first = self.range["start"] + step * start
-            return pd.RangeIndex(first, first + step * batch.num_rows, step, name=self.range.get("name"))
-        return pd.RangeIndex(batch.num_rows)
-
-
-def _stored_labels(schema: Any) -> list[Any]:
-    """Return what pandas wrote about the labels of the rows; raise FileError where that is damaged."""
-    try:
-        stored = (schema.pandas_metadata or {}).get("index_columns", [])
-        for one in stored:
-            if isinstance(one, dict) and one.get("kind") == "range":
-                int(one["start"]), 1 // int(one["step"])
-        return list(stored)
-    except Exception as error:  # the block is text of any kind
-        raise FileError(
-            "The block that pandas writes into a Parquet file about its labels is damaged. Write the file "
-            "again, "
-            "or without that block: table.replace_schema_metadata(None)."
-        ) from error
 
 
 @contextmanager

@@ -144,10 +144,6 @@ def _open(chunk: Any) -> Table:
         n, p = matrix.shape
         if p and matrix.has_canonical_format:
             return Table(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
-    if type(chunk).__module__.partition(".")[0] == "pyarrow" and type(chunk).__name__ == "RecordBatch":
-        import pyarrow
-
-        chunk = pyarrow.Table.from_batches([chunk])
     return open_table(chunk)
 
 

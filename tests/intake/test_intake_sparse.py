@@ -159,6 +159,23 @@ def test_every_sound_format_gives_the_same_numbers(format, kind):
     assert np.array_equal(read_data(matrix).matrix.toarray(), DENSE)
 
 
+@pytest.mark.parametrize(("dtype", "value"), [("int8", 100), ("bool", True), ("uint8", 200), ("int16", 30000)])
+@pytest.mark.parametrize("format", ["coo", "csr", "csc", "bsr"])
+def test_repeated_entries_of_narrow_types_are_added_up_as_floats(format, dtype, value):
+    rows, columns = np.array([0, 0, 1, 2, 3, 3]), np.array([0, 0, 1, 0, 1, 1])
+    expected = np.zeros((4, 2))
+    np.add.at(expected, (rows, columns), float(value))
+    values = np.full(6, value, dtype=dtype)
+    by_column = np.argsort(columns, kind="stable")
+    matrix = {
+        "coo": lambda: sparse.coo_array((values, (rows, columns)), shape=(4, 2)),
+        "csr": lambda: sparse.csr_array((values, columns, [0, 2, 3, 4, 6]), shape=(4, 2)),
+        "csc": lambda: sparse.csc_array((values, rows[by_column], [0, 3, 6]), shape=(4, 2)),
+        "bsr": lambda: sparse.bsr_array((values[:, None, None], columns, [0, 2, 3, 4, 6]), shape=(4, 2)),
+    }[format]()
+    np.testing.assert_array_equal(read_data(matrix).matrix.toarray(), expected)
+
+
 def test_what_is_legal_stays_and_the_callers_matrix_is_not_changed():
     # two entries at (0, 1), unsorted, an explicit zero, and room behind the last entry
     data = np.array([1.0, 2.0, 3.0, 0.0, 5.0, 9.0, 9.0])

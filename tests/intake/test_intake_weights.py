@@ -42,7 +42,7 @@ def test_series_is_aligned_by_label():
 
 
 def test_series_with_other_labels_is_refused():
-    with pytest.raises(WeightsError, match=r"none for 'u', 'v', 'w'.*to_numpy"):
+    with pytest.raises(WeightsError, match=r"none for 3 labels, 'u', 'v', 'w'.*to_numpy"):
         read_data(frame(), ReadOptions(weights=pd.Series([1.0, 2.0, 3.0])))
     with pytest.raises(WeightsError, match="2 values for 3 rows"):
         read_data(frame(), ReadOptions(weights=pd.Series([1.0, 2.0], index=["u", "v"])))

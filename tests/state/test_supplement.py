@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import statsmodels.formula.api as smf
 from scipy import stats
@@ -144,10 +145,44 @@ def test_contributions_and_cos2_of_pca(X):
     np.testing.assert_allclose(fit.contributions(), fit.cos2() / eigenvalues, atol=1e-10)
 
 
+def wrong_labels(index: pd.Index) -> list[pd.Index]:
+    """Labels of which one is another's, of which some repeat, and that have nothing in common."""
+    return [
+        index[:-1].append(pd.Index(["other"])),
+        index[[1, 0, *range(1, len(index) - 1)]],
+        index + "_",
+        pd.RangeIndex(1, len(index) + 1),
+    ]
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_values_with_other_labels_never_go_by_position(which, fit, further):
+    moved = further.set_axis(wrong_labels(further.index)[which])
+    for call in (
+        lambda: fit.supplement(variables=moved),
+        lambda: fit.describe_components(moved["price"]),
+        lambda: fit.biplot_data(groups=moved["region"]),
+        lambda: fit.biplot_data(color=moved["price"]),
+        lambda: fit.plot_scores_data(groups=moved["region"]),
+        lambda: fit.plot_diagnostics_data(groups=moved["region"]),
+    ):
+        with pytest.raises(ShapeError, match="whose labels are not those of the rows"):
+            call()
+
+
+def test_values_without_labels_go_by_position(fit, further):
+    expected = fit.supplement(variables=further)
+    unnamed = further.reset_index(drop=True)
+    for given in (unnamed, pl.from_pandas(unnamed)):
+        pd.testing.assert_frame_equal(fit.supplement(variables=given).correlations, expected.correlations)
+    rows = fit.biplot_data(groups=unnamed["region"].iloc[::-1].to_numpy()).points["group"]
+    assert rows.astype(str).tolist() == further["region"].tolist()[::-1]
+
+
 def test_refusals(fit, X, further):
     with pytest.raises(OptionError, match="given nothing"):
         fit.supplement()
-    with pytest.raises(ShapeError, match="39 rows, the fit 40"):
+    with pytest.raises(ShapeError, match="none for 1 label, 'r39'.*set_axis"):
         fit.supplement(variables=further.iloc[:39])
     with pytest.raises(ColumnTypeError, match="'when' has the type"):
         fit.supplement(variables=further.assign(when=pd.Timestamp("2020-01-01")))
