@@ -206,7 +206,7 @@ def spca(
             )
         described = {**vars(reading), "center": center, "scale": scale, "context": opened.context}
         described["passes"] = _passes(passes, opened)
-        call = Call(spca, data, {**asked.arguments, **described, "progress": progress})
+        call = Call(spca, opened.data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
 
 
@@ -259,7 +259,7 @@ def spca_cov(
         asked = _request("spca_cov", k, card, variance, method, nonneg, *how, options)
         opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
         described = {"n_obs": n_obs, "mean": mean, "scale": scale}
-        call = Call(spca_cov, S, {**asked.arguments, **described, "progress": progress})
+        call = Call(spca_cov, opened.data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
 
 
@@ -353,7 +353,7 @@ def spca_path(
         fits = {}
         for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
             here = {**replace(asked, card=key).arguments, **described, "progress": progress}
-            fits[key] = SpcaResult.of(source, plan.with_card(card), fit, Call(function, data, here))
+            fits[key] = SpcaResult.of(source, plan.with_card(card), fit, Call(function, opened.data, here))
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)

@@ -15,12 +15,16 @@ from spcastat.config import GAPS, is_single, listed, plural, shown, user_frame, 
 from spcastat.engine.aim import candidates_among
 from spcastat.engine.gaps import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.engine.plan import Plan, require_rank
-from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError
-from spcastat.intake import Design, ReadOptions, Spec, read_covariance, read_data
+from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError, SpcaError
+from spcastat.intake import Design, ReadOptions, Spec, read_covariance, read_data, replay
 from spcastat.intake.checks import aligned, vector
+from spcastat.intake.row_numbers import warn_of_row_numbers
+from spcastat.kernels.checksum import checksum
+from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import (
     CrossProducts,
     Gram,
+    Nothing,
     Operator,
     Standardisation,
     Sums,
@@ -65,6 +69,8 @@ class Source:
         The sum of the weights of a stream.
     gaps : Gaps or None
         What was done about missing values, where they were let in.
+    checksum : int or None
+        Of `matrix`, where that is the memory of the caller.
     """
 
     op: Operator
@@ -78,6 +84,16 @@ class Source:
     stream: Stream | None = None
     total_weight: float | None = None
     gaps: Gaps | None = None
+    checksum: int | None = None
+
+    def require_same(self) -> None:
+        """Raise DataError if rows in the memory of the caller have changed since the fit."""
+        if self.checksum is not None and checksum(self.matrix) != self.checksum:
+            raise DataError(
+                "The data have changed since the fit: their numbers are not those that were fitted. Fit "
+                "again, and leave arrays of more than 64 MB unchanged as long as the fit is in use (or fit a "
+                "copy)."
+            )
 
     @property
     def has_rows(self) -> bool:
@@ -124,6 +140,56 @@ LEAST_SCALE = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
+class Fitted:
+    """The rows of a fit, given to a function in place of the data, to be fitted again as they were read.
+
+    Attributes
+    ----------
+    data : object
+        What the fit was given.
+    source : Source
+    """
+
+    data: Any
+    source: Source
+
+
+def require_unchanged(data: Any, source: Source) -> None:
+    """Raise DataError unless `data` give the rows of a fit, for calls that read them again.
+
+    Parameters
+    ----------
+    data : object
+        What the fit was given.
+    source : Source
+        What was fitted.
+    """
+    if source.stream is not None:
+        source.stream.reduce(Nothing, "comparison with the fit")  # each pass is compared with the first
+        return
+    source.require_same()
+    how = "raise" if source.gaps is None else source.gaps.how
+    try:
+        matrix, index = replay(source.spec, data, na="drop" if source.dropped else how)
+        same = matrix.shape == source.matrix.shape and index.equals(source.index)
+        same = same and checksum(_plain(matrix)) == checksum(_plain(source.measured))
+    except SpcaError as error:
+        raise DataError(f"The data have changed since the fit: {error}") from error
+    if not same:
+        raise DataError(
+            "The data have changed since the fit: their rows are not those that were fitted. Fit again with "
+            "spca(data, ...), or give the data in the state that they had."
+        )
+
+
+def _plain(matrix: Any) -> Any:
+    """Return a matrix such that equal ones have equal bits: dense in rows, or sparse in columns; one NaN."""
+    if is_sparse(matrix):
+        return matrix.tocsc()
+    return np.where(np.isnan(matrix), np.nan, matrix) + 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class Opened:
     """Data that were read and checked.
 
@@ -140,6 +206,8 @@ class Opened:
         (plan, k) -> nothing; raises where rows that are never all in memory do not serve the fit.
     stream : Stream or None
         Rows that are never all in memory.
+    data : object
+        What was opened, for calls that read it again: of a frame the columns that it has now.
     """
 
     p: int
@@ -147,6 +215,7 @@ class Opened:
     context: Mapping[str, Any] | None = None
     refuse: Callable[[Plan, int], None] | None = None
     stream: Stream | None = None
+    data: Any = None
 
     def source_for(self, plan: Plan, k: int) -> Source:
         """Return the source of the fit of k components that `plan` makes.
@@ -169,6 +238,7 @@ def open_rows(
     Parameters
     ----------
     data : object
+        Anything that is read, or `Fitted` rows, for which `reading` is that of their fit.
     reading : ReadOptions
     center, scale
         As for :func:`spcastat.spca`.
@@ -177,10 +247,20 @@ def open_rows(
     """
     if reading.formula is not None and reading.context is None:
         reading = replace(reading, context=_names_at_call())
-    stream = open_stream(data, reading)
+    known = data.source if isinstance(data, Fitted) else None
+    data = data.data if isinstance(data, Fitted) else data
+    stream = open_stream(data, reading) if known is None else known.stream
     if stream is not None:
-        return open_streamed(stream, center, scale)
-    design = read_data(data, reading, defer=True)
+        if known is None and reading.formula is None:
+            warn_of_row_numbers(None, stream.spec.columns)
+        return replace(open_streamed(stream, center, scale), data=data)
+    if known is None:
+        design = read_data(data, reading, defer=True)
+        if reading.formula is None:
+            warn_of_row_numbers(design.matrix, design.columns)
+    else:
+        known.require_same()
+        design = Design(known.measured, known.index, known.spec, known.weights, known.dropped)
     names = design.columns
     center = _column_values("center", center, names)
     scale = _column_values("scale", scale, names)
@@ -204,9 +284,12 @@ def open_rows(
             index=design.index,
             dropped=design.dropped,
             weights=design.weights,
+            checksum=known.checksum if known is not None else checksum(X) if design.shared else None,
         )
 
-    return Opened(len(names), source, design.spec.context if reading.formula is not None else None)
+    context = design.spec.context if reading.formula is not None else None
+    kept = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
+    return Opened(len(names), source, context, data=kept)
 
 
 def _with_gaps(
@@ -324,7 +407,7 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
         divisor = np.ones(p) if covariance.scale is None else covariance.scale
         scaling = "none" if covariance.scale is None else "given"
         standard = Standardisation(covariance.mean, divisor, "given", scaling)
-    spec = Spec("frame" if isinstance(S, pd.DataFrame) else "array", covariance.columns)
+    spec = Spec("frame" if covariance.named else "array", covariance.columns)
     op = Gram(covariance.matrix)
     _require_range(op, None, covariance.columns)
     made = Source(op=op.at_unit_size(), spec=spec, n=covariance.n_obs, standard=standard)
@@ -337,7 +420,7 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
             )
         return made
 
-    return Opened(p, source)
+    return Opened(p, source, data=covariance)
 
 
 def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:

@@ -300,7 +300,8 @@ def aligned(
         order = own.get_indexer(labels)
         if (order >= 0).all():
             return values.iloc[order]
-        strange = f"there is none for {plural(int((order < 0).sum()), 'label')}, {listed(labels[order < 0], 3)}"
+        lacking = labels[order < 0]
+        strange = f"there is none for {plural(len(lacking), 'label')}, {listed(lacking, 3)}"
     else:
         strange = "repeated labels are in another order"
     way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"

@@ -32,7 +32,8 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
     S : DataFrame or ndarray of shape (p, p)
         Symmetric up to 1e-8 of its largest absolute entry (1e-5 in single precision), and positive
         semidefinite: no eigenvalue below -1e-8 times the largest. The rows of a DataFrame are labelled as
-        its columns are, in the same order. The columns of an array are called x1, ..., xp.
+        its columns are, in the same order. The columns of an array are called x1, ..., xp. What this
+        function returned is taken as it is.
     n_obs : int, optional
         How many rows the matrix was computed from, 2 or more.
     mean, scale : array-like of shape (p,), optional
@@ -55,6 +56,23 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
     WeightsError
         If `mean` or `scale` do not fit.
     """
+    if isinstance(S, Covariance):
+        matrix, columns, named = S.matrix, S.columns, S.named
+    else:
+        matrix, columns, named = _checked(S)
+    rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
+    centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
+    spread = None if scale is None else _labelled_vector(scale, columns, named, "scale")
+    if spread is not None and (spread <= 0).any():
+        where = columns[spread <= 0]
+        raise WeightsError(
+            f"scale is zero or negative for {listed(where)}; it must hold positive standard deviations."
+        )
+    return Covariance(matrix, columns, centre, spread, rows, named)
+
+
+def _checked(S: Any) -> tuple[np.ndarray, pd.Index, bool]:
+    """Return the matrix, a read-only copy, its labels, and whether these are the user's."""
     raw, columns, named, tolerance = _open(S)
     _require_finite(raw, columns)
     unit = unit_of(float(np.abs(raw).max()))
@@ -65,15 +83,7 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
     matrix *= unit
     matrix *= unit  # one after the other: the square of the unit may be no number
     matrix.flags.writeable = False
-    rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
-    centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
-    spread = None if scale is None else _labelled_vector(scale, columns, named, "scale")
-    if spread is not None and (spread <= 0).any():
-        where = columns[spread <= 0]
-        raise WeightsError(
-            f"scale is zero or negative for {listed(where)}; it must hold positive standard deviations."
-        )
-    return Covariance(matrix, columns, centre, spread, rows)
+    return matrix, columns, named
 
 
 def looks_like_covariance(data: Any) -> bool:

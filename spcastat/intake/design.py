@@ -128,6 +128,8 @@ class Design:
         How many rows were left out because of missing values.
     checked : bool
         Whether the values are known to be finite.
+    shared : bool
+        Whether `matrix` is memory of the caller.
     """
 
     matrix: Any
@@ -136,6 +138,7 @@ class Design:
     weights: np.ndarray | None = None
     dropped: int = 0
     checked: bool = True
+    shared: bool = False
 
     def check(self) -> None:
         """Raise MissingValuesError or InfiniteValuesError if a value is not finite."""
@@ -166,6 +169,8 @@ class Covariance:
         What `transform` subtracts from new rows and divides them by.
     n_obs : int or None
         How many rows the matrix was computed from, where that is known.
+    named : bool
+        Whether the labels are the user's own.
     """
 
     matrix: np.ndarray
@@ -173,3 +178,4 @@ class Covariance:
     mean: np.ndarray | None = None
     scale: np.ndarray | None = None
     n_obs: int | None = None
+    named: bool = False

@@ -172,14 +172,21 @@ def own(matrix: Any, shared: bool) -> Any:
 
     A dense matrix comes back read-only.
     """
+    small = size_of(matrix) <= COPY_LIMIT
     if is_sparse(matrix):
-        size = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
-        return matrix.copy() if shared and size <= COPY_LIMIT else matrix
-    if shared and matrix.nbytes <= COPY_LIMIT:
+        return matrix.copy() if shared and small else matrix
+    if shared and small:
         matrix = np.array(matrix, order="K", copy=True)
     view = matrix.view()
     view.flags.writeable = False
     return view
+
+
+def size_of(matrix: Any) -> int:
+    """Return the bytes of a dense array, or of a CSC or CSR array."""
+    if is_sparse(matrix):
+        return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+    return int(matrix.nbytes)
 
 
 def _unnamed(values: Any, shared: bool) -> Table:

@@ -18,7 +18,16 @@ from spcastat.intake.checks import (
     rows_to_keep,
 )
 from spcastat.intake.design import PLAIN, Design, ReadOptions, Spec
-from spcastat.intake.frames import COPY_LIMIT, Table, frame_numbers, numbers, open_table, own, require_unique
+from spcastat.intake.frames import (
+    COPY_LIMIT,
+    Table,
+    frame_numbers,
+    numbers,
+    open_table,
+    own,
+    require_unique,
+    size_of,
+)
 from spcastat.intake.gaps import evaluate_with_gaps, missing_in
 from spcastat.intake.rowwise import require_rowwise
 from spcastat.intake.terms import Model
@@ -104,7 +113,9 @@ def _read_columns(
     if keep is not None:
         matrix, shared = matrix[np.flatnonzero(keep)], False
     index, w, dropped = _rows(table.index, w, keep)
-    return Design(own(matrix, shared), index, spec, w, dropped, checked=not defer)
+    held = own(matrix, shared)
+    shared = shared and size_of(held) > COPY_LIMIT
+    return Design(held, index, spec, w, dropped, checked=not defer, shared=shared)
 
 
 def _read_formula(

@@ -4,7 +4,7 @@
 component as a low-rank view.
 """
 
-from spcastat.operators.accumulate import Accumulator, CrossProducts, SquareProducts, Sums
+from spcastat.operators.accumulate import Accumulator, CrossProducts, Nothing, SquareProducts, Sums
 from spcastat.operators.base import Gram, Operator
 from spcastat.operators.build import (
     GRAM_ORDER,
@@ -29,6 +29,7 @@ __all__ = [
     "DeflatedRows",
     "DenseRows",
     "Gram",
+    "Nothing",
     "Operator",
     "Removed",
     "Rows",

@@ -53,6 +53,16 @@ class Accumulator(Protocol):
         """Add what another accumulator of the same kind has summed up."""
 
 
+class Nothing:
+    """An accumulator of nothing, for passes that only count."""
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Ignore rows."""
+
+    def merge(self, other: Nothing) -> None:
+        """Nothing to add."""
+
+
 class Sums:
     """Means and sums of squares of every column.
 

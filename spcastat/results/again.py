@@ -9,7 +9,7 @@ import pandas as pd
 
 from spcastat.config import shown
 from spcastat.engine.gaps import prepare_with_gaps
-from spcastat.engine.inputs import Source, open_covariance
+from spcastat.engine.inputs import Source, open_covariance, require_unchanged
 from spcastat.errors import DataError, FormulaError, NoRowsError, OptionError, WeightsError
 from spcastat.intake import replay
 from spcastat.intake.frames import open_table
@@ -46,6 +46,7 @@ def source_for(
                 f"data was given to {what}, and the fit has its data. Leave data out; it is for fits from a "
                 "file."
             )
+        source.require_same()
         return source, call
     record = state.record
     if data is None:
@@ -112,5 +113,7 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
             "anew from draws of rows with gaps. Make these columns in the data frame first, and fit "
             "without the formula."
         )
+    if given is None:
+        require_unchanged(fitted, source)
     table = open_table(given if given is not None else fitted)
     return formula_inputs(source.spec, table, "drop" if source.dropped else "raise")[0]

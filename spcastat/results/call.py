@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.config import listed, shown
 from spcastat.engine import choose_method
+from spcastat.engine.inputs import Fitted, Source, require_unchanged
+from spcastat.errors import CardinalityError
+from spcastat.intake import COPY_LIMIT, Covariance, ReadOptions
 from spcastat.registry import CONTROLS, SOLVERS
 from spcastat.results.carried import packed_names, unpacked_names
+from spcastat.state import FitState
 
 #: More values than this are not written out.
 LONGEST = 30
+#: Options that say how data are read.
+READING = tuple(one.name for one in fields(ReadOptions))
 #: Options that say how to iterate, not what to fit.
 ITERATION = ("n_init", "tol", "max_iter", "objective", "screen", "effort", "promise")
 
@@ -55,9 +62,35 @@ class Call:
             arguments = {**arguments, "context": unpacked_names(arguments["context"])}
         self.__dict__.update({**kept, "arguments": arguments})
 
-    def repeat(self) -> Any:
-        """Make the call again."""
-        return self.function(self.data, **self.arguments)
+    def __post_init__(self) -> None:
+        # what the caller may change later
+        arguments = {name: _copied(value) for name, value in self.arguments.items()}
+        object.__setattr__(self, "arguments", arguments)
+
+    def repeat(self, source: Source, changes: Mapping[str, Any]) -> Any:
+        """Make the call again with some arguments changed, on the rows that were fitted.
+
+        Parameters
+        ----------
+        source : Source
+            What the call was fitted to.
+        changes : Mapping
+            As for `changed`. Where they say how to read the data, these are read again.
+
+        Raises
+        ------
+        DataError
+            Where the data have changed since the fit.
+        """
+        call = self.changed(changes)
+        data = call.data
+        given = next(iter(inspect.signature(self.function).parameters)) in changes
+        if not given and not isinstance(data, Covariance):
+            if any(name in changes for name in READING):
+                require_unchanged(data, source)
+            else:
+                data = Fitted(data, source)
+        return self.function(data, **call.arguments)
 
     def changed(self, changes: Mapping[str, Any]) -> Call:
         """Return the call with some arguments changed, and others left out that do not go with them.
@@ -89,6 +122,13 @@ class Call:
         if "formula" in changes and "context" not in changes:
             arguments.pop("context", None)
         return replace(self, data=data, arguments=arguments)
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an argument that can be changed in place; of large arrays the array itself."""
+    if type(value) is np.ndarray:
+        return value.copy() if value.nbytes <= COPY_LIMIT else value
+    return value.copy() if isinstance(value, pd.Series) or type(value) in (list, dict) else value
 
 
 def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str = "") -> str:
@@ -129,3 +169,33 @@ def _value_text(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple, dict)) and len(value) <= LONGEST:
         return repr(value)
     return name  # an object of the user's: its name has to do
+
+
+# --- the names of components ----------------------------------------------------------------------
+
+
+def card_by_number(state: FitState, card: Any, k: Any) -> Any:
+    """Return `card` of a refit with k components; a mapping by the names of the fit becomes one by number.
+
+    Components of the fit that the mapping leaves out keep their number of nonzeros.
+    """
+    names = list(state.components)
+    given = card.to_dict() if isinstance(card, pd.Series) and set(card.index) <= set(names) else card
+    if not isinstance(given, Mapping):
+        return card
+    numbers = range(1, (k or len(names)) + 1)
+    place: dict[Any, int] = {j: j for j in numbers} | {f"PC{j}": j for j in numbers}
+    place |= dict(zip(names, numbers, strict=False))
+    unknown = [key for key in given if key not in place]
+    if unknown or len({place[key] for key in given}) < len(given):
+        raise CardinalityError(
+            f"card={shown(card)} was given; it must name components of the fit, {listed(names)}, each once."
+        )
+    counts = dict(zip(numbers, (state.V != 0).sum(axis=0).tolist(), strict=False))
+    return {**counts, **{place[key]: value for key, value in given.items()}}
+
+
+def names_for(state: FitState, components: pd.Index) -> list[str]:
+    """Return the names of a fit for the components of a refit; further ones keep their own."""
+    names, plain = list(state.components), list(components)
+    return [*names[: len(plain)], *plain[len(names) :]]

@@ -116,7 +116,7 @@ def compare(
     OptionError
         For anything but a mapping of two or more fits.
     ShapeError
-        Fits of different variables; with `held_out` of different numbers of rows.
+        Fits of different variables; with `held_out` of different rows or weights.
     NoRowsError
         With `held_out` for fits of a covariance matrix, and fits from a file without `data`.
 

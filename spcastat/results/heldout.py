@@ -10,15 +10,19 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import shown
+from spcastat.engine.inputs import Source, require_unchanged
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, ShapeError
 from spcastat.intake import ReadOptions
 from spcastat.resample.divide import divided, require_foldable
 from spcastat.resample.refit import plan_of, refit_of
 from spcastat.results.again import source_for
+from spcastat.results.call import Call
 from spcastat.results.result import SpcaResult
 from spcastat.select.crossvalidation import Errors
 from spcastat.select.heldout import held_out
 
+#: Sums of the same rows agree to this share: rows may be stored in single precision.
+SAME = 1e-6
 #: What a table of measures holds of them.
 COLUMNS = ("held_out", "held_out_se", "held_out_excess", "held_out_excess_se")
 
@@ -40,7 +44,7 @@ def held_out_errors(
     NoRowsError
         For a fit of a covariance matrix.
     ShapeError
-        For fits of different numbers of rows.
+        For fits of different rows or weights.
     ComponentsError
         For as many components as variables.
     FormulaError
@@ -54,7 +58,11 @@ def held_out_errors(
                 f"The fits {shown(first)} and {shown(name)} are of {rows[first]} and {n} rows; held-out "
                 "errors can be compared on the same rows only."
             )
-    found = [_errors(name, fit, data, folds, repeats, seed, n_jobs) for name, fit in fits.items()]
+    opened = {name: _opened(name, fit, data) for name, fit in fits.items()}
+    _require_same_rows({name: source for name, (source, _) in opened.items()})
+    found = [
+        _errors(fit, *opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()
+    ]
     weight = found[0].weight
     relative = np.concatenate([one.relative for one in found], axis=2)
     joint = Errors(relative * weight[:, :, None], weight, weight)  # in units of the error of the means
@@ -64,10 +72,8 @@ def held_out_errors(
     )
 
 
-def _errors(
-    name: str, fit: SpcaResult, data: Any, folds: int, repeats: int, seed: int, n_jobs: int
-) -> Errors:
-    """Return the errors of one fit."""
+def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]:
+    """Return the data of one fit, and the call that made it where that is known."""
     state = fit._state
     p, k = state.V.shape
     if not state.record.from_rows:
@@ -81,7 +87,60 @@ def _errors(
             "predicted; compare fits of fewer components."
         )
     has = fit._source is not None
-    source, call = source_for(state, fit._source, fit._call, None if has else data, "compare()")
+    return source_for(state, fit._source, fit._call, None if has else data, "compare()")
+
+
+def _require_same_rows(sources: Mapping[str, Source]) -> None:
+    """Raise ShapeError unless all fits are of the same rows, in the same order, with the same weights."""
+    first, *others = sources
+    kinds = {None if one.stream is None else one.stream.local for one in sources.values()}
+    if len(kinds) > 1:
+        raise ShapeError(
+            "Some fits are of rows in memory, others of rows in chunks or on workers, which are divided into "
+            "folds in another way. Fit all of them to the same source."
+        )
+    before = _row_sums(sources[first], sources[first].spec.columns)
+    for name in others:
+        now = _row_sums(sources[name], sources[first].spec.columns)
+        if not all(
+            a.shape == b.shape and np.allclose(a, b, rtol=SAME, atol=0.0, equal_nan=True)
+            for a, b in zip(before, now, strict=True)
+        ):
+            raise ShapeError(
+                f"The fits {shown(first)} and {shown(name)} are of different rows, of the same rows in "
+                "another order, or have different weights; held-out errors are paired by row. Fit both to "
+                "the same rows."
+            )
+
+
+def _row_sums(source: Source, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
+    """Return a number for each row that tells rows apart, and the weights.
+
+    The sum of absolute values with fixed factors, which suffer no cancellation; of rows on workers, whose
+    order is not known, the means of the columns.
+    """
+    places = source.spec.columns.get_indexer(columns)
+    weights = np.ones(1) if source.weights is None else source.weights
+    if source.stream is not None and not source.stream.local:
+        assert source.standard is not None
+        return source.standard.mean[places], weights
+    factors = np.empty(len(columns))
+    factors[places] = np.random.default_rng(0).uniform(1.0, 2.0, len(columns))
+    if source.stream is None:
+        return abs(source.measured) @ factors, weights
+    blocks = source.stream.blocks("comparison of the rows")
+    found = [(abs(block.values) @ factors, block.weights) for block in blocks]
+    if source.stream.weighted:
+        weights = np.concatenate([np.asarray(weight) for _, weight in found])
+    return np.concatenate([sums for sums, _ in found]), weights
+
+
+def _errors(
+    fit: SpcaResult, source: Source, call: Call | None, folds: int, repeats: int, seed: int, n_jobs: int
+) -> Errors:
+    """Return the errors of one fit."""
+    state = fit._state
+    p, k = state.V.shape
     plan = plan_of(state, None if call is None else call.arguments)
     model = source.spec.model_spec
     if call is None and model is not None and model.states:
@@ -100,5 +159,7 @@ def _errors(
     if source.gaps is not None:
         described["k_em"] = source.gaps.told.get("rank")
     rows = None if call is None else call.data
+    if model is not None and model.states:
+        require_unchanged(rows, source)
     parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))
     return held_out(parts, refit_of(state, plan), seed=seed, n_jobs=n_jobs)

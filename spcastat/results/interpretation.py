@@ -79,9 +79,9 @@ class Interpreted:
         rows : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             As for `transform`: their scores and squared cosines.
         variables : DataFrame or Series, optional
-            With a value for each row of the fit, by its label (labels 0, 1, ... of rows that have other labels
-            go by position): correlations of numbers with the
-            scores; for factors (text, categories, booleans) the mean score of each level with its test value,
+            With a value for each row of the fit, by its label; labels 0, 1, ... go by position where the
+            rows of the fit have others. Correlations of numbers with the scores; for factors (text,
+            categories, booleans) the mean score of each level with its test value,
             (mean of the level - mean of all) over its standard error if the rows of the level were drawn from
             all without replacement. Missing values leave out a row for their variable.
         na : str

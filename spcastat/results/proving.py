@@ -82,6 +82,7 @@ def certify(
     """
     if source is None:
         raise no_data(state, "certify()")
+    source.require_same()
     joint = flag("joint", joint)
     limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
     nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
@@ -180,6 +181,7 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
     """
     if source is None:
         raise no_data(state, "adopt()")
+    source.require_same()
     V, measure = _checked(state, certificate)
     op = source.op
     equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1

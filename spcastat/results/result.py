@@ -16,6 +16,7 @@ from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings
 from spcastat.report.summary import summarise
 from spcastat.results import proving
+from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate, told_of
 from spcastat.results.delegation import computed, delegated, recorded
@@ -227,16 +228,31 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
         Parameters
         ----------
         **changes
-            Arguments of the call that made this fit, such as ``card=5`` or ``scale=True``.
+            Arguments of the call that made this fit, such as ``card=5`` or ``scale=True``. A mapping as
+            `card` may use the names of the components of this fit; those that it leaves out keep their
+            numbers of nonzeros.
+
+        Returns
+        -------
+        SpcaResult
+            A fit of the rows that this one was fitted to. Components have the names that they have here.
 
         Raises
         ------
+        DataError
+            Where the data are read again, as for ``na="drop"``, and have changed since the fit.
         NoRowsError
             For a fit from a file, which has no data.
         """
         if self._call is None:
             raise no_data(self._state, "refit()")
-        return self._call.changed(changes).repeat()
+        state = self._state
+        assert self._source is not None
+        if "card" in changes:
+            k = changes.get("k")
+            changes["card"] = card_by_number(state, changes["card"], k if isinstance(k, int) else None)
+        made: SpcaResult = self._call.repeat(self._source, changes)
+        return made.rename(names_for(state, made.components)) if state.record.names else made
 
     @documented(proving.certify, "state", "source")
     def certify(

@@ -13,7 +13,7 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.intake import Spec
 from spcastat.missing import PpcaModel
-from spcastat.operators import Standardisation
+from spcastat.operators import Rows, Standardisation
 from spcastat.state.handed import own
 from spcastat.state.moments import Moments
 from spcastat.state.proven import Proven
@@ -63,7 +63,9 @@ class FitState:
         V = fit.solution.V
         record = make_record(source, plan, fit, call)
         model = None if source.gaps is None else source.gaps.filling
-        return cls(V, record, Moments(V, source.op, fit.pca), source.spec, source.standard, model=model)
+        check = source.require_same if source.checksum is not None and isinstance(source.op, Rows) else None
+        moments = Moments(V, source.op, fit.pca, check)
+        return cls(V, record, moments, source.spec, source.standard, model=model)
 
     def without_data(self, scores: pd.DataFrame | None) -> FitState:
         """Return the state as a file with these scores gives it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,8 @@ class Moments:
         The covariance matrix S, and the unit in which it has it: here its variances become those of the data.
     pca : ndarray of shape (k,)
         The k leading eigenvalues of S in that unit.
+    check : callable, optional
+        Called before the operator is used: raises where it has rows that have changed since.
     """
 
     #: What a file keeps of it.
@@ -44,8 +46,11 @@ class Moments:
     #: The unit of the residual traces, whose cubes may be no floating-point numbers in that of the data.
     unit: float = 1.0
 
-    def __init__(self, V: np.ndarray, op: Operator | None, pca: np.ndarray):
+    def __init__(
+        self, V: np.ndarray, op: Operator | None, pca: np.ndarray, check: Callable[[], None] | None = None
+    ):
         self.V = V
+        self._check = check
         self._op = op
         self.unit = 1.0 if op is None else op.unit
         self.pca = pca * self.unit**2
@@ -74,6 +79,8 @@ class Moments:
     def op(self) -> Operator:
         """The operator of a fit whose data are at hand."""
         assert self._op is not None
+        if self._check is not None:
+            self._check()
         return self._op
 
     @cached_property

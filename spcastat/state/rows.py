@@ -35,6 +35,7 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
         Where they are not, with the way around it.
     """
     if source is not None and source.has_rows:
+        source.require_same()
         return source
     if source is not None and source.stream is not None:
         every = (

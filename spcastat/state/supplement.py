@@ -53,7 +53,8 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     ----------
     variables : DataFrame or Series
         Numbers, and factors (text, categories, booleans), matched by the labels of the rows; labels 0, 1,
-        ... of rows that have other labels go by position. Missing values leave out the row for their variable.
+        ... go by position where the rows of the fit have others. Missing values leave out the row for their
+        variable.
     scores : DataFrame, n x k
     weights : ndarray of shape (n,) or None
         Frequencies of the rows.

@@ -13,7 +13,7 @@ from spcastat.errors import DataError, TooFewRowsError, WeightsError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.checks import read_weights, require_weight
 from spcastat.intake.design import PLAIN
-from spcastat.operators import Accumulator, Standardisation
+from spcastat.operators import Accumulator, Nothing, Standardisation
 from spcastat.progress import stage
 from spcastat.streams.base import Block, Pass, Stream, Tally
 from spcastat.streams.prints import Trail
@@ -90,7 +90,7 @@ class LocalStream(Stream):
     def tally(self) -> Tally:
         """What the first pass counted; a pass is made if there has been none."""
         if self._tally is None:
-            self.reduce(_Nothing, "rows")
+            self.reduce(Nothing, "rows")
         assert self._tally is not None
         return self._tally
 
@@ -183,16 +183,6 @@ class LocalStream(Stream):
     def _start(self) -> str:
         """The title at the beginning of a sentence."""
         return self.title[:1].upper() + self.title[1:]
-
-
-class _Nothing:
-    """An accumulator of nothing, for passes that only count."""
-
-    def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Ignore rows."""
-
-    def merge(self, other: _Nothing) -> None:
-        """Nothing to add."""
 
 
 def _rows_of(chunk: Any) -> int | None:

@@ -159,7 +159,7 @@ def test_every_sound_format_gives_the_same_numbers(format, kind):
     assert np.array_equal(read_data(matrix).matrix.toarray(), DENSE)
 
 
-@pytest.mark.parametrize(("dtype", "value"), [("int8", 100), ("bool", True), ("uint8", 200), ("int16", 30000)])
+@pytest.mark.parametrize(("dtype", "value"), [("int8", 100), ("bool", True), ("uint8", 200)])
 @pytest.mark.parametrize("format", ["coo", "csr", "csc", "bsr"])
 def test_repeated_entries_of_narrow_types_are_added_up_as_floats(format, dtype, value):
     rows, columns = np.array([0, 0, 1, 2, 3, 3]), np.array([0, 0, 1, 0, 1, 1])

@@ -200,6 +200,22 @@ def test_fits_from_files_have_held_out_errors_with_their_rows(rows, tmp_path):
     np.testing.assert_allclose(found["held_out"], expected["held_out"], rtol=1e-9)
 
 
+def test_held_out_errors_are_paired_by_row(rows):
+    first = sp.spca(rows[:30], 2, 3)
+    half = rows[:30]
+    for other, options in (
+        (rows[30:], {}),
+        (half[::-1], {}),
+        (half, {"weights": np.arange(1, 31)}),
+        ([half[:15], half[15:]], {}),
+    ):
+        with pytest.raises(ShapeError, match="rows"):
+            sp.compare({"a": first, "b": sp.spca(other, 2, 2, **options)}, held_out=True)
+    turned = sp.spca(half[half.columns[::-1]], 2, 3)
+    errors = sp.compare({"a": first, "b": turned}, held_out=True).frames["measures"]["held_out"]
+    assert errors["a"] == pytest.approx(errors["b"], rel=1e-9)  # sums of products in another order
+
+
 def test_what_has_no_held_out_error(rows, fits):
     with pytest.raises(NoRowsError, match="'l0' is of a covariance matrix"):
         sp.compare(fits, held_out=True)

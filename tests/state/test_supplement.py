@@ -182,7 +182,7 @@ def test_values_without_labels_go_by_position(fit, further):
 def test_refusals(fit, X, further):
     with pytest.raises(OptionError, match="given nothing"):
         fit.supplement()
-    with pytest.raises(ShapeError, match="none for 1 label, 'r39'.*set_axis"):
+    with pytest.raises(ShapeError, match=r"none for 1 label, 'r39'.*set_axis"):
         fit.supplement(variables=further.iloc[:39])
     with pytest.raises(ColumnTypeError, match="'when' has the type"):
         fit.supplement(variables=further.assign(when=pd.Timestamp("2020-01-01")))

@@ -254,12 +254,12 @@ def test_partitions_of_dask(framed):
         with pytest.raises(DataError, match=r"partition 2 of the dask .* has other rows than when"):
             fit.scores.compute()
         stream = open_stream(data)
-        from spcastat.streams.local import _Nothing
+        from spcastat.operators import Nothing
 
-        stream.reduce(_Nothing, "rows")
+        stream.reduce(Nothing, "rows")
         held[0][7, 2] += 1.0
         with pytest.raises(DataError, match=r"partition 1 of the dask .* has other rows"):
-            stream.reduce(_Nothing, "rows")
+            stream.reduce(Nothing, "rows")
 
 
 def test_the_sum_over_no_rows_is_zero():
