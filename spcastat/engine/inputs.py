@@ -260,6 +260,7 @@ def open_rows(
             warn_of_row_numbers(design.matrix, design.columns)
     else:
         known.require_same()
+        assert known.index is not None
         design = Design(known.measured, known.index, known.spec, known.weights, known.dropped)
     names = design.columns
     center = _column_values("center", center, names)

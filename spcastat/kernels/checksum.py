@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ ROWS = 4096
 
 def checksum(matrix: Any) -> int:
     """Return the CRC-32 of a dense array of shape (n, p), or of the arrays of a CSC or CSR array."""
+    parts: Iterable[Any]
     if is_sparse(matrix):
         parts = [matrix.data, matrix.indices, matrix.indptr]
     elif matrix.flags.c_contiguous:
