@@ -121,8 +121,10 @@ def _resolve(
             else:
                 found = held[part.text]
             used.update({name: names[name] for name in sorted(found.values) if name in names})
-            reads = [name for name in found.values if name not in names] + list(found.calls)
-            kept.update({name: context[name] for name in sorted(reads) if name in context})
+            reads = [name for name in found.values if name not in names and name in context]
+            # as in R, a variable that is no function does not hide the function that is called
+            reads += [name for name in found.calls if callable(context.get(name))]
+            kept.update({name: context[name] for name in sorted(reads)})
     return Parsed(text, terms, lookups, used, kept, plain)
 
 

@@ -128,9 +128,11 @@ def require_known(
                 f"{listed(columns, 12)}.{hint}"
             )
         for name in sorted(names.calls):
-            if not (name in context or name in TRANSFORMS or hasattr(builtins, name)):
-                known = [*TRANSFORMS, *context]
+            if not (callable(context.get(name)) or name in TRANSFORMS or hasattr(builtins, name)):
+                known = [*TRANSFORMS, *(one for one in context if callable(context[one]))]
+                given = f"a variable of type {type(context.get(name)).__name__} and"
+                what = given if name in context else "which is"
                 raise FormulaError(
-                    f"The formula calls {shown(name)}, which is not a known function.{nearest(name, known)} "
+                    f"The formula calls {shown(name)}, {what} not a known function.{nearest(name, known)} "
                     f"Known are {listed(TRANSFORMS, 40)}, and what context={{...}} holds."
                 )

@@ -12,6 +12,7 @@ import scipy.sparse as sps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import spcastat as sp
 from spcastat.errors import (
     ColumnTypeError,
     DuplicateNamesError,
@@ -385,3 +386,17 @@ def test_functions_cannot_change_the_callers_data():
     with contextlib.suppress(FormulaError):
         read_data(df, ReadOptions("~ spoil(a) + b", context={"spoil": spoil}))
     pd.testing.assert_frame_equal(df, before)
+
+
+def test_variables_that_are_no_functions_hide_none():
+    data = pd.DataFrame({"a": [1.0, 2, 4, 7], "b": [1, 2, 1, 2]})
+    C, scale, log = data.cov(), False, 3.0
+    hidden = sp.spca(data, 1, 2, formula="~ scale(a) + C(b) + log(a)", categorical="dummy")
+    context: dict[str, object] = {}
+    plain = sp.spca(data, 1, 2, formula="~ scale(a) + C(b) + log(a)", categorical="dummy", context=context)
+    pd.testing.assert_frame_equal(hidden.loadings, plain.loadings)
+    halved = sp.spca(data, 1, 1, formula="~ scale(a) + b", context={"scale": lambda x: x / 2})
+    assert halved.total_variance == pytest.approx(data["a"].var() / 4 + data["b"].var())  # a function does
+    with pytest.raises(FormulaError, match="calls 'f', a variable of type int and not a known function"):
+        sp.spca(data, 1, 1, formula="~ f(a) + b", context={"f": 3})
+    del C, scale, log
