@@ -52,10 +52,12 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     if not found:
         return
     labels = [columns[j] for j in sorted(found)]
-    look, are, them = ("looks", "is a variable", "it") if len(labels) == 1 else ("look", "are variables", "them")
+    look, are, them = ("look", "are variables", "them")
+    if len(labels) == 1:
+        look, are, them = ("looks", "is a variable", "it")
     warn(
-        f"{listed(labels)} {look} like row numbers or identifiers, and {are} of this analysis. Leave {them} out "
-        f"with data.drop(columns=[{listed(labels, 3)}]), or read {them} as row labels, e.g. "
+        f"{listed(labels)} {look} like row numbers or identifiers, and {are} of this analysis. Leave {them} "
+        f"out with data.drop(columns=[{listed(labels, 3)}]), or read {them} as row labels, e.g. "
         f"pd.read_csv(path, index_col=0). A formula that names {them} gives no warning.",
         DataWarning,
     )
