@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from spcastat.config import flag, listed, plural, shown, warn, whole_number
 from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
-from spcastat.engine.plan import sorts
 from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
@@ -93,6 +92,8 @@ def spca(
         Nonnegative loadings, for the methods that have them.
     center, scale : bool or array-like of shape (p,)
         Subtract the column means; divide by the standard deviations (ddof = 1). Arrays give other values.
+        With `scale=True` columns that are not centred at their means are divided by their root mean square
+        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does.
     weights : str or array-like of shape (n,), optional
         Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
         the data, which is then none of the variables; new rows need not have it.
@@ -111,10 +112,11 @@ def spca(
         "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
-    order : {None, "variance", "given"}
-        Order of the components. None sorts by variance only if the method fits all components together, with
-        one cardinality for all, and has not chosen their order itself, as "joint" does for adjusted
-        variance.
+    order : {None, "variance", "given", "best"}
+        Order of the components. None sorts components of the same cardinality by variance, if the method fits
+        all components together and has not chosen their order itself, as "joint" does for adjusted variance.
+        "best", for "joint" with several cardinalities, searches with these in other orders, too (at most six
+        searches), and takes the fit with the largest adjusted variance, which depends on the order.
     tol : float, optional
         Relative to the total variance, for the published methods that iterate, as is `max_iter`.
     max_iter : int, optional
@@ -344,8 +346,6 @@ def spca_path(
         keys, wanted = path_cards(cards, asked.k, opened.p)
         asked = replace(asked, card=wanted[-1], further=options)
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
-        if order is None and not isinstance(keys[0], tuple):  # as in a call with one number
-            plan = replace(plan, sort=sorts(plan.solver))
         source = opened.source_for(plan, asked.k)
         plan = plan.on(source.spec.columns)
         if opened.context is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, prove
 from spcastat.certify.clock import PASS, Clock
 from spcastat.certify.covariance import formed
 from spcastat.kernels.eig import symmetric, top_lanczos
+from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, Operator, Removed, deflate
 from spcastat.operators.base import lanczos_start
 from spcastat.progress import stage
@@ -31,13 +33,13 @@ class Certificate:
     cardinality : int
         Nonzeros of the loadings v.
     value : float
-        v'Sv, where S is what remains of the covariance matrix after the components before (Schur
-        complement): the adjusted variance of the component.
+        The adjusted variance of the component: v'Sv, where S is what remains of the covariance matrix after
+        the earlier components (Schur complement). Zero where the score depends on the earlier scores.
     upper_bound : float
         Proven: no unit vector z with as many nonzeros, of any sign, has a larger z'Sz.
     gap : float
-        By how much the bound exceeds the value, in percent of the value; NaN where the value is zero and
-        the bound is not.
+        By how much the bound exceeds the value, in percent of the value; infinite where the value is zero
+        and the bound is not.
     optimal : bool
         Whether value and bound agree to a relative 1e-9, or to the rounding of the whole matrix.
     proof : str
@@ -120,6 +122,7 @@ class _Run:
         self, op: Operator, V: np.ndarray, clock: Clock, max_nodes: int | None, callback: Callback | None
     ):
         self.V = V
+        self.op = op
         self.clock = clock
         self.max_nodes = max_nodes
         self.callback = callback
@@ -129,6 +132,11 @@ class _Run:
         self.dense: bool | None = None
         self.stopped = ""
         self.known = np.inf  # what remains after a component has no larger eigenvalues than before
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The adjusted variances, shape (k,)."""
+        return adjusted_variances(self.V, self.op)
 
     def one_more(self) -> None:
         """Certify the next component."""
@@ -141,17 +149,22 @@ class _Run:
                 self.left = (view, done)
             self.dense = S is not None
         if done < i:
-            v = self.V[:, i - 1]
-            view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
+            if self.values[i - 1] > 0.0:  # a dependent component takes nothing away
+                v = self.V[:, i - 1]
+                view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
             self.left = (view, i)
-        v, clock, known = self.V[:, i], self.clock, self.known
+        v, value, clock, known = self.V[:, i], float(self.values[i]), self.clock, self.known
         # a matrix of p^2 numbers is formed, made symmetric and scaled for each component
         if self.dense and not self.stopped and clock.affords(6.0 * PASS * view.p**2, 6):
             own = clock.until(time.perf_counter() + clock.left / (k - i))
-            certificate, stopped = _search(view, v, self.floor, own, self.max_nodes, self.callback, known)
+            certificate, stopped = _search(
+                view, v, value, self.floor, own, self.max_nodes, self.callback, known
+            )
             known = min(known, certificate.upper_bound if "leading" in certificate.proof else np.inf)
         else:
-            certificate, known, stopped = _cheap(view, v, self.floor, self.stopped, clock, known)
+            certificate, known, stopped = _cheap(
+                view, v, value, self.floor, self.stopped, clock, known
+            )
         self.known, self.stopped = known, stopped or self.stopped
         self.certificates.append(certificate)
 
@@ -159,6 +172,7 @@ class _Run:
 def _search(
     view: Operator,
     v: np.ndarray,
+    value: float,
     floor: float,
     clock: Clock,
     max_nodes: int | None,
@@ -183,13 +197,13 @@ def _search(
         raise KeyboardInterrupt
     argument = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
     certificate = _certificate(
-        float(v @ S @ v), v, proof.bound, floor, argument, proof.nodes, begun, proof.value, proof.support
+        value, v, proof.bound, floor, argument, proof.nodes, begun, proof.value, proof.support
     )
     return certificate, proof.stopped if proof.stopped == "interrupted" else ""
 
 
 def _cheap(
-    view: Operator, v: np.ndarray, floor: float, stopped: str, clock: Clock, known: float
+    view: Operator, v: np.ndarray, value: float, floor: float, stopped: str, clock: Clock, known: float
 ) -> tuple[Certificate, float, str]:
     """Certify one component by its variances and, while there is time, the leading eigenvalue.
 
@@ -206,7 +220,6 @@ def _cheap(
     bound, argument = trace_bound(view.diagonal() + floor, card), "sum of the largest variances"
     if known < bound:
         bound, argument = known, "leading eigenvalue"
-    value = float(v @ view.dot(v))
     told = f"{argument} ({stopped or note})"
     certificate = _certificate(value, v, bound, floor, told, 0, begun, value, np.flatnonzero(v))
     return certificate, known, stopped
@@ -239,7 +252,7 @@ def _certificate(
     support: np.ndarray,
 ) -> Certificate:
     bound = max(bound, value)  # the two differ by rounding at most
-    nothing = 0.0 if bound <= floor else np.nan
+    nothing = 0.0 if bound <= floor else np.inf
     gap = 100.0 * (bound - value) / value if value > 0.0 else nothing
     return Certificate(
         cardinality=int(np.count_nonzero(v)),

@@ -1,4 +1,4 @@
-"""What a fit of several starts is chosen by, whether it is screened, order and sign."""
+"""The choice between the fits of several starts, and whether a fit is screened."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spcastat.engine.order_and_sign import settle
 from spcastat.errors import OptionError
-from spcastat.kernels.ties import flip_signs
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Operator
 from spcastat.search.names import OBJECTIVES
@@ -34,7 +34,7 @@ class Aim:
     screen: bool | int | None = None
 
 
-def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solution, list[Optimum]]:
+def chosen(op: Operator, solution: Solution, aim: Aim, groups: np.ndarray) -> tuple[Solution, list[Optimum]]:
     """Choose between the starts of a joint solver by the aim's objective.
 
     Returns
@@ -50,7 +50,7 @@ def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solu
             optima.add(1.0 - value / op.total)
         return solution, optima.table()
     measure = MEASURES[aim.objective]
-    values = [float(measure(settle(op, V.T, sort)[0], op)[-1]) for V in found]
+    values = [float(measure(settle(op, V.T, groups)[0], op)[-1]) for V in found]
     for value in values:
         optima.add(value)
     best = int(np.argmax(values))
@@ -62,16 +62,6 @@ def chosen(op: Operator, solution: Solution, aim: Aim, sort: bool) -> tuple[Solu
         criterion=f"{OBJECTIVES[aim.objective]}, best of the starts",
     )
     return better, optima.table()
-
-
-def settle(op: Operator, V: np.ndarray, sort: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loadings in their final order and sign, and the order that was taken.
-
-    The largest absolute loading of each component is positive.
-    """
-    order = op.by_variance(V) if sort else np.arange(V.shape[1])
-    V = V[:, order]
-    return V * flip_signs(V) + 0.0, order  # no -0
 
 
 #: Candidates to begin with: this many for each nonzero loading, and at least this many.

@@ -149,6 +149,7 @@ CHECKS: dict[str, Check] = {
     "epsilon": lambda value, k, p: real_number("epsilon", value, 0.0, 1.0, open_low=True),
     "renormalise": _flag("renormalise"),
     "certify": _flag("certify"),
+    "accelerate": _flag("accelerate"),
     "backward": _flag("backward"),
     "alpha": lambda value, k, p: real_number("alpha", value, 0.0, 1e12, open_low=True),
     "orthogonal": lambda value, k, p: real_number("orthogonal", value, 0.0, 1.0),

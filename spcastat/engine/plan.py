@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
@@ -99,8 +99,8 @@ class Plan:
     method : Method
     solver : Solver
     n_init : int
-    sort : bool
-        Whether components are ordered by variance afterwards.
+    order : {None, "variance", "given", "best"}
+        As for :func:`spcastat.spca`; see `groups`.
     aim : Aim or None
         What chooses between starts, for a method with that choice.
     start : str, ndarray of shape (p, k), or DataFrame
@@ -110,7 +110,7 @@ class Plan:
     method: Method
     solver: Solver
     n_init: int
-    sort: bool
+    order: str | None = None
     aim: Aim | None = None
     start: Start = "pca"
 
@@ -118,6 +118,20 @@ class Plan:
     def rows_for(self) -> str:
         """The name of the method where that needs the rows themselves, not only their second moments."""
         return self.method.name if self.solver.needs == "rows" else ""
+
+    def groups(self, k: int) -> np.ndarray:
+        """Return labels, shape (k,): components with one label are sorted by variance, see `settle`.
+
+        By default these are the components with one cardinality (bound, penalty), if the method finds all
+        components together and their order is not part of what it finds.
+        """
+        if self.order == "variance":
+            return np.zeros(k, dtype=int)
+        if self.order is None and isinstance(self.solver, JointSolver) and not self.solver.own_order:
+            values = [getattr(self.solver, name, None) for name in self.method.controls]
+            each = list(zip(*(value for value in values if isinstance(value, tuple)), strict=True))
+            return np.array([each.index(one) for one in each]) if each else np.zeros(k, dtype=int)
+        return np.arange(k)
 
     def on(self, columns: pd.Index) -> Plan:
         """Return the plan for variables of these names: a start given as a frame has them as its rows."""
@@ -216,7 +230,6 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
             wanted = " or ".join(f"{name}=" for name in chosen.controls)
             raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be.")
         options["variance"] = DEFAULT_VARIANCE
-    scalar = not any(isinstance(options[name], Iterable) for name in chosen.controls if name in options)
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
     _check_promise(options, checked)
     if "variance" in options and "promise" in chosen.options:
@@ -227,16 +240,26 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     n_init = n_init or (solver.n_init if asked.n_init is None else 1)
     start = solver.first_start if start is None else start
     _check_starts(solver, asked.k, n_init, start)
-    if asked.order is None:
-        sort = scalar and sorts(solver)
-    else:
-        sort = one_of("order", asked.order, ("variance", "given")) == "variance"
-        if sort and "variance" in options:
-            raise OptionError(
-                f"order='variance' was given with method={chosen.name!r}, whose promise holds for the "
-                "components in the order in which they were found; leave order out."
-            )
-    return Plan(chosen, solver, n_init, sort, aim, start)
+    return Plan(chosen, solver, n_init, _order(asked.order, chosen, solver, options), aim, start)
+
+
+def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any]) -> str | None:
+    """Check in which order the components are asked for."""
+    if order is None:
+        return None
+    one_of("order", order, ("variance", "given", "best"))
+    if order == "variance" and "variance" in options:
+        raise OptionError(
+            f"order='variance' was given with method={method.name!r}, whose promise holds for the "
+            "components in the order in which they were found; leave order out."
+        )
+    if order == "best" and not ("card" in options and solver.own_order):
+        raise OptionError(
+            f"order='best' was given with method={method.name!r}; it looks for the order of the "
+            "cardinalities that keeps most adjusted variance, and needs card= with method='joint' and "
+            "objective='adjusted'. Leave order out."
+        )
+    return str(order)
 
 
 def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
@@ -265,14 +288,6 @@ def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> No
             f"objective={shown(options['objective'])} was given with variance=, which is a share of the "
             "adjusted variance. Leave objective out, or give card= instead of variance=."
         )
-
-
-def sorts(solver: Solver) -> bool:
-    """Return whether components of one cardinality are ordered by variance, unless the call says otherwise.
-
-    Only those that were found together are, and where their order is not part of what was found.
-    """
-    return isinstance(solver, JointSolver) and not solver.own_order
 
 
 def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:

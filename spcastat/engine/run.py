@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.engine.aim import candidates_to_begin, chosen, settle
+from spcastat.engine.aim import candidates_to_begin, chosen
+from spcastat.engine.order_and_sign import settle
 from spcastat.engine.plan import Plan
 from spcastat.engine.starts import Start, first_loadings, of_component, starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.kernels.ties import first_max
-from spcastat.measures import adjusted_variances
+from spcastat.measures import adjusted_variances, best_order
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.progress import Advance, stage
 from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
@@ -21,6 +22,12 @@ from spcastat.solvers.base import Component, Earlier
 
 if TYPE_CHECKING:
     from spcastat.engine.screening import Screening
+
+
+#: Searches with the cardinalities in different orders, at most.
+MOST_ORDERS = 6
+#: Values that differ by a smaller share are equal.
+SAME_VALUE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +82,10 @@ def run(
     OptionError
         Where the data can only be screened, and the method or the call does not allow it.
     """
+    if plan.order == "best":
+        return _in_the_best_order(op, plan, k, rng, starts)
     solver = inward(plan.solver, op.unit)
-    start, n_init, sort = plan.start, plan.n_init, plan.sort
+    start, n_init, groups = plan.start, plan.n_init, plan.groups(k)
     size = candidates_to_begin(op, solver, plan.aim)
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
@@ -96,7 +105,7 @@ def run(
         first = first_loadings(op, vectors, start)
         found = screened(op, solver, first, size, n_init=n_init, rng=rng, starts=starts)
         V = np.zeros((op.p, k))
-        V[found.candidates], order = settle(found.sub, found.solution.V, sort)
+        V[found.candidates], order = settle(found.sub, found.solution.V, groups)
         details = _with_hits(solver, found.solution.details, V, order)
         whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
         return Fit(whole, order, values, tuple(found.optima), found.screening, errors)
@@ -111,8 +120,8 @@ def run(
             solution = _one_by_one(op, solver, values, n_init, rng, advance, start)
     optima = list(solution.optima)
     if plan.aim is not None and isinstance(solver, JointSolver):
-        solution, optima = chosen(op, solution, plan.aim, sort)
-    V, order = settle(op, solution.V, sort)
+        solution, optima = chosen(op, solution, plan.aim, groups)
+    V, order = settle(op, solution.V, groups)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
     solution = replace(solution, V=V, details=details, candidates=None)
@@ -120,6 +129,37 @@ def run(
         value = float(adjusted_variances(V, op).sum())
         solution = replace(solution, objective=value, objectives=np.array([value]))
     return Fit(outward(solution, solver, op.unit), order, values, tuple(optima), pca_errors=errors)
+
+
+def _in_the_best_order(
+    op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.ndarray | None
+) -> Fit:
+    """Fit with the cardinalities in several orders; return the fit with the largest adjusted variance.
+
+    First in the order given and from the largest to the smallest, then in the order in which the
+    components of the best fit so far have the largest adjusted variance, until that was tried before or
+    `MOST_ORDERS` were tried.
+    """
+    card = np.array(plan.solver.card)  # type: ignore[attr-defined]  # the plan has checked that there is one
+    best: Fit | None = None
+    taken = np.arange(k)
+    tried: set[tuple[int, ...]] = set()
+    orders = [np.arange(k), np.argsort(-card, kind="stable")]
+    while orders and len(tried) < MOST_ORDERS:
+        order = orders.pop(0)
+        cards = tuple(card[order].tolist())
+        if cards not in tried:
+            tried.add(cards)
+            fit = run(op, replace(plan.with_card(cards), order=None), k, rng, starts)
+            if best is None or fit.solution.objective > best.solution.objective * (1.0 + SAME_VALUE):
+                best, taken = fit, order
+        if not orders:
+            assert best is not None
+            orders = [taken[best_order(op.products(best.solution.V))]]
+            if tuple(card[orders[0]].tolist()) in tried:
+                break
+    assert best is not None
+    return replace(best, order=taken[best.order])
 
 
 def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:

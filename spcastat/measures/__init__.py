@@ -13,6 +13,7 @@ from spcastat.measures.adjusted import (
     RELATIVE_ADJUSTED,
     adjusted,
     adjusted_variances,
+    best_order,
     relative_adjusted,
 )
 from spcastat.measures.least_squares import LEAST_SQUARES, least_squares
@@ -35,6 +36,7 @@ __all__ = [
     "Measure",
     "adjusted",
     "adjusted_variances",
+    "best_order",
     "least_squares",
     "measures_of",
     "pev",

@@ -8,18 +8,68 @@ He, Monteiro and Park (2010), equation 4.15.
 
 from __future__ import annotations
 
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
+from spcastat.kernels.ties import RELATIVE, quotients
 from spcastat.measures.base import answer
 from spcastat.measures.measure import Measure
 from spcastat.operators import Operator
+from spcastat.operators.base import DEPENDENT
+
+#: Up to so many components all orders are tried.
+ALL_ORDERS = 5
 
 
 def adjusted_variances(V: np.ndarray, op: Operator) -> np.ndarray:
     """Return the adjusted variance, shape (k,), in variance units, of each column of V in turn."""
     return op.score_basis(V)[0]
+
+
+def best_order(C: np.ndarray) -> np.ndarray:
+    """Return the order of the components in which their adjusted variances have the largest sum.
+
+    Parameters
+    ----------
+    C : ndarray of shape (k, k)
+        Covariance matrix of the scores.
+
+    Returns
+    -------
+    ndarray of int, shape (k,)
+        The best of all orders for up to five components; for more, one that no exchange of two components
+        improves. The present order, where no other has a larger sum by more than rounding.
+    """
+    k = len(C)
+    now = np.arange(k)
+    if k <= ALL_ORDERS:
+        trials = np.array(list(permutations(range(k))))
+    else:
+        pairs = np.array(list(combinations(range(k), 2)))
+        trials = np.tile(now, (len(pairs), 1))
+        trials[np.arange(len(pairs))[:, None], pairs] = pairs[:, ::-1]
+    while True:
+        totals = totals_in_orders(C, np.vstack([now, now[trials]]))
+        best = int(np.argmax(totals))
+        if totals[best] <= totals[0] * (1.0 + RELATIVE):
+            return now
+        now = now[trials[best - 1]]
+
+
+def totals_in_orders(C: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Return the sum of the adjusted variances, shape (m,), of components in the orders, shape (m, k)."""
+    left = C[orders[:, :, None], orders[:, None, :]]
+    whole = np.diagonal(left, axis1=1, axis2=2).copy()
+    total = np.zeros(len(orders))
+    for j in range(len(C)):
+        variance, coupling = left[:, j, j], left[:, j]
+        independent = variance > DEPENDENT**2 * whole[:, j]
+        total += np.where(independent, variance, 0.0)
+        factor = quotients(np.where(independent, 1.0, 0.0), variance.clip(min=0.0))
+        left = left - factor[:, None, None] * coupling[:, :, None] * coupling[:, None, :]
+    return total
 
 
 def cumulative_adjusted(V: np.ndarray, op: Operator) -> np.ndarray:

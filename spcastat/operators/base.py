@@ -18,6 +18,9 @@ from spcastat.kernels.ties import ranked
 
 #: The largest matrix of which `residual` is formed.
 RESIDUAL_ORDER = 3000
+#: A score of which earlier scores leave a smaller share of its length depends on them: the square root of the
+#: rounding in products with S.
+DEPENDENT = 1e-7
 
 
 class Operator(ABC):
@@ -172,7 +175,7 @@ class Operator(ABC):
         size = np.sqrt(np.where(variances > 0, variances, 1.0))
         values, vectors = top_eigh(0.5 * (C + C.T) / np.outer(size, size), C.shape[0])
         root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T * (size * (variances > 0))
-        Q, remainder = orthonormalise(root, dependent=1e-7)
+        Q, remainder = orthonormalise(root, dependent=DEPENDENT)
         inverse = np.zeros((V.shape[1], V.shape[1]))
         kept = np.flatnonzero(remainder)
         if kept.size:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.kernels.orthonormal import orthonormalise
-from spcastat.operators.base import Operator
+from spcastat.operators.base import DEPENDENT, Operator
 
 
 class Deflated(Operator):
@@ -75,7 +75,9 @@ def schur(view: Operator, part: Removed) -> Update:
     """Remove all that the score explains: He, Monteiro and Park (2010), equation 3.12."""
     Sv = view.dot(part.v)
     variance = float(part.v @ Sv)
-    return (Sv / np.sqrt(variance) if variance > 0 else 0.0 * Sv)[:, None], -np.eye(1)
+    whole = float(part.v @ view.base.dot(part.v)) if isinstance(view, Deflated) else variance
+    left = variance > DEPENDENT**2 * whole  # else a combination of the earlier scores: nothing to remove
+    return (Sv / np.sqrt(variance) if left else 0.0 * Sv)[:, None], -np.eye(1)
 
 
 def hotelling(view: Operator, part: Removed) -> Update:

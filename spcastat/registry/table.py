@@ -30,7 +30,8 @@ _ALL = (
         ("t",),
         AIMED + SCREENED,
         use="All components at once, with exactly as many nonzeros as asked for: reconstruction (PEV) of the "
-        "rows from few variables. One descent from PCA's loadings, as published; more starts help.",
+        "rows from few variables. One descent from PCA's loadings, as published; more starts help. "
+        "accelerate=True saves sweeps where they converge slowly.",
     ),
     Method(
         "bcd-l1",
@@ -38,7 +39,7 @@ _ALL = (
         _BCD,
         "solvers.bcd.BCD",
         {"norm": "l1"},
-        (),
+        ("accelerate",),
         AIMED,
         use="As bcd-l0, where small changes in the data should hardly move the loadings: supports come from "
         "a soft threshold. With a norm bound t the criterion never rises; with card it may.",

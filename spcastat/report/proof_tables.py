@@ -27,7 +27,7 @@ def certificate(frame: pd.DataFrame, proven: Proven, sentence: str) -> Document:
     rows = []
     for name, row in frame.iterrows():
         value, bound = (_share if joint else _number)(float(row["value"]), float(row["upper_bound"]))
-        gap = "" if np.isnan(row["gap"]) else _up(float(row["gap"]))
+        gap = "" if not np.isfinite(row["gap"]) else _up(float(row["gap"]))
         label = OBJECTIVES[proven.measure] if joint else str(name)
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
     facts = []

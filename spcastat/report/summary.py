@@ -11,6 +11,7 @@ import pandas as pd
 
 from spcastat.config import plural, whole_number
 from spcastat.engine.inputs import Source
+from spcastat.measures.adjusted import best_order, totals_in_orders
 from spcastat.report.loading_columns import beside_loadings
 from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
@@ -132,6 +133,7 @@ def summarise(
         notes=(
             *said,
             *_notes(record, largest, state.moments.variances, variance["cardinality"]),
+            *_another_order(state),
             *_passes(record, digits),
             *(note for note in unsaid if note not in said),
         ),
@@ -193,7 +195,9 @@ def describe_data(record: Record) -> str:
         parts.append(f"{plural(record.dropped, 'row')} with missing values dropped")
     if record.formula is not None:
         parts.append(f"formula {record.formula}")
-    parts += [CENTRING[record.centring or "none"], SCALING[record.scaling or "none"]]
+    about_means = record.centring == "mean" or record.scaling != "sd"
+    scaled = SCALING[record.scaling or "none"] if about_means else "scaled by the root mean square"
+    parts += [CENTRING[record.centring or "none"], scaled]
     if record.weighted:
         parts.append("rows weighted")
     return ", ".join(parts)
@@ -270,6 +274,23 @@ def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.S
         )
     if largest.max() > OVERLAPPING:
         yield f"Two scores have |r| = {largest.max():.2f}: {_remedy(record)}."
+
+
+def _another_order(state: FitState) -> Iterator[str]:
+    """Say in which other order components of different cardinalities keep more adjusted variance."""
+    options, moments = state.record.options, state.moments
+    mixed = len(set(options.get("card") or ())) > 1
+    if not mixed or options.get("objective") != "adjusted" or state.record.evidence is None:
+        return
+    C = moments.scores / moments.total
+    order = best_order(C)
+    now, other = 100.0 * totals_in_orders(C, np.array([np.arange(len(C)), order]))
+    if round(other, 2) > round(now, 2):
+        names = ", ".join(str(state.components[i]) for i in order)
+        yield (
+            f"In the order {names} these components keep {other:.2f} % of the total variance (adjusted), not "
+            f'{now:.2f} %; order="best" searches with the cardinalities in other orders and may find more.'
+        )
 
 
 def _passes(record: Record, digits: int) -> Iterator[str]:

@@ -73,7 +73,7 @@ class Refit:
         if self.together is None:
             if self.fixed:
                 return [self._on_supports(op)]
-            plan = dataclasses.replace(self.plan, sort=False)
+            plan = dataclasses.replace(self.plan, order="given")
             starts = self.V.T[None] if own else None
             return [run(op, plan, k, rng, starts).solution.V]
         if self.fixed:

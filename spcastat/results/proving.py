@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from spcastat.config import flag, one_of, real_number, shown, whole_number
-from spcastat.engine.aim import settle
 from spcastat.engine.inputs import Source
+from spcastat.engine.order_and_sign import settle
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
 from spcastat.measures import MEASURES
@@ -186,13 +186,18 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
     op = source.op
     equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
-    V = settle(op, V, sort=equal and falling and measure != "adjusted")[0]
+    sorts = equal and falling and measure != "adjusted"
+    V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
     old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
     if not new > old * (1.0 + BETTER):
         return None
     value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
+    options = state.record.options
+    if isinstance(options.get("card"), list):  # the better fit may have them in another order
+        options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}
     record = dataclasses.replace(
         state.record,
+        options=options,
         criterion=f"{name}, better fit that a proof met",
         status="searched",
         advice=f"taken over from a certificate; {name} was {100.0 * old:.3f} % of the total before",
@@ -228,7 +233,7 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
     if not V.index.equals(state.spec.columns) or V.shape != state.V.shape:
         raise OptionError("adopt() was given the certificate of a fit of other variables or components.")
     counts, own = (np.count_nonzero(one, axis=0) for one in (V.to_numpy(), state.V))
-    if (counts > own).any():
+    if (np.sort(counts) > np.sort(own)).any():
         raise OptionError(
             f"adopt() was given the certificate of a fit with the cardinalities {counts.tolist()}; those of "
             f"this fit are {own.tolist()}."
@@ -244,6 +249,7 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
     value = float(MEASURES[proven.measure](V, op)[-1])
     if value > row["best_known"]:
         row = {**row, "best_known": value, "supports": [np.flatnonzero(v).tolist() for v in V.T]}
+    row = {**row, "cardinalities": np.count_nonzero(V, axis=0).clip(min=1).tolist()}
     bound = max(row["upper_bound"], value)
     gap, optimal = verdict(value, bound)
     return dataclasses.replace(

@@ -118,6 +118,7 @@ def joint(
     Returns
     -------
     Found
+        PCA, without a search, where every component may have all variables.
 
     Raises
     ------
@@ -125,6 +126,10 @@ def joint(
         For an objective, effort or cardinality that there is not.
     """
     settings = _checked(op, k, card, objective, effort)
+    if min(card) >= op.p:
+        V = op.leading(k)[1]
+        value = float(MEASURES[objective](V, op)[-1])
+        return Found(V, value, True, 1, 1, 1, 1, 0.0, ((value, 1),), True, True)
     rng = np.random.default_rng(0) if rng is None else rng
     if k == 1 and objective != "least_squares":
         return _single(op, card[0], objective)

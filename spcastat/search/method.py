@@ -85,7 +85,8 @@ class Joint(JointSolver):
         from spcastat.search.equals import first_of_equals
         from spcastat.search.outofcore import joint_of_passes, saves_products
 
-        search = joint_of_passes if saves_products(op, self.card, self.objective) else joint
+        passes = min(self.card) < op.p and saves_products(op, self.card, self.objective)
+        search = joint_of_passes if passes else joint
         found = search(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(

@@ -45,7 +45,7 @@ def falling(criterion: Criterion, fits: Fits) -> Fits:
     """Return the fits with components of one cardinality by falling variance, where no other order is better.
 
     Components of one support have the same value in every order, to rounding, which must not decide; nor may
-    it between components of one variance: that with the first variable comes first.
+    it between components of one variance: these are sorted by their supports.
     """
     if criterion.exact or criterion.k == 1:
         return fits
@@ -55,8 +55,9 @@ def falling(criterion: Criterion, fits: Fits) -> Fits:
     for card in set(criterion.cards):
         places = np.flatnonzero(cards == card)
         for b, fit in enumerate(fits.places):
-            first = np.array([fit[criterion.owner == i].min() for i in places])
-            order[b, places] = places[ranked(variances[b, places], -first.astype(float))]
+            supports = [sorted(fit[criterion.owner == i]) for i in places]
+            rank = np.array([sorted(supports).index(support) for support in supports])
+            order[b, places] = places[ranked(variances[b, places], -rank.astype(float))]
     turned = permuted(criterion, fits, order)
     return turned if (turned.value >= fits.value * (1.0 - GAIN)).all() else fits
 

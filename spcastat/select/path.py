@@ -12,8 +12,8 @@ import numpy as np
 
 from spcastat.config import elements, is_single, whole_number
 from spcastat.engine import Fit, Plan, run
-from spcastat.engine.aim import settle
 from spcastat.engine.options import cardinalities
+from spcastat.engine.order_and_sign import settle
 from spcastat.errors import CardinalityError
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator
@@ -111,7 +111,7 @@ def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
             steps = card - growth.support.size
             for _ in range(steps):
                 growth.add(1)
-            V, order = settle(op, growth.leading()[1][:, None], sort=False)
+            V, order = settle(op, growth.leading()[1][:, None], np.zeros(1))
             value = float(adjusted_variances(V, op).sum()) * op.unit**2
             fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
             advance(1)

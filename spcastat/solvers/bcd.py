@@ -33,7 +33,7 @@ STALE = 500
 ROUNDING = 1e-13
 #: Loadings closer than this are the same.
 SAME = 1e-6
-#: After this many sweeps on the same supports the criterion is lowered there by this many quasi-Newton steps.
+#: With `accelerate`: after so many sweeps on the same supports, so many quasi-Newton steps on them.
 STEADY, STEPS = 5, 50
 
 
@@ -58,9 +58,12 @@ class BCD(JointSolver):
         total variance, or, under "l1" with `card`, when 500 sweeps passed no better loadings. (One quiet
         sweep may be a turning point where the criterion is not monotone.)
     max_iter : int
-        Sweeps over all components, at most, which `n_iter` counts. Under "l0" sweeps that leave the supports
-        as they are alternate with quasi-Newton steps on them, where sweeps alone would creep; a fit that has
-        converged is taken to the optimum on its supports.
+        Largest number of sweeps over all components, which `n_iter` counts. Under "l0" the loadings of a fit
+        that has converged are then solved for exactly on their supports.
+    accelerate : bool
+        Whether quasi-Newton steps on the supports take turns with sweeps once these leave the supports as
+        they are ("l0" only). It saves sweeps where they converge slowly, and is no part of the published
+        algorithm: the fit may end on other supports.
     """
 
     norm: Literal["l0", "l1"] = "l0"
@@ -69,6 +72,7 @@ class BCD(JointSolver):
     nonneg: bool = False
     tol: float = 1e-7
     max_iter: int = 5000
+    accelerate: bool = False
 
     criterion = "residual variance |X - UV'|^2 / (n - 1)"
     uses_starts = True
@@ -120,7 +124,7 @@ class BCD(JointSolver):
         lowest, passed = np.full(n_starts, np.inf), np.empty_like(V)
         bettered = np.zeros(n_starts, dtype=int)
         for sweep in range(1, self.max_iter + 1):
-            if self.norm == "l0":
+            if self.accelerate:
                 self._lower(state, steady, quiet[running])
             before = state.V != 0
             for i in range(k):

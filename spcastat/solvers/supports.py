@@ -1,27 +1,22 @@
-"""The best loadings on supports that are settled: where every l0 fit ends.
+"""The best loadings on given supports, where every l0 fit ends.
 
-A sweep or a power step creeps towards them at a rate that depends on the data; on given supports the
-problem is smooth, and quasi-Newton steps reach it to rounding.
+Sweeps and power steps converge to them at a linear rate that depends on the data. On given supports the
+problem is smooth, and quasi-Newton steps solve it to rounding.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.descent import Function, minimise
+from spcastat.kernels.descent import minimise
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 
 #: Quasi-Newton steps, at most.
 STEPS = 500
-#: Largest number of nonzeros at which Newton steps end the climb; how many of them; the step of their
-#: differences; and the share of the largest curvature below which one is rounding.
-NEWTON_ORDER, NEWTON_STEPS, STEP, FLAT = 200, 6, 1e-4, 1e-7
 #: Values that differ by this share are equal: a loading that is better in its last digits may round to less.
 ROUNDED = 1e-13
-#: A slope of the explained share at which Newton steps have arrived.
-SETTLED = 1e-10
 #: Below this share of the largest eigenvalue of V'V columns depend on one another: they stay as they are.
 DEPENDENT = 1e-10
 
@@ -48,7 +43,7 @@ def fitted(
     -------
     ndarray of shape (p, k) or None
         Unit-length columns of the same supports that explain as much as those of `V` or more, but for
-        rounding; None where there are none.
+        rounding; None if there are none.
     """
     used = np.flatnonzero(V.any(axis=1))
     view: Operator = op.take(used)
@@ -96,31 +91,7 @@ def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarr
         return -value / total, -(gradient / lengths)[where] / total
 
     x = W[where]
-    (begun, first), small = negative(x), x.size <= NEWTON_ORDER and flat == 0.0
-    if np.abs(first).max() <= ROUNDED:  # where all is flat, steps would follow rounding
+    if np.abs(negative(x)[1]).max() <= ROUNDED:  # where all is flat, steps would follow rounding
         return W
-    near = _newton(negative, x) if small else x  # from nearby these are enough, and leave alone what is flat
-    value, slope = negative(near)
-    if not small or np.abs(slope).max() > SETTLED or value > begun:
-        near = minimise(negative, x, steps, flat)
-        near = _newton(negative, near) if small else near
-    point[where] = near
+    point[where] = minimise(negative, x, steps, flat)
     return unit(point)
-
-
-def _newton(negative: Function, x: np.ndarray) -> np.ndarray:
-    """Return a point of smaller slope than `x`, where values differ by rounding alone.
-
-    The Hessian comes from differences of the gradient. Directions that change nothing, such as the lengths
-    of the columns, are left alone.
-    """
-    slope = negative(x)[1]
-    for _ in range(NEWTON_STEPS):
-        ahead = np.array([negative(x + step)[1] - negative(x - step)[1] for step in STEP * np.eye(x.size)])
-        hessian = (ahead + ahead.T) / (4.0 * STEP)
-        new = x - np.linalg.lstsq(hessian, slope, rcond=FLAT)[0]
-        turned = negative(new)[1]
-        if not np.abs(turned).max() < np.abs(slope).max():
-            break
-        x, slope = new, turned
-    return x

@@ -65,7 +65,12 @@ def _components(proven: Proven, names: Sequence[str]) -> str:
     if len(best) == len(names):
         return "Each component is proven to be the best for what those before it leave."
     open_ = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
-    gaps = [f"{name} {_percent(row['gap'] / 100.0, up=True)} %" for name, row in open_]
+    gaps = [
+        f"{name} {_percent(row['gap'] / 100.0, up=True)} %"
+        if np.isfinite(row["gap"])
+        else f"{name} (which adds nothing) by a variance of {row['upper_bound']:.3g}"
+        for name, row in open_
+    ]
     more = f" and {len(gaps) - FEW} more" if len(gaps) > FEW else ""
     first = f"Proven to be the best for what those before leave: {', '.join(best)}. " if best else ""
     return f"{first}By how much the best can exceed the others at most: {', '.join(gaps[:FEW])}{more}."

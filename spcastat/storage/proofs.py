@@ -93,7 +93,8 @@ def _joint(
     supports = row.get("supports")
     right = isinstance(supports, list) and len(supports) == len(wanted)
     require(right, "a joint proof lacks supports")
-    for places, count in zip(supports or [], wanted, strict=True):
+    # the best fit that a proof met may have the cardinalities in another order
+    for places, count in zip(sorted(supports or [], key=_length), sorted(wanted), strict=True):
         _places(places, p, count)
 
 
@@ -117,6 +118,10 @@ def _common(row: dict[str, Any], scope: str, scale: float) -> None:
         require(math.isfinite(gap) and abs(gap - expected) <= near, "the gap of a proof is another")
         close = bound <= value * (1.0 + _OPTIMAL[scope]) + slack
         require(close or not row["optimal"], "a proof says that it is complete, and has a gap")
+
+
+def _length(given: Any) -> int:
+    return len(given) if isinstance(given, list) else 0
 
 
 def _places(given: Any, p: int, most: int) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import spcastat as sp
 import spcastat.certify.certificate as module
 from spcastat.certify import certify
+from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, build, standardise
 
 from .conftest import matrices, values_of_supports
@@ -101,6 +103,32 @@ def test_what_is_left_may_be_nothing(rng):
     assert second.optimal
     assert third.optimal
     assert third.upper_bound <= 1e-12 * np.trace(S)
+
+
+@pytest.mark.parametrize("seed", [6, 7, 8])
+@pytest.mark.parametrize("objective", ["pev", "least_squares"])
+def test_a_component_that_depends_on_earlier_ones_adds_nothing(seed, objective):
+    """Variances eight orders of magnitude apart: what the first component leaves of the second is rounding.
+
+    The values are the adjusted variances that the fit prints, and no bound is below one of them; the bound of
+    a component after a dependent one is that of what the independent ones leave.
+    """
+    X = np.random.default_rng(seed).standard_normal((20, 4)) * [1e4, 1, 0.1, 0.01]
+    S = np.cov(X, rowvar=False)
+    V = sp.spca_cov(S, 3, [2, 3, 1], objective=objective).loadings.to_numpy(copy=True)
+    V[:, 1] = V[:, 0]
+    values = adjusted_variances(V, Gram(S))
+    assert values[1] == 0.0
+    found = certify(Gram(S), V)
+    assert [one.value for one in found] == values.tolist()
+    assert all(one.upper_bound >= one.value for one in found)
+    assert found[1].gap == np.inf
+    independent = certify(Gram(S), V[:, [0, 2]])[1]
+    assert found[2].upper_bound == pytest.approx(independent.upper_bound, rel=1e-9)
+    fit = sp.spca(X, 3, [2, 3, 1], objective=objective)
+    table = fit.certify()
+    assert "nan" not in f"{fit} {table}"
+    np.testing.assert_allclose(table["value"], fit.variance["adjusted variance"], rtol=1e-13)
 
 
 def test_many_variables_get_cheap_bounds(rng, monkeypatch):

@@ -337,7 +337,7 @@ def test_a_refutation_ends_with_its_nodes(budget):
         (2.0, 2.0 * (1 + 1.1e-9), 1.0, 1.1e-7, False),
         (2.0, 1.9, 1.0, 0.0, True),  # rounding
         (0.0, 0.05, 0.0, 0.0, True),  # below the floor
-        (0.0, 0.2, 0.1, np.nan, False),
+        (0.0, 0.2, 0.1, np.inf, False),
         (0.01, 0.1, 0.0, 900.0, True),
     ],
 )
@@ -359,7 +359,7 @@ def test_a_cheap_certificate_is_the_better_of_two_bounds(card, argument):
     v = np.zeros(6)
     v[:card] = card**-0.5
     floor = 1e-6
-    made, known, stopped = certificate._cheap(Gram(S), v, floor, "", Clock(np.inf), np.inf)
+    made, known, stopped = certificate._cheap(Gram(S), v, v @ S @ v, floor, "", Clock(np.inf), np.inf)
     value = np.linalg.eigvalsh(S)[-1]
     sums = np.sort(np.diag(S))[::-1][:card].sum() + card * floor
     assert made.upper_bound == pytest.approx(min(value, sums), rel=3e-9)
@@ -369,10 +369,10 @@ def test_a_cheap_certificate_is_the_better_of_two_bounds(card, argument):
     assert made.support.tolist() == list(range(card))
     assert known == pytest.approx(value, rel=3e-9)
     assert not stopped
-    again, same, _ = certificate._cheap(Gram(S), v, floor, "interrupted", Clock(np.inf), 0.01)
+    again, same, _ = certificate._cheap(Gram(S), v, v @ S @ v, floor, "interrupted", Clock(np.inf), 0.01)
     assert (again.upper_bound, same) == (max(0.01, again.value), 0.01)
     assert again.proof == "leading eigenvalue (interrupted)"
-    never, unknown, _ = certificate._cheap(Gram(S), v, floor, "", Clock(0.0), np.inf)
+    never, unknown, _ = certificate._cheap(Gram(S), v, v @ S @ v, floor, "", Clock(0.0), np.inf)
     assert never.upper_bound == pytest.approx(sums, rel=1e-12)
     assert unknown == np.inf
 
@@ -382,7 +382,7 @@ def test_components_share_the_time_that_is_left(monkeypatch, now):
     monkeypatch.setattr(certificate, "time", clock.time)
     shares = []
 
-    def search(view, v, floor, watch, *more):
+    def search(view, v, value, floor, watch, *more):
         shares.append(watch.left)
         now.now += 2.0 if len(shares) == 1 else watch.left
         return certificate._certificate(1.0, v, 2.0, 0.0, "", 0, 0.0, 0.0, np.array([0])), ""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import combinations, permutations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import spcastat as sp
+from spcastat.engine.order_and_sign import settle
 from spcastat.errors import OptionError
+from spcastat.measures.adjusted import best_order, totals_in_orders
+from spcastat.operators import Gram
 
 
 def rows() -> pd.DataFrame:
@@ -100,3 +105,103 @@ def test_a_promise_after_every_component_leaves_their_order_alone():
     np.testing.assert_allclose(kept, fit.details["kept"].astype(float), rtol=1e-9)
     with pytest.raises(OptionError, match="whose promise holds for the components in the order"):
         sp.spca_cov(R, 3, variance=0.8, order="variance")
+
+
+@pytest.mark.parametrize("objective", ["adjusted", "pev", "least_squares"])
+@pytest.mark.parametrize("kind", [list, np.asarray])
+def test_equal_cardinalities_in_a_list_are_one_cardinality(objective, kind):
+    # without the sort the last bits of sums decide which component comes first
+    S = rows().corr()
+    for card in (2, 3):
+        one = sp.spca_cov(S, 2, card, objective=objective)
+        several = sp.spca_cov(S, 2, kind([card, card]), objective=objective)
+        np.testing.assert_array_equal(several.loadings, one.loadings)
+        descent = sp.spca_cov(S, 2, kind([card, card]), method="bcd-l0")
+        np.testing.assert_array_equal(descent.loadings, sp.spca_cov(S, 2, card, method="bcd-l0").loadings)
+
+
+def test_components_of_one_cardinality_are_sorted_among_themselves():
+    S = np.diag([1.0, 4.0, 2.0, 9.0, 3.0, 8.0])
+    V = np.eye(6)[:, [0, 1, 2, 3, 4]]
+    found, order = settle(Gram(S), V, np.array([0, 1, 0, 1, 2]))
+    assert order.tolist() == [2, 3, 0, 1, 4]
+    np.testing.assert_array_equal(found, V[:, order])
+
+
+@pytest.mark.parametrize("swap", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
+def test_components_of_equal_variance_are_sorted_by_their_supports(swap):
+    # variances that differ by rounding, in whatever order the components are found
+    S = np.diag([1.0, 1.0 + 2e-16, 1.0 - 1e-16, 1.0])
+    found, _ = settle(Gram(S), np.eye(4)[:, swap], np.zeros(4))
+    np.testing.assert_array_equal(found, np.eye(4))
+    V = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 0.0], [0.0, 0.0]])  # the same support: larger loadings first
+    for one in (V, V[:, ::-1]):
+        np.testing.assert_array_equal(settle(Gram(np.eye(4)), one, np.zeros(2))[0], V[:, ::-1] * [1, 1])
+
+
+def all_orders(S, cards, **options):
+    """Adjusted variance as a share of the total, by the order of the cardinalities."""
+    return {
+        order: sp.spca_cov(S, len(cards), list(order), **options).measure("adjusted")
+        for order in set(permutations(cards))
+    }
+
+
+@pytest.mark.parametrize("cards", [(3, 5), (2, 4, 8)])
+def test_the_best_order_is_the_best_of_all(cards):
+    # Figures of the pitprops data: .4069 in the order (3, 5), .4092 in (5, 3); .5632, and .5814.
+    R = sp.datasets.load_pitprops()
+    values = all_orders(R, cards)
+    given = sp.spca_cov(R, len(cards), list(cards))
+    best = sp.spca_cov(R, len(cards), list(cards), order="best")
+    assert best.measure("adjusted") == pytest.approx(max(values.values()), rel=1e-6)
+    assert best.measure("adjusted") > given.measure("adjusted") * 1.005
+    assert best.options["card"] == best.card.tolist()
+    assert sorted(best.card) == sorted(cards)
+    assert best.refit().card.tolist() == best.card.tolist()
+    # what the summary says of the components of the fit as it is, worked out by QR in every order
+    V = given.loadings.to_numpy()
+    orders = [list(order) for order in permutations(range(len(cards)))]
+    shares = [sp.measures.adjusted(V[:, order], S=R) for order in orders]
+    text = " ".join(str(given).split())
+    names = ", ".join(f"PC{i + 1}" for i in orders[int(np.argmax(shares))])
+    assert f"In the order {names} these components keep {100 * max(shares):.2f} %" in text
+    assert "In the order" not in str(best)
+
+
+def test_the_best_order_is_refused_where_it_means_nothing():
+    R = sp.datasets.load_pitprops()
+    for options in ({"objective": "pev"}, {"method": "greedy"}, {"method": "bcd-l0"}):
+        with pytest.raises(OptionError, match="order='best' was given with method="):
+            sp.spca_cov(R, 2, [3, 5], order="best", **options)
+    with pytest.raises(OptionError, match="order='best'"):
+        sp.spca_cov(R, 2, variance=0.8, order="best")
+
+
+def test_orders_of_many_components_are_improved_by_exchanges():
+    """A chain of seven scores: no exchange of two components of the order raises the sum, by QR."""
+    rng = np.random.default_rng(4)
+    T = rng.standard_normal((40, 7)) @ rng.standard_normal((7, 7))
+    T[:, 6] = T[:, 0]  # depends on another
+    order = best_order(T.T @ T)
+
+    def total(order):
+        return (np.linalg.qr(T[:, order])[1].diagonal() ** 2).sum()
+
+    for i, j in combinations(range(7), 2):
+        other = order.copy()
+        other[[i, j]] = order[[j, i]]
+        assert total(other) <= total(order) * (1 + 1e-9)
+    totals = totals_in_orders(T.T @ T, np.array([order]))
+    assert totals[0] == pytest.approx(total(order), rel=1e-9)
+
+
+@pytest.mark.parametrize("objective", ["adjusted", "pev", "least_squares"])
+def test_full_cardinality_is_pca_without_a_search(objective):
+    X = np.random.default_rng(2).standard_normal((30, 9)) * np.arange(1, 10)
+    pca = sp.spca(X, 3, method="pca")
+    for card in (9, [9, 9, 9]):
+        fit = sp.spca(X, 3, card, objective=objective)
+        np.testing.assert_allclose(fit.loadings, pca.loadings, atol=1e-12)
+        assert fit.n_iter == 1
+        assert "proven: no other loadings" in " ".join(str(fit).split())

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat.engine import Request, aim, make_plan, run
-from spcastat.engine.aim import settle
+from spcastat.engine.order_and_sign import settle
 from spcastat.engine.screening import Screening
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError

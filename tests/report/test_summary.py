@@ -151,3 +151,13 @@ def test_the_record_is_plain(fit):
     record = dataclasses.asdict(fit._state.record)
     assert record["versions"]["spcastat"]
     assert record["options"]["card"] == [7, 4, 4, 1, 1, 1]
+
+
+def test_columns_that_are_not_centred_are_scaled_by_their_root_mean_square():
+    """As R's prcomp(center = FALSE, scale. = TRUE): sqrt(sum(x^2) / (n - 1))."""
+    X = np.random.default_rng(0).standard_normal((20, 4)) + 3.0
+    fit = sp.spca(X, 1, 2, center=False, scale=True)
+    divisor = np.sqrt((X**2).sum(axis=0) / 19)
+    np.testing.assert_allclose(fit.scores, (X / divisor) @ fit.loadings.to_numpy(), rtol=1e-12)
+    assert "not centred, scaled by the root mean square" in " ".join(str(fit).split())
+    assert "scaled to unit variance" in " ".join(str(sp.spca(X, 1, 2, scale=True)).split())

@@ -75,14 +75,20 @@ def test_leading_drops_rounding() -> None:
 
 
 def test_rows_sparse_rows_and_covariance_agree() -> None:
+    """The relaxation is solved to `tol`, a share of the total variance: loadings differ by no more than that.
+
+    The duality gap at which it stops bounds the values that two runs reach; rounding decides where within.
+    """
     X = sp.datasets.pitprops_sample(n=60) * np.linspace(1, 2, 13)
+    tol = 1e-4
     fits = [
-        sp.spca(X, 2, [5, 3], method="dspca"),
-        sp.spca(scipy.sparse.csr_array(X.to_numpy()), 2, [5, 3], method="dspca"),
-        sp.spca_cov(X.cov(), 2, [5, 3], method="dspca"),
+        sp.spca(X, 2, [5, 3], method="dspca", tol=tol),
+        sp.spca(scipy.sparse.csr_array(X.to_numpy()), 2, [5, 3], method="dspca", tol=tol),
+        sp.spca_cov(X.cov(), 2, [5, 3], method="dspca", tol=tol),
     ]
     for fit in fits[1:]:
-        np.testing.assert_allclose(fit.loadings.to_numpy(), fits[0].loadings.to_numpy(), atol=1e-6)
+        assert fit.loadings.ne(0).to_numpy().tolist() == fits[0].loadings.ne(0).to_numpy().tolist()
+        np.testing.assert_allclose(fit.loadings.to_numpy(), fits[0].loadings.to_numpy(), atol=tol)
 
 
 def test_refusals() -> None:

@@ -7,7 +7,6 @@ import pytest
 import scipy.optimize
 
 from spcastat.operators import DenseRows, Gram
-from spcastat.solvers import supports
 from spcastat.solvers.supports import explained, fitted
 
 RNG = np.random.default_rng(0)
@@ -58,7 +57,7 @@ def test_several_components_climb_to_where_no_slope_is_left(steps):
     assert share(found) >= share(V)
     slope = explained(Gram(S), found)[1][V != 0]
     if steps > 1:
-        assert np.abs(slope).max() < 1e-9 * np.trace(S)
+        assert np.abs(slope).max() < 1e-8 * np.trace(S)  # the value is at its maximum to the square of it
         rough = fitted(Gram(S), V, flat=1e-3)
         assert rough is not None
         assert share(V) <= share(rough) <= share(found)
@@ -94,15 +93,3 @@ def test_what_depends_on_one_another_or_loses_a_loading_is_left_alone():
     v = [0, 1.0, 1.0, 0, 1.0, 0, 0]
     assert fitted(Gram(S), at(v, v)) is None
     assert fitted(Gram(np.diag([2.0, 1.0])), at([1.0, 0.5])) is None  # the eigenvector is an axis
-
-
-def test_newtons_steps_end_at_the_root_of_the_slope():
-    # A quadratic with a direction in which it is flat: one step is exact, and leaves alone what is flat.
-    H = np.diag([2.0, 5.0, 0.0])
-    centre = np.array([1.0, -2.0, 0.0])
-
-    def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
-        return float(0.5 * (x - centre) @ H @ (x - centre)), H @ (x - centre)
-
-    np.testing.assert_allclose(supports._newton(negative, np.array([3.0, 3.0, 7.0])), [1, -2, 7], atol=1e-10)
-    np.testing.assert_array_equal(supports._newton(negative, np.array([1.0, -2.0, 7.0])), [1, -2, 7])
