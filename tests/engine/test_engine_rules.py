@@ -68,18 +68,18 @@ def test_the_best_start_is_that_of_the_objective():
     rng = np.random.default_rng(0)
     starts = np.linalg.qr(rng.standard_normal((4, 6, 2)))[0].mT
     given = solution(op, starts, [0.3 * op.total, 0.2 * op.total, 0.2 * op.total, 0.25 * op.total])
-    same, optima = chosen(op, given, Aim("pev"), True)
+    same, optima = chosen(op, given, Aim("pev"), np.zeros(2))
     assert same is given
     assert optima == [(pytest.approx(0.8), 2), (pytest.approx(0.75), 1), (pytest.approx(0.7), 1)]
     alone = SimpleNamespace(objectives=np.array([0.5 * op.total]), candidates=None)
-    assert chosen(op, alone, Aim("adjusted"), True) == (alone, [(pytest.approx(0.5), 1)])
+    assert chosen(op, alone, Aim("adjusted"), np.zeros(2)) == (alone, [(pytest.approx(0.5), 1)])
     for objective in ("adjusted", "least_squares"):
         for sort in (True, False):
             values = []
             for U in starts:
                 order = np.argsort(-np.einsum("ij,jk,ik->i", U, op.S, U)) if sort else [0, 1]
                 values.append(MEASURES[objective](U[order].T, op)[-1])
-            better, optima = chosen(op, given, Aim(objective), sort)
+            better, optima = chosen(op, given, Aim(objective), np.zeros(2) if sort else np.arange(2))
             np.testing.assert_array_equal(better.V, starts[np.argmax(values)].T)
             assert better.objective == pytest.approx(max(values) * op.total)
             np.testing.assert_allclose(better.objectives, np.array(values) * op.total)
@@ -89,13 +89,13 @@ def test_the_best_start_is_that_of_the_objective():
 def test_loadings_are_settled_by_variance_and_sign():
     S = np.diag([1.0, 5.0, 3.0])
     V = np.array([[-0.6, 0.0, 0.0], [0.0, -1.0, 0.0], [0.8, 0.0, -1.0]])
-    found, order = settle(Gram(S), V, True)
+    found, order = settle(Gram(S), V, np.zeros(3))
     assert order.tolist() == [1, 2, 0]
     np.testing.assert_array_equal(
         found, np.abs(V[:, order]) * np.sign(np.array([[1, 1, -1], [1, 1, 1], [1, 1, 1]]))
     )
     assert not np.signbit(found[found == 0]).any()
-    assert settle(Gram(S), V, False)[1].tolist() == [0, 1, 2]
+    assert settle(Gram(S), V, np.arange(3))[1].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

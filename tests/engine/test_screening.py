@@ -215,7 +215,7 @@ def test_without_screening_nothing_changes():
         fit = run(op, plan, 2, np.random.default_rng(0))
         values, vectors = op.leading(2)
         starts = starting_loadings(op, vectors, 1, np.random.default_rng(0))
-        V, _ = settle(op, plan.solver.solve(op, 2, starts, np.random.default_rng(0)).V, True)
+        V, _ = settle(op, plan.solver.solve(op, 2, starts, np.random.default_rng(0)).V, np.zeros(2))
         assert fit.screening is None
         assert fit.solution.V.tobytes() == V.tobytes()
         assert fit.pca.tobytes() == values.tobytes()
