@@ -1,58 +1,42 @@
-"""Plots on matplotlib axes: ``ax`` in, Axes out, nothing shown; each has a twin that returns its data."""
+"""Plots on matplotlib axes: each takes ``ax=``, returns the Axes, and shows nothing.
+
+Every plot has a twin with ``_data`` after its name, which returns the table that the plot draws:
+``biplot_data`` takes the arguments of ``biplot``.
+"""
 
 from __future__ import annotations
 
-from spcastat.plots._biplot_data import BiplotData, biplot_data
-from spcastat.plots.biplot import biplot
-from spcastat.plots.choice import plot_choice, plot_choice_data, plot_components, plot_components_data
-from spcastat.plots.compare import plot_compare, plot_compare_data
-from spcastat.plots.contributions import plot_contributions, plot_contributions_data
-from spcastat.plots.coordinates import (
-    plot_coordinates,
-    plot_coordinates_data,
-    plot_coordinates_path,
-    plot_coordinates_path_data,
-)
-from spcastat.plots.correlations import plot_correlations, plot_correlations_data
-from spcastat.plots.diagnostics import DiagnosticsData, plot_diagnostics, plot_diagnostics_data
-from spcastat.plots.frequency import plot_frequency, plot_frequency_data
-from spcastat.plots.loadings import plot_loadings, plot_loadings_data
-from spcastat.plots.path import plot_path, plot_path_data
-from spcastat.plots.reconstruction import plot_reconstruction, plot_reconstruction_data
-from spcastat.plots.scores import plot_scores, plot_scores_data
-from spcastat.plots.scree import screeplot, screeplot_data
+from typing import Any
 
-__all__ = [
-    "BiplotData",
-    "DiagnosticsData",
-    "biplot",
-    "biplot_data",
-    "plot_choice",
-    "plot_choice_data",
-    "plot_compare",
-    "plot_compare_data",
-    "plot_components",
-    "plot_components_data",
-    "plot_contributions",
-    "plot_contributions_data",
-    "plot_coordinates",
-    "plot_coordinates_data",
-    "plot_coordinates_path",
-    "plot_coordinates_path_data",
-    "plot_correlations",
-    "plot_correlations_data",
-    "plot_diagnostics",
-    "plot_diagnostics_data",
-    "plot_frequency",
-    "plot_frequency_data",
-    "plot_loadings",
-    "plot_loadings_data",
-    "plot_path",
-    "plot_path_data",
-    "plot_reconstruction",
-    "plot_reconstruction_data",
-    "plot_scores",
-    "plot_scores_data",
-    "screeplot",
-    "screeplot_data",
-]
+from spcastat.plots.biplot import biplot as biplot
+from spcastat.plots.biplot_table import BiplotData as BiplotData
+from spcastat.plots.comparison_plot import plot_compare as plot_compare
+from spcastat.plots.contribution_bars import plot_contributions as plot_contributions
+from spcastat.plots.coordinates_plot import plot_coordinates as plot_coordinates
+from spcastat.plots.correlation_circle import plot_correlations as plot_correlations
+from spcastat.plots.curve_plots import plot_choice as plot_choice
+from spcastat.plots.curve_plots import plot_coordinates_path as plot_coordinates_path
+from spcastat.plots.curve_plots import plot_path as plot_path
+from spcastat.plots.curve_plots import plot_reconstruction as plot_reconstruction
+from spcastat.plots.diagnostics_plot import DiagnosticsData as DiagnosticsData
+from spcastat.plots.diagnostics_plot import plot_diagnostics as plot_diagnostics
+from spcastat.plots.loadings_plot import plot_loadings as plot_loadings
+from spcastat.plots.score_pairs import plot_scores as plot_scores
+from spcastat.plots.scree_plot import plot_components as plot_components
+from spcastat.plots.scree_plot import screeplot as screeplot
+from spcastat.plots.selection_frequency import plot_frequency as plot_frequency
+
+
+def __getattr__(name: str) -> Any:
+    """Return the twin of a plot: ``biplot_data`` is ``biplot.data``."""
+    if name.endswith("_data") and name.removesuffix("_data") in _PLOTS:
+        return globals()[name.removesuffix("_data")].data
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+_PLOTS = [name for name, one in globals().items() if hasattr(one, "data")]
+__all__ = [*_PLOTS, *(f"{name}_data" for name in _PLOTS), "BiplotData", "DiagnosticsData"]

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, one_of, real_number
+from spcastat.errors import OptionError
 from spcastat.labels import short_name
-from spcastat.plots._biplot_data import biplot_data
-from spcastat.plots._biplot_draw import draw_biplot
-from spcastat.plots._clouds import OUTLINES
-from spcastat.plots._shared import axes_for, axis_names, positions
-from spcastat.plots._theme import need_coloured, size_of_text
+from spcastat.plots.axes_and_names import axes_for, axis_names, correlation_of, frame_of, pair_of, title_of
+from spcastat.plots.biplot_drawing import draw_biplot
+from spcastat.plots.biplot_table import (
+    ARROWS,
+    BiplotData,
+    arrows_of,
+    markers_of,
+    points_of,
+    same_components,
+    spread_of,
+    stretch_of,
+)
+from spcastat.plots.plot_and_table import plot
+from spcastat.plots.plot_colours import need_coloured, size_of_text
+from spcastat.plots.row_groups import OUTLINES, group_rows, row_numbers
+from spcastat.plots.row_labels import row_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@plot
 def biplot(
     scores: pd.DataFrame,
     loadings: pd.DataFrame,
@@ -40,7 +54,7 @@ def biplot(
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
     ax: Axes | None = None,
-) -> Axes:
+) -> Generator[BiplotData, None, Axes]:
     """Draw rows as points and variables as arrows on two components.
 
     With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
@@ -49,10 +63,10 @@ def biplot(
     only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are stretched by
     one common factor to share the axes with the points; a note below the plot says how both are scaled.
 
-    A variable with a loading on one of the two components lies on an axis exactly. Such variables share one
-    arrow with a tick for each, and are named in a list at its end with their loadings, the largest first.
-    Every other arrow is named at its tip. Where tips are too close for that, a number stands there and the
-    note says whose it is.
+    A variable with a loading on only one of the two components lies exactly on an axis. Such variables share
+    one arrow with a tick for each, and a list has their names and loadings, the largest first. All other
+    arrows are named at their tips. If there is no room for a name, a number stands at the tip, and the note
+    below the axes has its name.
 
     Parameters
     ----------
@@ -71,31 +85,31 @@ def biplot(
     correlations : DataFrame, p x k, optional
         Of variables and scores; needed for ``arrows="correlations"``.
     variables : int or "all"
-        The most arrows to draw: the longest, those with a nonzero loading first. The note says how many
-        variables with a nonzero loading have no arrow.
+        The most arrows to draw: the longest, those with a nonzero loading first. The note counts the
+        variables with a nonzero loading that are not drawn.
     shares : Series, optional
         The fraction of variance of each component, indexed like the columns of `scores`, for the axes.
     groups : Series, Categorical or array of length n, optional
-        Colours and marks the points; at most 20 groups. A Series is matched by its labels. The groups stand
-        in the order of the categories, or of their values.
+        Colours and marks the points; at most 20 groups. A Series is matched by its labels. The legend has
+        the groups in the order of the categories, or of their values.
     color : Series or array of length n, optional
         Numbers to show as colours, with a colour bar.
     palette : mapping, sequence of colours, or str, optional
-        The colours of the groups: by group, in their order, or the name of a colour map; for `color` a colour
+        Colours of the groups, by group or in their order, or the name of a colour map; for `color` a colour
         map.
     outline : {"normal", "t", "hull"}, optional
-        Around each group, or all points without groups: the ellipse that holds the share `level` of a normal
-        distribution with the group's mean and covariance matrix; that of the bivariate t distribution with 5
-        degrees of freedom, fitted by maximum likelihood, which far points hardly move; or the convex hull.
-        Groups of fewer than three points, or on a line, have none.
+        Around each group, or around all points if there are no groups: the ellipse that holds the share
+        `level` of a normal distribution with the mean and covariance matrix of the group; that of a bivariate
+        t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust to outliers;
+        or the convex hull. Groups of fewer than three points, or with all points on a line, have none.
     level : float in (0, 1)
         Of the ellipses.
     centroids : bool
-        Whether the mean of each group is marked, and named.
+        Whether the mean of each group is marked and named.
     labels : int, bool, sequence or Series
-        Names of rows: a number names the rows farthest from the centre, True all; one text for each row, ""
-        for none; or a Series, whose labels say which rows they name. Names without room are counted in the
-        note.
+        Names of rows. A number: of so many rows, those farthest from the centre; True: of all rows. A
+        sequence has one text for each row, "" for no name; a Series has texts by label of the row. The note
+        counts names without room.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others.
     supplementary : DataFrame, s x k, optional
@@ -109,7 +123,7 @@ def biplot(
     -------
     Axes
         Its note says so if the scores are correlated, as those of sparse components mostly are: inner
-        products of points and arrows then are no least-squares approximation of the data.
+        products of points and arrows are then not the least-squares approximation of the data.
 
     Raises
     ------
@@ -121,42 +135,57 @@ def biplot(
         Groups, labels or frames that do not fit one another.
     DataError
         A component with constant scores, unless ``scale=0``.
+
+    Notes
+    -----
+    Its table, `biplot_data`, is a BiplotData.
     """
     if outline is not None:
         one_of("outline", outline, OUTLINES)
     level = real_number("level", level, 0.0, 1.0 - 1e-9, open_low=True)
+    centroids = flag("centroids", centroids)
     need_coloured(palette, groups is not None or color is not None, "groups= or color")
-    data = biplot_data(
-        scores,
-        loadings,
-        components=components,
-        scale=scale,
-        arrows=arrows,
-        correlations=correlations,
-        variables=variables,
-        groups=groups,
-        color=color,
-        labels=labels,
-        new=new,
-        supplementary=supplementary,
-        levels=levels,
+    values = frame_of(scores, "scores")
+    frame_of(loadings)
+    same_components(scores, loadings, "loadings")
+    names = list(scores.columns)
+    advice = "Fit with k=2 or more, or take plot_scores() for the scores and plot_loadings() for loadings."
+    pair = pair_of(components, names, "a biplot", advice)
+    one_of("arrows", arrows, ARROWS)
+    scale = real_number("scale", scale, 0.0, 1.0)
+    if groups is not None and color is not None:
+        raise OptionError("groups and color were given; one of them can colour the points.")
+    short = (short_name(names[pair[0]]), short_name(names[pair[1]]))
+    spread = spread_of(values[:, pair], scale, short) ** scale
+    xy = values[:, pair] / spread
+    points = pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1]}, index=scores.index)
+    if groups is not None:
+        points["group"] = group_rows(groups, scores.index)
+    if color is not None:
+        points["color"] = row_numbers(color, scores.index)
+    points["label"] = row_labels(labels, scores.index, np.hypot(*xy.T))
+    markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
+    stretch = stretch_of(xy, markers[["x", "y"]].to_numpy())
+    drawn, undrawn = arrows_of(markers, variables, stretch)
+    power = "" if scale == 1 else f"^{scale:g}"
+    of_points = "scores" if scale == 0 else f"scores / sd{power}"
+    of_arrows = "loadings" if scale == 0 else f"loadings × sd{power}"
+    of_arrows = "correlations with the scores" if arrows == "correlations" else of_arrows
+    data = BiplotData(
+        points,
+        drawn,
+        stretch,
+        correlation_of(*values[:, pair].T),
+        short,
+        points_of(new, "new", scores, pair, spread),
+        points_of(levels, "levels", scores, pair, spread),
+        undrawn,
+        f"Points: {of_points}. Arrows: {of_arrows}, stretched {stretch:.3g} times.",
     )
-    pair = positions(components, list(scores.columns))
-    x_name, y_name = axis_names([scores.columns[i] for i in pair], shares)
-    own = ax is None
-    size = size_of_text()
+    yield data
+    own, size = ax is None, size_of_text()
+    axis_labels = axis_names([names[i] for i in pair], shares)
     ax = axes_for(ax, 6.0 * size, 6.0 * size)
-    given = groups if groups is not None else color
-    title = short_name(given.name) if getattr(given, "name", None) is not None else ""
-    draw_biplot(
-        ax,
-        data,
-        own=own,
-        axis_names=(x_name, y_name),
-        title=title,
-        palette=palette,
-        outline=outline,
-        level=level,
-        centroids=flag("centroids", centroids),
-    )
+    title = title_of(groups if groups is not None else color)
+    draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
     return ax

@@ -1,202 +1,217 @@
-"""The plots of a fit that show its variables and components, and nothing of its rows."""
+"""The plots of a fit: each is a function of `spcastat.plots`, with the frames of the fit filled in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import flag
+from spcastat.config import flag, one_of
+from spcastat.plots.biplot_table import ARROWS
+from spcastat.plots.plot_and_table import Plot, table_of
+from spcastat.results.columns import row_values
 from spcastat.results.inherited_docs import documented
+from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told
 from spcastat.results.supplement import DRAWN, Supplement, checked
-from spcastat.state import FitState, frames, interpreted, trust
+from spcastat.state import FitState, frames, interpreted, rows, trust
+from spcastat.state.handed import own
 from spcastat.state.variance import variance
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from spcastat.engine.inputs import Source
+    from spcastat.results.call import Call
 
-#: What methods say of options that the functions take values for.
+#: Parameters of plots that a fit fills in, by functions of the fit and the name of the plot.
+FILLED: dict[str, Callable[[Any, str], Any]] = {
+    "scores": lambda fit, name: fit._scores_for(name),
+    "loadings": lambda fit, _: frames.loadings(fit._state),
+    "correlations": lambda fit, _: frames.correlations(fit._state),
+    "shares": lambda fit, _: variance(fit._state)["share of total"],
+    "variance": lambda fit, _: variance(fit._state),
+    "spectrum": lambda fit, _: interpreted.spectrum(fit._state),
+    "sparse": lambda fit, _: fit._state.record.sparse,
+    "errors": lambda fit, _: interpreted.reconstruction(fit._state),
+}
+
+#: What methods say of options that differ from those of the functions.
 CONF_INT = """intervals : DataFrame, optional
-    With the columns component, term, lower and upper, as ``conf_int()`` of a bootstrap gives them: dots get
-    a bar from lower to upper, grey where it holds zero.
+    With the columns component, term, lower and upper, as ``conf_int()`` of a bootstrap returns them: dots get
+    a bar from lower to upper, grey if it holds zero.
 conf_int : bool
     Take the 95 % intervals of the last bootstrap."""
 OF = """of : {"variables", "rows"}
-    Whose they are."""
+    Contributions or squared cosines of the variables, or of the rows."""
+COLUMN = "The name of a column of the fitted data stands for its values."
+NEW = """new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
+    Further rows as for `transform`, drawn as crosses on the scale of the others."""
+JUDGED = """new : optional
+    Rows as for `diagnostics`; by default those of the fit.
+level : float in (0, 1)
+    Share of new rows of the same kind that stays below the limits; see `limits`."""
+
+
+def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Callable[..., Any]], Any]:
+    """Make a plot of a fit from a method that returns arguments of the plot function `draw`.
+
+    The new method has the options of the old one and the other parameters of `draw`, without those in FILLED
+    and `filled`. Its docstring is that of `draw`; `entries` go to `documented`. Its `data` returns the table.
+    """
+
+    def make(method: Callable[..., Any]) -> Any:
+        mine, given = dict(inspect.signature(method).parameters), dict(inspect.signature(draw).parameters)
+        needed = {name: fill for name, fill in FILLED.items() if name in given}
+        hidden = [name for name in (*needed, *filled) if name not in mine]
+        offered = {key: one.replace(kind=one.KEYWORD_ONLY) for key, one in given.items() if key not in hidden}
+        ax = offered.pop("ax")
+        first = {name: one for name, one in mine.items() if one.kind is not one.KEYWORD_ONLY}
+        both = {**first, **offered, **mine, "ax": ax}
+        signature = inspect.Signature([*both.values()], return_annotation="Axes")
+
+        def arguments(self: Any, *values: Any, **options: Any) -> dict[str, Any]:
+            asked = dict(signature.bind(self, *values, **options).arguments)
+            made = method(**{name: value for name, value in asked.items() if name in mine})
+            passed = {name: value for name, value in asked.items() if name in given}
+            return {name: fill(self, method.__name__) for name, fill in needed.items()} | passed | made
+
+        @wraps(method)
+        def plot(self: Any, *values: Any, **options: Any) -> Any:
+            chosen = arguments(self, *values, **options)
+            found = draw(**chosen)
+            for frame in chosen.values():
+                if isinstance(frame, pd.DataFrame):
+                    told(found, frame)
+            return found
+
+        def data(self: Any, *values: Any, **options: Any) -> Any:
+            return draw.data(**arguments(self, *values, **options))
+
+        plot.__signature__ = signature  # type: ignore[attr-defined]
+        plot.data = table_of(plot, data)  # type: ignore[attr-defined]
+        return documented(draw, *(name for name in hidden if name not in entries), **entries)(plot)
+
+    return make
 
 
 class Plotted:
-    """The plots of variables and components, and for each what it would draw."""
+    """The plots of a fit; each has a twin that returns its table."""
 
     _state: FitState
+    _source: Source | None
+    _call: Call | None
+    _scores: Any
     contributions: Any
     cos2: Any
 
-    @documented(plots.plot_correlations, "correlations", "loadings", "shares", supplementary=DRAWN)
-    def plot_correlations(
-        self,
-        *,
-        components: Sequence[int | str] = (1, 2),
-        variables: int | Literal["all"] = 30,
-        supplement: Supplement | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        return plots.plot_correlations(
-            frames.correlations(self._state),
-            frames.loadings(self._state),
-            components=components,
-            variables=variables,
-            shares=variance(self._state)["share of total"],
-            supplementary=None if supplement is None else checked(supplement).correlations,
-            ax=ax,
-        )
+    # --- variables and components -----------------------------------------------------------------
 
-    def plot_correlations_data(
-        self,
-        *,
-        components: Sequence[int | str] = (1, 2),
-        variables: int | Literal["all"] = 30,
-        supplement: Supplement | None = None,
-    ) -> pd.DataFrame:
-        """Return what `plot_correlations` draws; its parameters are described there."""
-        return plots.plot_correlations_data(
-            frames.correlations(self._state),
-            frames.loadings(self._state),
-            components=components,
-            variables=variables,
-            supplementary=None if supplement is None else checked(supplement).correlations,
-        )
+    @drawn(plots.plot_loadings, intervals=CONF_INT)
+    def plot_loadings(self, *, intervals: pd.DataFrame | None = None, conf_int: bool = False) -> Any:
+        if flag("conf_int", conf_int) and intervals is None:
+            intervals = trust.last_intervals(self._state)
+        return {"intervals": intervals}
 
-    @documented(plots.plot_contributions, "values", "kind", of=OF)
-    def plot_contributions(
-        self,
-        of: Literal["variables", "rows"] = "variables",
-        *,
-        components: int | str | Sequence[int | str] = 1,
-        max_rows: int = 20,
-        ax: Axes | None = None,
-    ) -> Axes:
-        return plots.plot_contributions(
-            self.contributions(of), components=components, of=of, max_rows=max_rows, ax=ax
-        )
+    @drawn(plots.plot_correlations, "supplementary", supplementary=DRAWN)
+    def plot_correlations(self, *, supplement: Supplement | None = None) -> Any:
+        return {"supplementary": None if supplement is None else checked(supplement).correlations}
 
-    @documented(plots.plot_contributions, "values", "kind", of=OF)
-    def plot_cos2(
-        self,
-        of: Literal["variables", "rows"] = "variables",
-        *,
-        components: int | str | Sequence[int | str] = 1,
-        max_rows: int = 20,
-        ax: Axes | None = None,
-    ) -> Axes:
-        return plots.plot_contributions(
-            self.cos2(of), components=components, kind="cos2", of=of, max_rows=max_rows, ax=ax
-        )
+    @drawn(plots.plot_contributions, "values", "kind", of=OF)
+    def plot_contributions(self, of: Literal["variables", "rows"] = "variables") -> Any:
+        return {"values": self.contributions(of)}
 
-    def plot_contributions_data(
-        self,
-        of: Literal["variables", "rows"] = "variables",
-        *,
-        components: int | str | Sequence[int | str] = 1,
-        max_rows: int = 20,
-    ) -> pd.DataFrame:
-        """Return what `plot_contributions` draws; its parameters are described there."""
-        return plots.plot_contributions_data(self.contributions(of), components=components, max_rows=max_rows)
+    @drawn(plots.plot_contributions, "values", "kind", of=OF)
+    def plot_cos2(self, of: Literal["variables", "rows"] = "variables") -> Any:
+        return {"values": self.cos2(of), "kind": "cos2"}
 
-    def plot_cos2_data(
-        self,
-        of: Literal["variables", "rows"] = "variables",
-        *,
-        components: int | str | Sequence[int | str] = 1,
-        max_rows: int = 20,
-    ) -> pd.DataFrame:
-        """Return what `plot_cos2` draws; its parameters are described there."""
-        return plots.plot_contributions_data(self.cos2(of), components=components, max_rows=max_rows)
-
-    @documented(plots.screeplot, "variance", "spectrum", "sparse")
+    @drawn(plots.screeplot)
     def screeplot(
         self,
         *,
         kind: Literal["variance", "share", "cumulative"] = "variance",
         parallel: Any = None,
         max_components: int | None = 30,
-        ax: Axes | None = None,
-    ) -> Axes:
-        spectrum = interpreted.spectrum(self._state)
-        return plots.screeplot(
-            variance(self._state),
-            spectrum,
-            kind=kind,
-            sparse=self._state.record.sparse,
-            parallel=_noise(parallel, spectrum),
-            max_components=max_components,
-            ax=ax,
-        )
+    ) -> Any:
+        # thresholds are numbers, or an analysis that checks whether it is of the data of the fit
+        check = getattr(type(parallel), "_noise_for", None)
+        found = parallel if check is None else check(parallel, interpreted.spectrum(self._state))
+        return {"parallel": found, "max_components": max_components}
 
-    def screeplot_data(
+    @drawn(plots.plot_reconstruction)
+    def plot_reconstruction(self) -> Any:
+        return {}
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    @drawn(plots.biplot, "supplementary", "levels", groups=COLUMN, color=COLUMN, new=NEW, levels=DRAWN)
+    def biplot(
         self,
         *,
-        kind: Literal["variance", "share", "cumulative"] = "variance",
-        parallel: Any = None,
-        max_components: int | None = 30,
-    ) -> pd.DataFrame:
-        """Return what `screeplot` draws; its parameters are described there."""
-        spectrum = interpreted.spectrum(self._state)
-        return plots.screeplot_data(
-            variance(self._state),
-            spectrum,
-            kind=kind,
-            parallel=_noise(parallel, spectrum),
-            max_components=max_components,
-        )
-
-    @documented(plots.plot_reconstruction, "errors", "sparse")
-    def plot_reconstruction(self, *, ax: Axes | None = None) -> Axes:
-        errors = interpreted.reconstruction(self._state)
-        return plots.plot_reconstruction(errors, sparse=self._state.record.sparse, ax=ax)
-
-    @documented(interpreted.reconstruction, "state")
-    def plot_reconstruction_data(self) -> pd.DataFrame:
-        return plots.plot_reconstruction_data(interpreted.reconstruction(self._state))
-
-    @documented(plots.plot_loadings, "loadings", intervals=CONF_INT)
-    def plot_loadings(
-        self,
-        *,
-        kind: str = "dots",
-        max_rows: int = 40,
-        components: Sequence[int | str] | None = None,
+        arrows: Literal["loadings", "correlations"] = "loadings",
         groups: Any = None,
-        intervals: pd.DataFrame | None = None,
-        conf_int: bool = False,
-        shape: tuple[int, int] | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        if flag("conf_int", conf_int):
-            intervals = trust.last_intervals(self._state) if intervals is None else intervals
-        return plots.plot_loadings(
-            frames.loadings(self._state),
-            kind=kind,
-            max_rows=max_rows,
-            components=components,
-            groups=groups,
-            intervals=intervals,
-            shape=shape,
-            ax=ax,
-        )
+        color: Any = None,
+        new: Any = None,
+        supplement: Supplement | None = None,
+    ) -> Any:
+        further = None if supplement is None else checked(supplement)
+        scores = None if new is None else rows.transform(self._state, new)
+        parts = [part for part in (None if further is None else further.rows, scores) if part is not None]
+        beside = further is not None and one_of("arrows", arrows, ARROWS) == "correlations"
+        return {
+            "groups": self._by_row(groups, "groups"),
+            "color": self._by_row(color, "color"),
+            "new": pd.concat(parts) if parts else None,
+            "supplementary": further.correlations if beside else None,  # type: ignore[union-attr]
+            "levels": None if further is None else further.levels,
+        }
 
-    @documented(plots.plot_loadings_data, "loadings")
-    def plot_loadings_data(
-        self, *, max_rows: int = 40, components: Sequence[int | str] | None = None, groups: Any = None
-    ) -> pd.DataFrame:
-        loadings = frames.loadings(self._state)
-        return plots.plot_loadings_data(loadings, max_rows=max_rows, components=components, groups=groups)
+    @drawn(plots.plot_scores, groups=COLUMN)
+    def plot_scores(self, *, groups: Any = None) -> Any:
+        return {"groups": self._by_row(groups, "groups")}
 
+    @drawn(plots.plot_diagnostics, "diagnostics", "limits", limits=JUDGED, groups=COLUMN)
+    def plot_diagnostics(self, new: Any = None, *, level: float = 0.95, groups: Any = None) -> Any:
+        if new is not None:
+            found = rows.diagnostics_of(self._state, new)
+        else:
+            found = self._drawn[["T2", "Q"]] if is_apart(self._source) else self._distances
+            groups = self._by_row(groups, "groups")
+        return {"diagnostics": own(found), "limits": frames.limits(self._state, level), "groups": groups}
 
-def _noise(parallel: Any, spectrum: np.ndarray) -> Any:
-    """Return thresholds of parallel analysis: numbers as they are, or those that a choice has for the fit."""
-    choice = getattr(type(parallel), "_noise_for", None)
-    return parallel if choice is None else choice(parallel, spectrum)
+    # --- the tables of the plots ------------------------------------------------------------------
+
+    plot_loadings_data = plot_loadings.data
+    plot_correlations_data = plot_correlations.data
+    plot_contributions_data = plot_contributions.data
+    plot_cos2_data = plot_cos2.data
+    screeplot_data = screeplot.data
+    plot_reconstruction_data = plot_reconstruction.data
+    biplot_data = biplot.data
+    plot_scores_data = plot_scores.data
+    plot_diagnostics_data = plot_diagnostics.data
+
+    # --- what they share --------------------------------------------------------------------------
+
+    @cached_property
+    def _distances(self) -> pd.DataFrame:
+        return rows.diagnostics(self._state, self._source)
+
+    @cached_property
+    def _drawn(self) -> pd.DataFrame:
+        """Scores, T2 and Q of a sample of rows that are never all in memory."""
+        return sampled(self._state, self._source)
+
+    def _by_row(self, given: Any, option: str) -> Any:
+        """Return values for the rows of the fit: a text names a column of its data."""
+        refuse_of_sample(given, option, self._source)
+        return row_values(given, option, self._source, self._call)
+
+    def _scores_for(self, what: str) -> pd.DataFrame:
+        """Return the scores of the rows, or of a sample of them; raise NoRowsError without rows."""
+        if self._state.scores is None and in_pieces(self._source):
+            return own(self._drawn[self._state.components])
+        if self._state.scores is None:
+            rows.need_rows(self._state, self._source, what)
+        return own(self._scores)

@@ -27,7 +27,6 @@ from spcastat.results.inherited_docs import documented
 from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_such_attribute
 from spcastat.results.plotted import Plotted
-from spcastat.results.plotted_rows import PlottedRows
 from spcastat.results.sampled import is_apart
 from spcastat.state import FitState, frames, gaps, rows
 from spcastat.state.handed import own
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted, PlottedRows, Written):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     """A fitted sparse PCA.
 
     Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by

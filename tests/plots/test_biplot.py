@@ -11,7 +11,7 @@ from matplotlib.quiver import Quiver
 
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.plots import biplot, biplot_data
-from spcastat.plots._notes import note_of
+from spcastat.plots.axes_and_names import note_of
 
 
 def points_of(ax) -> np.ndarray:

@@ -14,7 +14,7 @@ from spcastat.plots import (
     plot_correlations,
     plot_correlations_data,
 )
-from spcastat.plots._notes import note_of
+from spcastat.plots.axes_and_names import note_of
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat.plots import BiplotData, biplot, biplot_data
-from spcastat.plots._notes import note_of
+from spcastat.plots.axes_and_names import note_of
 
 from .shapes import SHAPES
 

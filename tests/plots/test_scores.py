@@ -9,8 +9,8 @@ from scipy import stats
 
 from spcastat.errors import ComponentsError, OptionError, ShapeError
 from spcastat.plots import plot_scores, plot_scores_data
-from spcastat.plots._densities import density
-from spcastat.plots._notes import note_of
+from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.score_pairs import density
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 import spcastat as sp
 from spcastat.errors import OptionError, ShapeError
 from spcastat.plots import screeplot, screeplot_data
-from spcastat.plots._notes import note_of
+from spcastat.plots.axes_and_names import note_of
 
 
 @pytest.fixture

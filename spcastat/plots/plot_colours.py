@@ -1,4 +1,4 @@
-"""Colours and widths that follow the axes: light or dark paper, small print or a slide."""
+"""Colours, markers and widths that follow the style in use: light or dark background, print or slides."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ if TYPE_CHECKING:
 #: Red, green and blue from 0 to 1.
 RGB = tuple[float, float, float]
 
-#: Twenty colours, none of which comes twice. The first seven are those of Okabe and Ito without yellow, told
-#: apart with any colour vision; beyond them the marks of the groups help.
+#: Twenty different colours. The first seven are those of Okabe and Ito without yellow, which can be told
+#: apart with any colour vision; beyond them the markers help.
 GROUP_COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#222222",
     "#882255", "#999933", "#332288", "#DDCC77", "#B22222", "#888888", "#44AA99",
     "#7A5230", "#9B5DE5", "#1B5E20", "#F28E8E", "#00BBF9", "#B5C99A",
 )  # fmt: skip
 
+#: Markers of the groups. Seven colours and eight markers make 56 pairs before one comes again.
+MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
+
 #: The colour of what took no part in the fit: supplementary variables, levels and new rows.
 FURTHER = "#CC79A7"
 
-#: The contrast ratio (WCAG 2) below which a colour is moved away from the paper: light, or dark.
+#: The contrast ratio (WCAG 2) with a light and a dark background below which a colour is changed.
 CONTRAST, DARK_CONTRAST = 2.2, 4.0
 
 
 def paper(ax: Axes) -> np.ndarray:
-    """Return the colour behind the data, red, green and blue from 0 to 1."""
+    """Return the colour of the background, red, green and blue from 0 to 1."""
     from matplotlib.colors import to_rgba
 
     figure = ax.get_figure(root=True)
@@ -44,7 +47,7 @@ def paper(ax: Axes) -> np.ndarray:
 
 
 def ink(ax: Axes) -> RGB:
-    """Return the colour of text on the axes: that of its labels, if it can be read on the paper."""
+    """Return the colour of text on the axes: that of the axis labels if legible, else black or white."""
     from matplotlib.colors import to_rgb
 
     behind = paper(ax)
@@ -55,12 +58,12 @@ def ink(ax: Axes) -> RGB:
 
 
 def shade(ax: Axes, strength: float) -> RGB:
-    """Return a mixture of ink and paper: 0 is paper, 1 ink."""
+    """Return a mixture of the colours of the background (0) and of the text (1)."""
     return _rgb(strength * np.array(ink(ax)) + (1.0 - strength) * paper(ax))
 
 
 def visible(ax: Axes, colour: Any) -> RGB:
-    """Return a colour, moved towards the ink where it would be lost on the paper."""
+    """Return a colour, moved towards that of the text if it stands out too little from the background."""
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
@@ -73,16 +76,13 @@ def visible(ax: Axes, colour: Any) -> RGB:
 
 
 def accents(ax: Axes) -> tuple[RGB, RGB]:
-    """Return blue and vermilion, which say positive and negative, or the usual and the marked.
-
-    Two greys in a style without colours.
-    """
+    """Return blue and vermilion, for positive and negative values; two greys in a style without colours."""
     blue, vermilion = _greys(2) or (GROUP_COLOURS[0], GROUP_COLOURS[3])
     return visible(ax, blue), visible(ax, vermilion)
 
 
 def _greys(count: int) -> list[RGB]:
-    """Return so many greys, dark ones first, where the style in use has no colour; else none."""
+    """Return `count` greys, dark ones first, if the style in use has no colours; else an empty list."""
     import matplotlib
     from matplotlib.colors import to_rgb
 
@@ -93,28 +93,28 @@ def _greys(count: int) -> list[RGB]:
 
 
 def line(width: float) -> float:
-    """Return a width in points that grows with the lines of the style in use (1.5 is matplotlib's own)."""
+    """Return a line width in points, scaled with the lines of the style in use (default: 1.5)."""
     import matplotlib
 
     return width * float(matplotlib.rcParams["lines.linewidth"]) / 1.5
 
 
 def area(size: float) -> float:
-    """Return an area of markers in squared points that grows with the markers of the style in use."""
+    """Return an area of markers in squared points, scaled with the markers of the style in use."""
     import matplotlib
 
     return size * (float(matplotlib.rcParams["lines.markersize"]) / 6.0) ** 2
 
 
 def size_of_text() -> float:
-    """Return the size of the text in use over matplotlib's own ten points: figures grow with it."""
+    """Return the font size of the style in use over matplotlib's 10 points; figures are scaled by it."""
     import matplotlib
 
     return float(np.clip(float(matplotlib.rcParams["font.size"]) / 10.0, 0.8, 2.0))
 
 
 def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
-    """Raise OptionError for a palette where nothing has a colour of its own."""
+    """Raise OptionError for a palette if there are no groups or numbers to colour."""
     if palette is not None and not coloured:
         raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
 
@@ -125,7 +125,8 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     Parameters
     ----------
     palette : None, mapping, sequence of colours, or str
-        The package's own; by category; in the order of the categories; or the name of a colour map.
+        None for the colours of the package; colours by category; colours in the order of the categories; or
+        the name of a colour map.
 
     Raises
     ------
@@ -161,12 +162,12 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
 
 
 def colour(given: Any) -> RGB:
-    """Return a colour of matplotlib's as numbers, or say that it is none."""
+    """Return a colour of matplotlib as numbers; raise OptionError if it is not one."""
     from matplotlib.colors import is_color_like, to_rgb
 
     try:
         known = bool(is_color_like(given)) and not any(np.isnan(to_rgb(given)))
-    except Exception:  # an object that cannot even be looked at
+    except Exception:  # an object that cannot be compared
         known = False
     if not known:
         raise OptionError(
@@ -177,7 +178,7 @@ def colour(given: Any) -> RGB:
 
 
 def colour_map(given: Any) -> Colormap:
-    """Return a colour map of matplotlib's, given by name or itself; "viridis" for None."""
+    """Return a colour map of matplotlib, given by name or as an object; "viridis" for None."""
     import matplotlib
     from matplotlib.colors import Colormap
 

@@ -1,4 +1,4 @@
-"""Which rows are named, and how."""
+"""Which rows of a biplot are labelled, and with which text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from spcastat.config import elements, is_single, is_whole, plural, shown
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 
-#: Characters of the name of a row.
+#: Characters of the name of a row, at most.
 WIDTH = 20
-
-#: A number of rows to name, at most.
-MOST_ROWS = 1_000_000_000
 
 
 def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
@@ -24,7 +21,8 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     Parameters
     ----------
     labels : int, bool, sequence or Series
-        A number of the farthest; all; one for each row; or those of the rows that a Series has.
+        How many of the farthest rows to name; True for all; one name for each row; or a Series with names of
+        some rows.
     index : Index of length n
     distance : ndarray of shape (n,)
         Of each row from the centre.
@@ -32,17 +30,15 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     Raises
     ------
     OptionError, ShapeError
-        Neither of these; another number of names than rows; no row that has the labels of the Series.
+        Anything else; another number of names than rows; a Series with labels of no row.
     """
     n = len(index)
     if isinstance(labels, (bool, np.bool_)) or labels is None:
         return short_names(list(index), WIDTH) if labels else [""] * n
     if is_whole(labels):
-        if not 0 <= labels <= MOST_ROWS:
-            raise OptionError(
-                f"labels={shown(labels)} was given; it must be from 0 to {MOST_ROWS}, or True for all rows."
-            )
-        chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[: int(labels)].tolist())
+        if labels < 0:
+            raise OptionError(f"labels={shown(labels)} was given; it must be 0 or more, or True for all.")
+        chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[: min(int(labels), n)].tolist())
         return [name if i in chosen else "" for i, name in enumerate(short_names(list(index), WIDTH))]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
         if not labels.index.is_unique or not labels.index.isin(index).any():

@@ -1,35 +1,39 @@
-"""Where names go so that each belongs to its own tip: boxes in the plane, no artists.
+"""Labels next to points or arrow tips, placed so that each is closest to its own.
 
-For each name places around its tip are tried, all round and from near to far. A place is out if it leaves the
-frame, touches what is there already, lies across a shaft, or is nearer to another tip than to its own. Names
-with the fewest places choose first; one that then has none left may move one or two others. No chance is
-involved.
+Candidate places lie all round the tip, from near to far. A place is rejected if it leaves the frame, overlaps
+other text, crosses an arrow, or is nearer to another tip than to its own. Names with the fewest candidates
+are placed first; a name with none left may move one or two others. The result is deterministic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from spcastat.plots.axes_and_names import in_points
+from spcastat.plots.plot_colours import ink, line, paper, shade
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
 
 Array = NDArray[np.float64]
 
 _RADII = np.array([2.5, 4.5, 7.0, 10.0, 14.0, 19.0, 25.0, 32.0, 40.0])
 _TURNS = np.deg2rad(np.concatenate([[0.0], *([a, -a] for a in range(15, 166, 15)), [180.0]]))
-#: A box is so much nearer to its own tip than to any other, in points.
-MARGIN = 1.0
-#: From this distance on, a line leads from a name to its tip.
+#: From this distance on, in points, a line connects a name with its tip.
 LEADER = 9.0
 #: More dots than this are thinned out before those under a box are counted.
 MOST_DOTS = 1500
-#: More names than this are not moved to make room for others.
-MOVABLE = 60
 
 
 @dataclass
 class Scene:
-    """What names have to keep clear of; all in points.
+    """What names must not overlap or cross; all in points.
 
     Attributes
     ----------
@@ -42,7 +46,7 @@ class Scene:
     dots : ndarray, (n, 2)
         Points that names should not cover.
     taken : list of ndarray, (4,)
-        Boxes that are occupied.
+        Occupied boxes.
     """
 
     frame: Array
@@ -58,7 +62,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Name:
-    """A text to be placed: its anchor, the direction in which it best lies, its size, and its own tips."""
+    """A text to place: its anchor, the preferred direction from there, its size, and its own tips."""
 
     anchor: Array
     direction: Array
@@ -74,14 +78,14 @@ class _Choices:
 
 
 def place(names: list[Name], scene: Scene, radii: Array = _RADII) -> list[tuple[Array, float] | None]:
-    """Return for every name its box and its distance from the anchor, or None; boxes become `taken`."""
+    """Return for every name its box and distance from the anchor, or None; add the boxes to `scene.taken`."""
     choices = [_choices(name, scene, radii) for name in names]
     placed: dict[int, int] = {}
     for i in sorted(range(len(names)), key=lambda i: (len(choices[i].cost), i)):
         free = _free(choices[i], [choices[j].boxes[at] for j, at in placed.items()])
         if free.size:
             placed[i] = int(free[0])
-    for i in range(len(names) if len(names) <= MOVABLE else 0):
+    for i in range(len(names) if len(names) <= 60 else 0):
         if i not in placed:
             _make_room(i, choices, placed)
     found: list[tuple[Array, float] | None] = []
@@ -94,10 +98,10 @@ def place(names: list[Name], scene: Scene, radii: Array = _RADII) -> list[tuple[
 
 
 def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
-    """Return the places that nothing but other names can take away, the best first."""
+    """Return the places that only other names can occupy, the best first."""
     angle = np.arctan2(name.direction[1], name.direction[0]) + _TURNS
     towards = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    # The box begins where a ray from the anchor meets it, so that a flat name is no farther than a tall one.
+    # distances are measured along the ray to the edge of the box, so that long names are not farther away
     reach = np.min(name.size / 2 / np.maximum(np.abs(towards), 1e-9), axis=1)
     centres = (name.anchor + (radii[:, None] + reach)[..., None] * towards).reshape(-1, 2)
     boxes = np.hstack([centres - name.size / 2, centres + name.size / 2])
@@ -114,7 +118,7 @@ def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
         mine[list(name.own)] = True
         nearest_own = away[:, mine].min(axis=1) if mine.any() else distances(boxes, name.anchor[None])[:, 0]
         if not mine.all():
-            good &= away[:, ~mine].min(axis=1) >= nearest_own + MARGIN
+            good &= away[:, ~mine].min(axis=1) >= nearest_own + 1.0
     led = good & (distance >= LEADER)
     if led.any() and len(scene.shafts):
         # the line to a name crosses no shaft but those of its own tips
@@ -155,6 +159,116 @@ def _make_room(i: int, choices: list[_Choices], placed: dict[int, int]) -> None:
             placed.update(moved)
             placed[i] = at
             return
+
+
+# --- names on axes --------------------------------------------------------------------------------
+
+
+def to_points(ax: Axes, xy: Array) -> Array:
+    """Return points in data units as points (1/72 inch) on the figure."""
+    return in_points(ax, ax.transData.transform(np.asarray(xy, dtype=float)))
+
+
+def scene_of(ax: Axes, tips: Array, shafts: Array, dots: Array) -> Scene:
+    """Return what names on `ax` must not overlap; the axes must have their final limits and place.
+
+    Parameters
+    ----------
+    tips : ndarray, (q, 2)
+        In data units, as all of these.
+    shafts : ndarray, (s, 2, 2)
+        Segments from their first to their second point.
+    dots : ndarray, (n, 2)
+    """
+    dots = dots[np.isfinite(dots).all(axis=1)]
+    scene = Scene(
+        in_points(ax, ax.get_window_extent().extents),
+        to_points(ax, tips).reshape(-1, 2) if len(tips) else np.empty((0, 2)),
+        to_points(ax, shafts.reshape(-1, 2)).reshape(-1, 2, 2) if len(shafts) else np.empty((0, 2, 2)),
+        to_points(ax, dots) if len(dots) else np.empty((0, 2)),
+    )
+    if (legend := ax.get_legend()) is not None:
+        occupy(ax, scene, legend)
+    return scene
+
+
+def occupy(ax: Axes, scene: Scene, artist: Any) -> None:
+    """Keep names away from an artist."""
+    scene.taken.append(in_points(ax, artist.get_window_extent().extents))
+
+
+def write_names(
+    ax: Axes,
+    scene: Scene,
+    anchors: Array,
+    names: Sequence[str],
+    *,
+    owners: Sequence[tuple[int, ...]] | None = None,
+    outwards: bool = True,
+    **style: Any,
+) -> list[Annotation | None]:
+    """Write names beside their anchors, in data units; None for each that has no room.
+
+    Parameters
+    ----------
+    owners : sequence of tuples of int
+        The tips of the scene that belong to each name; by default none.
+    outwards : bool
+        Whether the preferred direction of a name is away from the origin, or else to the right.
+    style
+        Of the text, such as ``color``.
+    """
+    labels = [_label(ax, anchor, name, style) for anchor, name in zip(anchors, names, strict=True)]
+    if not labels:
+        return []
+    ends = to_points(ax, np.asarray(anchors))
+    origin = to_points(ax, np.zeros((1, 2)))[0]
+    wanted = []
+    for i, label in enumerate(labels):
+        box = label.get_window_extent()
+        size = in_points(ax, [box.width, box.height]) + 1.0  # half a point around each name
+        direction = ends[i] - origin if outwards else np.array([1.0, 0.2])
+        wanted.append(Name(ends[i], direction, size, () if owners is None else owners[i]))
+    written: list[Annotation | None] = []
+    for label, end, found in zip(labels, ends, place(wanted, scene), strict=True):
+        if found is None:
+            label.remove()
+            written.append(None)
+            continue
+        place_of, distance = found
+        label.set_position(tuple((place_of[:2] + place_of[2:]) / 2 - end))
+        if label.arrow_patch is not None:
+            label.arrow_patch.set_visible(distance >= LEADER)
+        written.append(label)
+    return written
+
+
+def _label(ax: Axes, anchor: Array, name: str, style: dict[str, Any]) -> Annotation:
+    from matplotlib.patheffects import withStroke
+
+    label = ax.annotate(
+        name,
+        xy=(float(anchor[0]), float(anchor[1])),
+        xytext=(0, 0),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        parse_math=False,
+        annotation_clip=False,
+        arrowprops={
+            "arrowstyle": "-",
+            "linewidth": line(0.5),
+            "color": shade(ax, 0.5),
+            "shrinkA": 1,
+            "shrinkB": 0,
+        },
+        path_effects=[withStroke(linewidth=2, foreground=tuple(paper(ax)), alpha=0.8)],
+        **{"fontsize": "small", "color": ink(ax), "zorder": 6, **style},
+    )
+    label.set_in_layout(False)
+    if label.arrow_patch is not None:
+        label.arrow_patch.set_visible(False)
+    return label
 
 
 # --- geometry -----------------------------------------------------------------------------------

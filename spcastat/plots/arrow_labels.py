@@ -1,4 +1,4 @@
-"""Arrows from the origin, and a name for each: at its tip, or by a number and a key."""
+"""Arrows from the origin, and the name of each: at its tip, or a number with a key."""
 
 from __future__ import annotations
 
@@ -7,26 +7,64 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.plots._labels import write_names
-from spcastat.plots._place import Scene
-from spcastat.plots._theme import line
+from spcastat.config import one_of, whole_number
+from spcastat.plots.label_placement import Scene, write_names
+from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-#: Tips nearer than this, in points, may share a number.
+#: Tips closer than this, in points, may share a number.
 CLOSE = 7.0
 
 
-def draw_arrows(
-    ax: Axes, tips: np.ndarray, sides: np.ndarray, colours: list[Any], strong: np.ndarray
-) -> None:
-    """Draw an arrow to each tip; of those on one half axis only the longest."""
+def longest(arrows: pd.DataFrame, variables: Any, least: int) -> np.ndarray:
+    """Return the positions of so many variables, the longest arrows first, faint ones after all others.
+
+    Parameters
+    ----------
+    arrows : DataFrame
+        With "length", "nonzero" and "supplementary"; arrows that are neither are faint.
+    variables : int or "all"
+    least : int
+        The smallest number allowed.
+    """
+    strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
+    order = np.lexsort([np.arange(len(arrows)), -arrows["length"].to_numpy(dtype=float), ~strong])
+    if isinstance(variables, str):
+        one_of("variables", variables, ["all"])
+        return order
+    return order[: whole_number("variables", variables, least)]
+
+
+def _colours(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
+    """Return the colour of each arrow; `faint` is the shade of those without a nonzero loading."""
+    kinds = zip(arrows["nonzero"], arrows["supplementary"], strict=True)
+    strong, pale, further = ink(ax), shade(ax, faint), visible(ax, FURTHER)
+    return [further if extra else strong if nonzero else pale for nonzero, extra in kinds]
+
+
+def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
+    """Draw an arrow to each tip; of those on one half axis only the longest, with a tick for each of them."""
+    tips, sides = arrows[["x", "y"]].to_numpy(dtype=float), arrows["side"].to_numpy()
+    strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
+    colours = _colours(ax, arrows, 0.38)
     drawn = np.array(sides == "", dtype=bool)
     for side in {str(one) for one in sides} - {""}:
         here = np.flatnonzero(sides == side)
         drawn[here[np.argmax(np.hypot(*tips[here].T))]] = True
+        if len(here) > 1:
+            ax.plot(
+                *tips[here].T,
+                linestyle="none",
+                marker="|" if side in ("right", "left") else "_",
+                markersize=6 * line(1.0),
+                markeredgewidth=line(1.1),
+                color=ink(ax),
+                zorder=4,
+                gid="ticks",
+            )
     many = int(drawn.sum()) > 25
     for kind, width, order in ((~strong, 0.008, 3.5), (strong, 0.010 if many else 0.014, 4.0)):
         chosen = np.flatnonzero(drawn & kind)
@@ -34,10 +72,7 @@ def draw_arrows(
             continue
         start = np.zeros(len(chosen))
         ax.quiver(
-            start,
-            start,
-            tips[chosen, 0],
-            tips[chosen, 1],
+            *(start, start, *tips[chosen].T),
             angles="xy",
             scale_units="xy",
             scale=1,
@@ -52,10 +87,9 @@ def draw_arrows(
         )
 
 
-def name_arrows(
-    ax: Axes, scene: Scene, arrows: pd.DataFrame, colours: list[Any]
-) -> tuple[list[Annotation], str]:
-    """Name every arrow that is on no axis; return what is written, and the key of numbers."""
+def name_arrows(ax: Axes, scene: Scene, arrows: pd.DataFrame) -> tuple[list[Annotation], str]:
+    """Name every arrow that is on no axis; return the texts, and the key of the numbers."""
+    colours = _colours(ax, arrows, 0.62)
     free = np.flatnonzero((arrows["side"] == "").to_numpy())
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     labels = list(arrows["label"])
@@ -63,7 +97,7 @@ def name_arrows(
     missed: list[int] = []
     named: list[int] = []
     for colour in dict.fromkeys(colours[i] for i in free):
-        # the strong ones come first in the frame, and choose their places first
+        # the strong ones come first in the frame, and get their places first
         chosen = [int(i) for i in free if colours[i] == colour]
         names = write_names(
             ax,
@@ -90,10 +124,11 @@ def _numbered(
     missed: list[int],
     named: list[int],
 ) -> tuple[list[Annotation], str]:
-    """Put numbers at the tips that have no room for a name; tips on one spot share one.
+    """Put numbers at the tips that have no room for a name; return them and their key.
 
-    A number may stand nearer to a tip close by that has no name than to its own, never to one that has. A tip
-    without room even for a number is told beside the nearest one that has a name or a number.
+    Tips on one spot share a number. It may stand nearer to a close tip without a name than to its own, but
+    never nearer to one with a name. A tip without room for a number is listed in the key with the nearest tip
+    that has a name or a number.
     """
     written: list[Annotation] = []
     known = {i: labels[i] for i in named}
@@ -132,7 +167,7 @@ def _numbered(
 
 
 def _together(points: np.ndarray, chosen: list[int]) -> list[list[int]]:
-    """Return the chosen tips in clusters of those on one spot, each in the order given."""
+    """Return the chosen tips in clusters of those on one spot, in the order given."""
     clusters: list[list[int]] = []
     for i in chosen:
         for cluster in clusters:

@@ -1,0 +1,258 @@
+"""What every plot needs: axes, components by number or name, a legend, and a note below the axes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spcastat.config import elements, is_whole, listed, shown
+from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
+from spcastat.intake.checks import frame_values, real_array
+from spcastat.labels import short_name
+from spcastat.plots.plot_colours import shade
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.text import Annotation
+
+#: The gid of the note below the axes.
+NOTE = "note"
+#: Where a legend stands to the right of the axes.
+BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
+
+# --- axes -----------------------------------------------------------------------------------------
+
+
+def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return `ax`, or the axes of a new pyplot figure of this size in inches."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise OptionError(
+            f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
+            "value of plt.subplots(), or None for a new figure."
+        )
+    return ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure, not the subfigure, that the axes belong to."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def settle(ax: Axes) -> None:
+    """Run the layout of the figure, so that `ax` has its final place and extents can be measured."""
+    figure = figure_of(ax)
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+    ax.apply_aspect()
+
+
+def in_points(ax: Axes, pixels: Any) -> NDArray[np.float64]:
+    """Return pixels of the figure of `ax` in points (1/72 inch)."""
+    return np.asarray(pixels, dtype=float) * (72.0 / figure_of(ax).dpi)
+
+
+def size_of(ax: Axes, artist: Any = None) -> NDArray[np.float64]:
+    """Return width and height of an artist, by default of the axes themselves, in points."""
+    box = (ax if artist is None else artist).get_window_extent()
+    return in_points(ax, [box.width, box.height])
+
+
+# --- frames and components ------------------------------------------------------------------------
+
+
+def frame_of(frame: pd.DataFrame, what: str = "loadings") -> NDArray[np.float64]:
+    """Return the values of a data frame of numbers; raise ShapeError or DataError for anything else."""
+    values = frame_values(frame, what)
+    if what == "loadings" and not np.isfinite(values).all():
+        raise DataError(f"{int((~np.isfinite(values)).sum())} loadings are missing or infinite.")
+    return values
+
+
+def columns_of(table: Any, names: Iterable[str], message: str) -> None:
+    """Raise ShapeError with `message`, unless the table is a frame with rows and all of these columns."""
+    if any(name not in getattr(table, "columns", ()) for name in names) or table.empty:
+        raise ShapeError(message)
+
+
+def need_columns(table: object, columns: list[str], message: str) -> None:
+    """Raise ShapeError, unless a table is a frame with rows and these columns, each once and of numbers."""
+    good = isinstance(table, pd.DataFrame) and not table.empty
+    if not good or any(list(table.columns).count(name) != 1 for name in columns):  # type: ignore[attr-defined]
+        raise ShapeError(message)
+    frame_values(table[columns], "values of a choice")  # type: ignore[index]
+
+
+def positions(components: Sequence[Any], names: Sequence[Hashable]) -> list[int]:
+    """Return the positions of components that are given by number, counted from one, or by name."""
+    found = []
+    for component in elements(components, len(names)):
+        if is_whole(component) and 1 <= int(component) <= len(names):
+            found.append(int(component) - 1)
+        elif isinstance(component, str) and component in names:
+            found.append(list(names).index(component))
+        else:
+            raise ComponentsError(
+                f"The component {shown(component)} was asked for; there are {len(names)}: give numbers from "
+                f"1 to {len(names)} or the names {listed(names)}."
+            )
+    if not found or len(set(found)) < len(found):
+        raise ComponentsError(f"components={shown(components)} was given; name one or more, each once.")
+    return found
+
+
+def pair_of(components: Sequence[Any], names: Sequence[Hashable], what: str, advice: str) -> list[int]:
+    """Return the positions of two components; raise ComponentsError for another number of them."""
+    if len(names) < 2:
+        raise ComponentsError(f"There is one component; {what} needs two. {advice}")
+    pair = positions(components, names)
+    if len(pair) != 2:
+        raise ComponentsError(f"components={shown(components)} was given; {what} shows two.")
+    return pair
+
+
+def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
+    """Return the names of components for the axes, with their shares of the variance if these are given.
+
+    Raises
+    ------
+    OptionError
+        `shares` is not a Series of numbers by components.
+    """
+    names = [short_name(name) for name in components]
+    if shares is None:
+        return names
+    numbers = real_array(shares) if isinstance(shares, pd.Series) else None
+    if numbers is None or not shares.index.is_unique:
+        raise OptionError(
+            f"shares of type {type(shares).__name__} was given; it must be a Series of numbers, "
+            "labelled by the names of the components."
+        )
+    known = dict(zip(shares.index, numbers.tolist(), strict=True))
+    return [
+        f"{name} ({100 * known[component]:.1f} %)" if component in known else name
+        for name, component in zip(names, components, strict=True)
+    ]
+
+
+# --- numbers as text ------------------------------------------------------------------------------
+
+
+def value_text(value: float, digits: int = 2) -> str:
+    """Return a number with a true minus; a nonzero that rounds to zero as "<.01"."""
+    text = f"{value:.{digits}f}"
+    if value != 0 and not text.strip("-0."):
+        text = ("-" if value < 0 else "") + "<." + "0" * (digits - 1) + "1"
+    return text.replace("-", "−")
+
+
+def correlation_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return the correlation of two columns of scores, NaN if one of them is constant."""
+    dx, dy = x - np.nanmean(x), y - np.nanmean(y)
+    size = np.sqrt(np.nansum(dx**2) * np.nansum(dy**2))
+    return float(np.nansum(dx * dy) / size) if size > 0 else float("nan")
+
+
+# --- legends --------------------------------------------------------------------------------------
+
+
+def write_legend(ax: Axes, artists: Sequence[Any] | None, names: Sequence[str], **options: Any) -> Legend:
+    """Add a legend of these names to the axes, with opaque marks of one size; return it.
+
+    The names are put in afterwards, as matplotlib leaves out those that begin with "_".
+    """
+    numbers = [str(i) for i in range(len(names))]
+    how: dict[str, Any] = {"frameon": False, "fontsize": "small", "title_fontsize": "small", **options}
+    legend = ax.legend(**how) if artists is None else ax.legend(artists, numbers, **how)
+    for text, handle, name in zip(legend.get_texts(), legend.legend_handles, names, strict=True):
+        text.set_parse_math(False)
+        text.set_text(name)
+        if handle is not None and artists is not None:
+            handle.set_alpha(1)
+            if hasattr(handle, "set_sizes"):
+                handle.set_sizes([28])
+    return legend
+
+
+def title_of(values: Any) -> str | None:
+    """Return the name of a Series of groups or numbers as the title of a legend; None without a name."""
+    name = getattr(values, "name", None)
+    return None if name is None else short_name(name)
+
+
+# --- the note below the axes ----------------------------------------------------------------------
+
+
+def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
+    """Write sentences below the label of the x axis, wrapped to the width of the axes."""
+    sentences = [sentence for sentence in sentences if sentence]
+    if not sentences:
+        return None
+    return ax.annotate(
+        _wrapped(ax, sentences),
+        xy=(0.0, 0.0),
+        xycoords=("axes fraction", ax.xaxis.label),
+        xytext=(0, -4),
+        textcoords="offset points",
+        ha="left",
+        va="top",
+        fontsize=_note_size(),
+        color=shade(ax, 0.7),
+        linespacing=1.25,
+        parse_math=False,
+        annotation_clip=False,
+        gid=NOTE,
+    )
+
+
+def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) -> bool:
+    """Change the text of the note; return whether it takes no more lines than before."""
+    if note is None:
+        return True
+    before = note.get_text().count("\n")
+    text = _wrapped(ax, [sentence for sentence in sentences if sentence])
+    after = text.count("\n")
+    note.set_text(text + "\n" * (before - after))
+    return after <= before
+
+
+def note_of(ax: Axes) -> str:
+    """Return the text of the note on one line; empty without a note."""
+    found = [text.get_text() for text in ax.texts if text.get_gid() == NOTE]
+    return " ".join(" ".join(found).split())
+
+
+def _wrapped(ax: Axes, sentences: Sequence[str]) -> str:
+    """Return sentences in lines that are no wider than the axes."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=_note_size())
+    width = 0.97 * float(size_of(ax)[0])
+    for columns in range(max(int(width / (0.45 * _note_size())), 20), 19, -2):
+        lines = [line for one in sentences for line in textwrap.wrap(one, columns, break_on_hyphens=False)]
+        longest = max(lines, key=len, default="")
+        widest = [line for line in lines if len(line) > 0.9 * len(longest)]
+        if all(text_to_path.get_text_width_height_descent(one, font, False)[0] <= width for one in widest):
+            break
+    return "\n".join(lines)
+
+
+def _note_size() -> float:
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size="x-small").get_size_in_points())

@@ -1,0 +1,157 @@
+"""The artists of a biplot: points, outlines, arrows, and a name for every arrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spcastat.config import plural
+from spcastat.plots.arrow_labels import draw_arrows, name_arrows
+from spcastat.plots.axes_and_names import BESIDE, rewrite_note, value_text, write_legend, write_note
+from spcastat.plots.biplot_layout import data_limits, fit_frame, frame_of
+from spcastat.plots.label_placement import occupy, scene_of, write_names
+from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
+from spcastat.plots.row_groups import (
+    MISSING,
+    Group,
+    dots,
+    draw_centroid,
+    draw_outline,
+    groups_of,
+    outline_of,
+    scatter_groups,
+    scatter_numbers,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.plots.biplot_table import BiplotData
+
+#: Scores that correlate more than this make the biplot approximate, and the note says so.
+UNCORRELATED = 0.01
+
+
+def draw_biplot(
+    ax: Axes,
+    data: BiplotData,
+    axis_labels: list[str],
+    title: str | None,
+    palette: Any,
+    outline: str | None,
+    level: float,
+    centroids: bool,
+    *,
+    own: bool,
+) -> None:
+    """Draw on axes of a new figure (`own`), which then get their size, or on those of the user."""
+    ax.set_xlabel(axis_labels[0], parse_math=False)
+    ax.set_ylabel(axis_labels[1], parse_math=False)
+    xy = data.points[["x", "y"]].to_numpy()
+    tips = data.arrows[["x", "y"]].to_numpy(dtype=float)
+    cross: dict[str, Any] = {"color": shade(ax, 0.2), "linewidth": line(0.8), "zorder": 0.5}
+    ax.axhline(0, **cross)
+    ax.axvline(0, **cross)
+    clouds = _clouds(ax, data, palette)
+    corners = []
+    for cloud in clouds:
+        found = None if outline is None else outline_of(xy[cloud.rows], outline, level)
+        if found is not None:
+            draw_outline(ax, found, cloud.colour)
+            corners.append(found)
+    further = [data.new[["x", "y"]].to_numpy(dtype=float), data.levels[["x", "y"]].to_numpy(dtype=float)]
+    low, high = data_limits(np.vstack([xy, *corners, *further]), tips)
+    _points(ax, data, title, palette, own)
+    _further(ax, data)
+    draw_arrows(ax, data.arrows)
+    for cloud in clouds if centroids else []:
+        draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
+    sentences = _sentences(data, outline, level)
+    note = write_note(ax, sentences)
+    frame = frame_of(ax, data.arrows, low, high, own)
+    while True:
+        fit_frame(ax, frame)
+        scene = scene_of(ax, tips, np.stack([np.zeros_like(tips), tips], axis=1), np.vstack([xy, *further]))
+        for text in frame.texts.values():
+            occupy(ax, scene, text)
+        written, key = name_arrows(ax, scene, data.arrows)
+        rows, missed = _name_points(ax, scene, data, clouds if centroids else [])
+        unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
+        if rewrite_note(ax, note, [*sentences, key, unnamed]):
+            break
+        for label in [*written, *rows]:  # a longer note leaves less room to the axes: place the names again
+            label.remove()
+
+
+def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]:
+    """Return what the note says."""
+    said = [data.scaling]
+    if abs(data.correlation) > UNCORRELATED:
+        r = value_text(data.correlation)
+        said.append(f"Correlated scores (r = {r}): inner products are approximate.")
+    if data.undrawn:
+        drawn = int(data.arrows["nonzero"].sum())
+        said.append(
+            f"{drawn} of the {drawn + data.undrawn} variables with a nonzero loading are drawn, the longest."
+        )
+    if outline in ("normal", "t"):
+        what = "normal" if outline == "normal" else "t (5 degrees of freedom)"
+        said.append(f"Ellipses: {100 * level:g} % of a {what} distribution.")
+    return said
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+def _clouds(ax: Axes, data: BiplotData, palette: Any) -> list[Group]:
+    """Return the groups, without the rows that have none; all rows together if there are no groups."""
+    groups = data.points["group"].array if "group" in data.points else None
+    return [one for one in groups_of(ax, groups, len(data.points), palette) if one.name != MISSING]
+
+
+def _points(ax: Axes, data: BiplotData, title: str | None, palette: Any, own: bool) -> None:
+    xy = data.points[["x", "y"]].to_numpy()
+    how: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
+    if "color" in data.points:
+        scatter_numbers(ax, xy, data.points["color"].to_numpy(), title, palette=palette, **how)
+        return
+    groups = data.points["group"].array if "group" in data.points else None
+    artists, names = scatter_groups(ax, xy, groups, palette=palette, **how)
+    if names:
+        write_legend(ax, artists, names, title=title, **(BESIDE if own else {"loc": "best"}))
+
+
+def _further(ax: Axes, data: BiplotData) -> None:
+    """Draw new rows as crosses and means of levels as diamonds."""
+    for frame, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
+        if len(frame):
+            ax.scatter(
+                frame["x"],
+                frame["y"],
+                color=[ink(ax) if marker == "x" else visible(ax, FURTHER)],
+                marker=marker,
+                s=dots(len(frame), 30.0)["s"],
+                linewidths=line(1.1),
+                zorder=4.5,
+                gid=name,
+            )
+
+
+def _name_points(ax: Axes, scene: Any, data: BiplotData, clouds: list[Group]) -> tuple[list[Any], int]:
+    """Name centroids, levels, rows and new rows, in this order; return the names and how many had no room."""
+    xy = data.points[["x", "y"]].to_numpy()
+    wanted: list[tuple[np.ndarray, list[str], dict[str, Any]]] = []
+    for cloud in clouds if "group" in data.points else []:
+        style: dict[str, Any] = {"color": cloud.colour, "fontweight": "bold"}
+        wanted.append((np.nanmean(xy[cloud.rows], axis=0)[None], [cloud.name], style))
+    # more than 30 new rows have no names
+    new = data.new if len(data.new) <= 30 else data.new.iloc[:0]
+    small: dict[str, Any] = {"color": shade(ax, 0.75), "fontsize": "x-small"}
+    for frame, style in ((data.levels, {"color": visible(ax, FURTHER)}), (data.points, small), (new, small)):
+        named = frame[(frame["label"] != "") & frame[["x", "y"]].notna().all(axis=1)]
+        wanted.append((named[["x", "y"]].to_numpy(dtype=float), named["label"].astype(str).tolist(), style))
+    written = []
+    for anchors, names, style in wanted:
+        written += write_names(ax, scene, anchors, names, outwards=False, gid="row", **style)
+    return [label for label in written if label is not None], sum(label is None for label in written)

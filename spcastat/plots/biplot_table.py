@@ -1,0 +1,205 @@
+"""The table of a biplot: where its points and arrows lie, and the scaling that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from spcastat.config import listed
+from spcastat.errors import DataError, OptionError, ShapeError
+from spcastat.labels import short_names
+from spcastat.plots.arrow_labels import longest
+from spcastat.plots.axes_and_names import frame_of
+
+#: What arrows can stand for.
+ARROWS = ("loadings", "correlations")
+
+
+@dataclass(frozen=True)
+class BiplotData:
+    """What a biplot draws.
+
+    Attributes
+    ----------
+    points : DataFrame, n x 2 or more
+        "x" and "y" of every row, its "group" or "color" if these were given, and its "label", "" without one.
+    arrows : DataFrame, q x 8
+        The variables that are drawn, the longest first: "x" and "y" where the arrow ends, its "length" as
+        drawn, the "side" on which it lies exactly on an axis ("right", "left", "top", "bottom", or ""), the
+        "weight" that the list at that end shows (loading or correlation), its "label" on the plot, whether
+        its loading is "nonzero" on either component, and whether it is a "supplementary" variable. Divide
+        by `stretch` for Gabriel's markers, or for correlations.
+    stretch : float
+        The common factor by which arrows are drawn longer than Gabriel's markers (or correlations), so that
+        points and arrows fill the same axes.
+    correlation : float
+        Of the two columns of scores; NaN if one of them is constant.
+    components : tuple of str
+        Names of the two components.
+    new : DataFrame
+        "x", "y" and "label" of new rows.
+    levels : DataFrame
+        "x", "y" and "label" of the means of levels of supplementary factors.
+    undrawn : int
+        Variables with a nonzero loading on either component that are not drawn.
+    scaling : str
+        How points and arrows are scaled.
+    """
+
+    points: pd.DataFrame
+    arrows: pd.DataFrame
+    stretch: float
+    correlation: float
+    components: tuple[str, str]
+    new: pd.DataFrame = field(default_factory=pd.DataFrame)
+    levels: pd.DataFrame = field(default_factory=pd.DataFrame)
+    undrawn: int = 0
+    scaling: str = ""
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+def spread_of(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -> NDArray[np.float64]:
+    """Return the standard deviations of two columns of scores, by which `scale` divides them.
+
+    Raises
+    ------
+    DataError
+        Fewer than two rows, or a constant column unless `scale` is 0.
+    """
+    if len(values) < 2:
+        raise DataError(f"There are scores of {len(values)} row; a biplot needs two or more.")
+    spread = np.nanstd(values, axis=0, ddof=1)
+    for size, name in zip(spread, names, strict=True):
+        if scale > 0 and not size > 0:
+            raise DataError(f"The scores of {name} are constant; choose other components, or scale=0.")
+    return spread
+
+
+def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
+    """Return the factor by which arrows are drawn longer, so that points and arrows fill the same axes.
+
+    The longest arrow reaches as far from the centre as 98 % of the points, and at least half as far as the
+    farthest point. So a single far point makes neither the arrows nor the other points too small.
+    """
+    away = np.sqrt((xy**2).sum(axis=1))
+    away = away[np.isfinite(away)]
+    longest = float(np.hypot(*ends.T).max()) if len(ends) else 0.0
+    if not longest > 0 or not len(away) or not away.max() > 0:
+        return 1.0
+    reach = max(float(np.quantile(away, 0.98)), 0.5 * float(away.max()))
+    return reach / longest
+
+
+def points_of(
+    frame: pd.DataFrame | None, what: str, scores: pd.DataFrame, pair: list[int], spread: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Return "x", "y" and "label" of further points, on the scale of the scores."""
+    if frame is None:
+        return pd.DataFrame({"x": [], "y": [], "label": []}, dtype=float)
+    values = frame_of(frame, what)
+    same_components(scores, frame, what)
+    xy = values[:, pair] / spread
+    return pd.DataFrame(
+        {"x": xy[:, 0], "y": xy[:, 1], "label": short_names(list(frame.index))}, index=frame.index
+    )
+
+
+def same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> None:
+    """Raise ShapeError unless a frame has the columns of the scores."""
+    if list(scores.columns) != list(other.columns):
+        raise ShapeError(
+            f"The scores have the components {listed(scores.columns)}, the {what} {listed(other.columns)}; "
+            "they must be the same."
+        )
+
+
+# --- arrows ---------------------------------------------------------------------------------------
+
+
+def arrows_of(markers: pd.DataFrame, variables: Any, stretch: float) -> tuple[pd.DataFrame, int]:
+    """Return the arrows that are drawn, the longest first, and how many with a nonzero loading are not."""
+    length = np.hypot(markers["x"], markers["y"])
+    drawn = markers.iloc[longest(markers.assign(length=length), variables, 0)].copy()
+    drawn[["x", "y"]] *= stretch
+    drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
+    drawn.insert(5, "label", short_names(list(drawn.index), positions=drawn.pop("place").tolist()))
+    return drawn, int(markers["nonzero"].sum() - drawn["nonzero"].sum())
+
+
+def side_of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the side on which each arrow lies exactly on an axis, or "" for one between the axes."""
+    return np.select(
+        [(y == 0) & (x > 0), (y == 0) & (x < 0), (x == 0) & (y > 0), (x == 0) & (y < 0)],
+        ["right", "left", "top", "bottom"],
+        default="",
+    ).astype(object)
+
+
+def markers_of(
+    loadings: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    arrows: str,
+    pair: list[int],
+    spread: NDArray[np.float64],
+    supplementary: pd.DataFrame | None,
+    scores: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return the ends of the arrows before they are stretched, "place" being the position of the variable."""
+    weights = loadings.to_numpy(dtype=float)[:, pair]
+    nonzero = (weights != 0).any(axis=1)
+    ends, sides, values = weights * spread, side_of(*weights.T), weights
+    if correlations is not None:
+        frame_of(correlations, "correlations")
+        same_components(scores, correlations, "correlations")
+        if len(correlations) != len(weights):
+            raise ShapeError(
+                f"correlations has {len(correlations)} rows, loadings {len(weights)}; one for each variable."
+            )
+    if arrows == "correlations":
+        if correlations is None:
+            raise OptionError(
+                "arrows='correlations' was given without correlations; give those of the variables with the "
+                "scores, such as fit.correlations."
+            )
+        values = ends = np.nan_to_num(frame_of(correlations, "correlations")[:, pair])
+        sides = np.full(len(ends), "", dtype=object)
+    frame = _marker_frame(loadings.index, ends, sides, values, nonzero, False)
+    frame = frame[frame["nonzero"] | ((arrows == "correlations") & (frame[["x", "y"]] != 0).any(axis=1))]
+    if supplementary is None:
+        return frame
+    if arrows != "correlations":
+        raise OptionError(
+            "supplementary variables were given with arrows='loadings', and have none; give "
+            "arrows='correlations'."
+        )
+    same_components(scores, supplementary, "supplementary variables")
+    further = np.nan_to_num(frame_of(supplementary, "supplementary variables")[:, pair])
+    none = np.full(len(further), "", dtype=object)
+    added = _marker_frame(
+        supplementary.index, further, none, further, np.zeros(len(further), dtype=bool), True
+    )
+    return pd.concat([frame, added])
+
+
+def _marker_frame(
+    index: pd.Index, ends: NDArray[np.float64], sides: Any, values: Any, nonzero: Any, supplementary: bool
+) -> pd.DataFrame:
+    largest = np.argmax(np.abs(values), axis=1)
+    return pd.DataFrame(
+        {
+            "x": ends[:, 0],
+            "y": ends[:, 1],
+            "side": sides,
+            "weight": values[np.arange(len(values)), largest],
+            "nonzero": nonzero,
+            "supplementary": supplementary,
+            "place": np.arange(len(values)),
+        },
+        index=index,
+    )

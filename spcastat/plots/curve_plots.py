@@ -1,0 +1,295 @@
+"""Curves: measures and criteria against nonzeros or penalties, and the error of reconstruction."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import elements, flag, listed, one_of, real_number
+from spcastat.errors import OptionError
+from spcastat.measures import MEASURES
+from spcastat.plots.axes_and_names import axes_for, columns_of, need_columns
+from spcastat.plots.plot_and_table import plot
+from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line, size_of_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Measures along a path, and their names in the legend.
+DRAWN = {name: one.legend for name, one in MEASURES.items()} | {
+    "score_correlation": "largest score correlation"
+}
+#: Kind of measure to the label of the vertical axis.
+_AXES = {
+    "total": "% of the total variance",
+    "pca": "% of PCA's explained variance",
+    "error": "Relative reconstruction error, %",
+    "correlation": "Largest correlation of two scores, %",
+}
+#: The columns of a path of sparse coordinates that are drawn, and their names in the legend.
+_COORDINATES = {"cpev": "CPEV of the loadings", "fit": "kept by the sparse coordinates"}
+#: Criteria of a choice: the column of each, and the label of the vertical axis.
+CRITERIA = {
+    "cv": ("error", "Error / that of the column means"),
+    "ebic": ("ebic", "Extended BIC"),
+    "bic": ("bic", "BIC"),
+    "is": ("is", "Index of sparseness"),
+    "variance": ("relative_adjusted", "Adjusted variance / dense PCA's"),
+}
+
+
+def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
+    """Return axes for fractions drawn as percentages from zero on."""
+    size = size_of_text()
+    ax = axes_for(ax, width * size, height * size)
+    top = 100 * float(np.nanmax(data.to_numpy()))
+    ax.set_ylim(0, 1.05 * top if top > 0 else 1.0)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _curve(ax: Axes, values: pd.Series, colour: Any, marker: str, label: str, **style: Any) -> None:
+    """Draw fractions as percentages against their index, with marks if there are at most 40."""
+    style = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3, **style}
+    style["marker"] = marker if len(values) <= 40 else None
+    ax.plot(values.index.to_numpy(dtype=float), 100 * values, color=colour, label=label, **style)
+
+
+def _dense_line(ax: Axes, share: float) -> None:
+    dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9)}
+    ax.axhline(100 * share, color=ink(ax), label="dense PCA", zorder=2, **dashes)
+
+
+@plot
+def plot_path(
+    table: pd.DataFrame,
+    *,
+    measures: str | Sequence[str] = "adjusted",
+    x: str = "nonzeros",
+    ax: Axes | None = None,
+) -> Generator[pd.DataFrame, None, Axes]:
+    """Draw measures against the number of nonzero loadings (He, Monteiro and Park 2010, Figure 1).
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a fit, with "nonzeros" and the measures, such as ``spca_path(...).table``.
+    measures : str or sequence of str
+        "adjusted", "pev", "least_squares", "relative_adjusted", "rre", "score_correlation".
+    x : {"nonzeros", "card"}
+        The horizontal axis: nonzero loadings of all components, or of each.
+    ax : Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+        A dashed line marks what dense PCA explains with as many components; the vertical axis begins at zero.
+
+    Raises
+    ------
+    ShapeError, OptionError
+        Missing columns, a measure that does not exist, `ax` that is not an Axes.
+
+    Notes
+    -----
+    Its table, `plot_path_data`, has one column a measure by `x`, and "PCA" with the share that dense PCA
+    explains, if shares of the total variance are drawn.
+    """
+    chosen = elements(measures, len(DRAWN))
+    for name in chosen:
+        one_of("measures", name, DRAWN)
+    one_of("x", x, ("nonzeros", "card"))
+    if not chosen:
+        raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
+    needed = ["nonzeros", *chosen, "pca"]
+    columns_of(table, needed, f"The table of a path needs rows and the columns {listed(needed)}.")
+    if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
+        raise OptionError(
+            "x='card' was given, and the cardinalities of this path are not one number for all "
+            "components; x='nonzeros' has their sum."
+        )
+    kinds = ["correlation" if name not in MEASURES else MEASURES[name].of for name in chosen]
+    data = table[[*chosen, "pca"]].rename(columns={"pca": "PCA"}).set_axis(pd.Index(table[x], name=x))
+    data = data if "total" in kinds else data.drop(columns="PCA")
+    yield data
+    ax = _percent_axes(ax, 5.6, 3.8, data)
+    for i, (name, colour) in enumerate(zip(chosen, colours_of(ax, None, chosen), strict=True)):
+        style = ("-", "--", "-.", ":")[i % 4]
+        _curve(ax, data[name], colour, MARKERS[i % len(MARKERS)], DRAWN[name], linestyle=style)
+    if "PCA" in data:
+        _dense_line(ax, float(data["PCA"].iloc[-1]))
+    ax.locator_params(axis="x", integer=True)
+    ax.set_xlabel("Nonzero loadings" if x == "nonzeros" else "Cardinality of each component")
+    ax.set_ylabel(_AXES[kinds[0]] if len(set(kinds)) == 1 else "%")
+    falling = data[chosen[0]].iloc[0] > data[chosen[0]].iloc[-1]
+    ax.legend(frameon=False, loc="upper right" if falling else "lower right", fontsize="small")
+    return ax
+
+
+@plot
+def plot_coordinates_path(
+    table: pd.DataFrame, *, ax: Axes | None = None
+) -> Generator[pd.DataFrame, None, Axes]:
+    """Draw the variance that sparse coordinates explain against the share of coordinates that are zero.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a penalty: "cpzc", "cpev", "fit" and "pca", fractions.
+    ax : Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ShapeError, OptionError
+        Missing columns; `ax` that is not an Axes.
+
+    Notes
+    -----
+    Its table, `plot_coordinates_path_data`, has "cpev", "fit" and "pca" by "cpzc".
+    """
+    needed = ["cpzc", *_COORDINATES, "pca"]
+    columns_of(table, needed, f"The table of a path needs rows and the columns {listed(needed)}.")
+    data = table.set_index("cpzc")[needed[1:]].astype(float)
+    yield data
+    ax = _percent_axes(ax, 5.4, 3.7, data)
+    for (name, label), colour, marker in zip(_COORDINATES.items(), accents(ax), "o^", strict=True):
+        _curve(ax, data[name].set_axis(100 * data.index), colour, marker, label)
+    _dense_line(ax, float(data["pca"].iloc[0]))
+    ax.set_xlim(-2, 102)
+    ax.set_xlabel("Zero coordinates (CPZC), %")
+    ax.set_ylabel(_AXES["total"])
+    ax.legend(frameon=False, fontsize="small", loc="lower left")
+    return ax
+
+
+@plot
+def plot_reconstruction(
+    errors: pd.DataFrame, *, sparse: bool = True, ax: Axes | None = None
+) -> Generator[pd.DataFrame, None, Axes]:
+    """Draw the relative error with which the first components reconstruct the data.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        By the number of components from 0 on: "error", the norm of the residuals over that of the centred
+        (and scaled) data, and "dense", the same for as many dense principal components, the smallest
+        possible.
+    sparse : bool
+        Whether the components are sparse; those of PCA have no second line.
+    ax : Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ShapeError
+        Missing columns.
+    OptionError
+        `ax` is not an Axes.
+
+    Notes
+    -----
+    Its table, `plot_reconstruction_data`, has "error" and "dense" by the number of components.
+    """
+    sparse, needed = flag("sparse", sparse), ["error", "dense"]
+    message = f"The frame of errors needs a row for each number of components, and {listed(needed)}."
+    columns_of(errors, needed, message)
+    data = errors[needed].astype(float)
+    yield data
+    ax = _percent_axes(ax, 4.8, 3.5, data)
+    _curve(ax, data["error"], accents(ax)[0], "o", "sparse PCA" if sparse else "PCA")
+    if sparse:
+        open_marks: dict[str, Any] = {"markerfacecolor": ax.get_facecolor(), "zorder": 2}
+        _curve(ax, data["dense"], ink(ax), "o", "dense PCA", **open_marks)
+    ax.locator_params(axis="x", integer=True)
+    ax.set_xlabel("Components")
+    ax.set_ylabel(_AXES["error"])
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+@plot
+def plot_choice(
+    table: pd.DataFrame, *, by: str = "cv", dense: float | None = None, ax: Axes | None = None
+) -> Generator[pd.DataFrame, None, Axes]:
+    """Draw a criterion against the number of nonzero loadings, and mark the choice.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a candidate, such as ``choose(...).table``.
+    by : {"cv", "ebic", "bic", "is", "variance"}
+        The criterion. For "cv" a band shows one standard error to both sides.
+    dense : float, optional
+        The value of dense PCA, drawn as a dashed line.
+    ax : Axes, optional
+        By default those of a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ShapeError, OptionError
+        Missing columns, `ax` that is not an Axes.
+
+    Notes
+    -----
+    Its table, `plot_choice_data`, has "value", "lower", "upper" and "chosen" by nonzeros.
+    """
+    column, label = CRITERIA[one_of("by", by, CRITERIA)]
+    needed = ["nonzeros", "chosen", column]
+    need_columns(table, needed, f"The table of a choice needs rows and the columns {', '.join(needed)}.")
+    dense = None if dense is None else real_number("dense", dense, -1e300, 1e300)
+    value = table[column].to_numpy()
+    spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
+    columns = {"value": value, "lower": value - spread, "upper": value + spread, "chosen": table["chosen"]}
+    data = pd.DataFrame({name: np.asarray(one) for name, one in columns.items()}, index=table["nonzeros"])
+    data = data.sort_index(kind="stable")
+    yield data
+    size = size_of_text()
+    ax = axes_for(ax, 5.6 * size, 3.8 * size)
+    blue, orange = accents(ax)
+    x = data.index.to_numpy(dtype=float)
+    if (data["upper"] > data["lower"]).any():
+        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "1 standard error"}
+        ax.fill_between(x, data["lower"], data["upper"], **band)
+    ax.plot(x, data["value"], color=blue, marker="o", markersize=line(4), linewidth=line(1.3), zorder=3)
+    mark = data["chosen"].to_numpy(dtype=bool)
+    diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
+    ax.plot(x[mark], data["value"].to_numpy()[mark], label="chosen", zorder=4, **diamond)
+    if dense is not None:
+        dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
+        ax.axhline(dense, color=ink(ax), label="dense PCA", **dashes)
+    if len(x) > 1 and x.max() > 8 * x.min():
+        ax.set_xscale("log")
+        places = _spaced(x)
+        ax.set_xticks(places, [f"{place:g}" for place in places])
+        ax.minorticks_off()
+    ax.set_xlabel("Nonzero loadings, all components")
+    ax.set_ylabel(label)
+    ax.legend(frameon=False, fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _spaced(x: np.ndarray) -> list[float]:
+    """Return values for the ticks of a logarithmic axis, each 1.22 times the one before or more."""
+    kept: list[float] = []
+    for place in np.unique(x).tolist():
+        if not kept or place >= 1.22 * kept[-1]:
+            kept.append(place)
+    return kept

@@ -1,0 +1,150 @@
+"""Loadings as colours or at their places: a heat map, images, or a line over the columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.labels import short_name
+from spcastat.plots.axes_and_names import settle, value_text
+from spcastat.plots.plot_colours import accents, ink, line, shade
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A number, perhaps with a unit, as the name of a column.
+_NUMBERED = re.compile(r"^\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s][^\d]*)?$")
+
+
+def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
+    """Draw values from orange (negative) to purple, which any colour vision tells apart; zeros are white."""
+    ax.set_facecolor("white")
+    style |= {"cmap": "PuOr", "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+    return ax.imshow(np.ma.masked_equal(values, 0), **style)
+
+
+def _colour_bar(ax: Axes, image: Any, **style: Any) -> None:
+    figure = ax.get_figure()
+    assert figure is not None
+    bar = figure.colorbar(image, ax=ax, **style)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize="small")
+
+
+# --- heat map -------------------------------------------------------------------------------------
+
+
+def draw_heatmap(ax: Axes, data: pd.DataFrame) -> None:
+    """Draw `data` (variables by components); exact zeros are white, values are printed if they fit."""
+    values = data.to_numpy(dtype=float)
+    rows, k = values.shape
+    image = _image(ax, values, float(np.nanmax(np.abs(values))), aspect="auto")
+    ax.set_xlim(-0.5, k - 0.5)
+    ax.set_ylim(rows - 0.5, -0.5)
+    ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
+    ax.hlines(np.arange(rows + 1) - 0.5, -0.5, k - 0.5, colors=[shade(ax, 0.1)], linewidth=line(0.6))
+    ax.vlines(np.arange(k + 1) - 0.5, -0.5, rows - 0.5, colors=[shade(ax, 0.1)], linewidth=line(0.6))
+    ax.spines["bottom"].set_visible(False)
+    _colour_bar(ax, image, fraction=0.06, pad=0.03, aspect=25)
+    _print_values(ax, values, np.asarray(image.to_rgba(values)))
+
+
+def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
+    """Print every nonzero in black or white; if they do not fit, mark the negative cells with a minus.
+
+    Without the minus a grey print would not tell negative from positive cells.
+    """
+    settle(ax)
+    inks = np.where(colours[..., :3] @ np.array([0.299, 0.587, 0.114]) > 0.53, "black", "white")
+    texts = [
+        ax.text(j, i, value_text(values[i, j]), fontsize="small", color=inks[i, j], ha="center")
+        for i, j in np.argwhere(values != 0).tolist()
+    ]
+    corners = ax.transData.transform([(0, 0), (1, 1)])
+    width, height = np.abs(corners[1] - corners[0])
+    extents = [text.get_window_extent() for text in texts]
+    if max(box.width for box in extents) > 0.95 * width or max(box.height for box in extents) > height:
+        for text in texts:
+            text.remove()
+        rows, columns = np.nonzero(values < 0)
+        marks: dict[str, Any] = {"marker": "_", "c": inks[rows, columns].tolist(), "s": 9, "linewidths": 0.8}
+        ax.scatter(columns, rows, zorder=3, **marks)
+    for text in texts:
+        text.set_verticalalignment("center_baseline")
+
+
+# --- lines over the columns -----------------------------------------------------------------------
+
+
+def draw_lines(ax: Axes, loadings: pd.DataFrame) -> None:
+    """Draw the loadings of each component over the columns, one panel below the other; zeros leave a gap."""
+    ax.set_axis_off()
+    values = loadings.to_numpy(dtype=float)
+    p, k = values.shape
+    x, what, names = column_places(list(loadings.index))
+    largest = 1.1 * float(np.abs(values).max())
+    room = 0.01 * float(np.ptp(x)) or 0.5
+    blue, orange = accents(ax)
+    stem = line(float(np.clip(400 / p, 0.6, 3.0)))
+    first: Axes | None = None
+    for j in range(k):
+        panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, 0.86 / k), sharex=first)
+        first = first or panel
+        column = values[:, j]
+        colours = [blue if v > 0 else orange for v in column]
+        panel.axhline(0, color=shade(ax, 0.3), linewidth=line(0.7), zorder=1)
+        panel.vlines(x, 0, column, colors=colours, linewidth=stem, zorder=2)
+        panel.plot(x, np.where(column != 0, column, np.nan), color=ink(ax), linewidth=line(0.9), zorder=3)
+        panel.set(ylim=(-largest, largest), xlim=(float(x.min()) - room, float(x.max()) + room))
+        panel.set_ylabel(short_name(loadings.columns[j], 12), parse_math=False)
+        panel.locator_params(axis="y", nbins=3)
+        panel.tick_params(axis="y", labelsize="small")
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelbottom=j == k - 1)
+    panel.set_xlabel(what, parse_math=False)
+    if names:
+        step = max(-(-p // 12), 1)
+        texts = [short_name(one, 14) for one in names[::step]]
+        panel.set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
+
+
+def column_places(names: Sequence[Any]) -> tuple[np.ndarray, str, list[Any]]:
+    """Return the positions of columns on an axis, its label, and names for its ticks, if any.
+
+    Names that are rising or falling numbers, perhaps all with one unit, are the positions; otherwise the
+    columns are counted.
+    """
+    p = len(names)
+    found = [_NUMBERED.match(str(name)) for name in names]
+    if p > 1 and all(found):
+        numbers = np.array([float(one[1]) for one in found if one is not None])
+        units = {(one[2] or "").strip() for one in found if one is not None}
+        steps = np.diff(numbers)
+        if len(units) == 1 and ((steps > 0).all() or (steps < 0).all()):
+            return numbers, units.pop(), []
+    return np.arange(1, p + 1, dtype=float), "" if p <= 60 else "Column", list(names) if p <= 60 else []
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+
+def draw_images(ax: Axes, loadings: pd.DataFrame, shape: tuple[int, int], columns: int) -> None:
+    """Draw the loadings of each component as an image, all with one scale of colours."""
+    ax.set_axis_off()
+    values = loadings.to_numpy(dtype=float)
+    k = values.shape[1]
+    lines = -(-k // columns)
+    for j in range(k):
+        row, column = divmod(j, columns)
+        panel = ax.inset_axes((column / columns, 1 - (row + 1) / lines, 0.94 / columns, 0.84 / lines))
+        image = _image(panel, values[:, j].reshape(shape), float(np.abs(values).max()))
+        panel.set(xticks=[], yticks=[])
+        for spine in panel.spines.values():
+            spine.set_color(shade(ax, 0.4))
+        title = f"{short_name(loadings.columns[j], 14)}: {np.count_nonzero(values[:, j])} pixels"
+        panel.set_title(title, fontsize="small", pad=3, parse_math=False)
+    _colour_bar(ax, image, fraction=0.035, pad=0.02, aspect=30)

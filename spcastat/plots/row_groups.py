@@ -1,0 +1,251 @@
+"""Groups of rows, or one number for each row: matched to the scores, drawn as points, ellipses and hulls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import elements, plural, shown
+from spcastat.errors import DataError, OptionError, ShapeError
+from spcastat.intake.checks import aligned, real_array
+from spcastat.labels import short_name
+from spcastat.plots.plot_colours import MARKERS, accents, area, colour_map, colours_of, line, paper, shade
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+
+#: More groups than this cannot be told apart.
+MOST = 20
+
+#: The group of rows without one.
+MISSING = "(missing)"
+
+#: What can be drawn around a group.
+OUTLINES = ("normal", "t", "hull")
+#: The degrees of freedom of the t distribution that is fitted.
+FREEDOM = 5
+
+
+@dataclass(frozen=True)
+class Group:
+    """How a group of rows is drawn: which rows, colour, marker, name ("" for all rows without groups)."""
+
+    rows: np.ndarray
+    colour: Any
+    marker: str
+    name: str
+
+
+def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = None) -> Iterator[Group]:
+    """Yield the groups that have rows, rows without a group last; one group of all n rows for None."""
+    if groups is None:
+        yield Group(np.ones(n, dtype=bool), accents(ax)[0], "o", "")
+        return
+    colours = colours_of(ax, palette, list(groups.categories))
+    for code, category in enumerate(groups.categories):
+        if (groups.codes == code).any():
+            marker = MARKERS[code % len(MARKERS)]
+            yield Group(groups.codes == code, colours[code], marker, short_name(category))
+    if (groups.codes < 0).any():
+        yield Group(groups.codes < 0, shade(ax, 0.45), ".", MISSING)
+
+
+# --- checks ---------------------------------------------------------------------------------------
+
+
+def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
+    """Return the group of every row; the categories keep their order and none is empty.
+
+    A Series is matched by its labels, which must contain all of `index`, unless they are 0, 1, ... and
+    those of the rows are not; anything else must have one value for each row, in the order of the rows.
+
+    Raises
+    ------
+    ShapeError
+        Another number of values than rows, or a Series without the labels of some rows.
+    OptionError
+        More than 20 groups.
+    """
+    groups = _aligned(groups, index, "groups")
+    values = groups.array if isinstance(groups, pd.Series) else groups
+    if not isinstance(values, pd.Categorical):
+        values = _categories(groups, values, len(index))
+    if len(values) != len(index):
+        raise ShapeError(f"groups has {plural(len(values), 'value')}; the scores have {len(index)} rows.")
+    values = values.remove_unused_categories()
+    if len(values.categories) > MOST:
+        raise OptionError(
+            f"groups has {len(values.categories)} different values; at most {MOST} can be told apart: merge "
+            "some, cut numbers into classes with pandas.cut, or give numbers as color=."
+        )
+    return values
+
+
+def _categories(groups: Any, values: Any, n: int) -> pd.Categorical:
+    """Return n values as categories; raise OptionError if they are not values of groups."""
+    if not isinstance(values, pd.api.extensions.ExtensionArray):
+        values = elements(values, n)
+        if len(values) == 1 and values[0] is groups:
+            raise OptionError(
+                f"groups={shown(groups)} was given; give the values themselves, one for each row."
+            )
+        if len(values) > n:
+            raise ShapeError(f"groups has more than {n} values; the scores have {n} rows.")
+    try:
+        return pd.Categorical(pd.array(list(values), dtype=object))
+    except Exception as error:  # values without hash or order, such as lists
+        raise OptionError(
+            f"groups={shown(groups)} was given, whose values cannot be told apart; give one text, number or "
+            "category for each row."
+        ) from error
+
+
+def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
+    """Return one number for every row, to be shown as a colour; a Series is matched as in `group_rows`.
+
+    Raises
+    ------
+    ShapeError, OptionError
+        Another number of values than rows; values that are not numbers.
+    """
+    values = _aligned(color, index, "color")
+    numbers = real_array(values)
+    if numbers is None or numbers.ndim != 1:
+        raise OptionError(
+            f"color={shown(color)} was given; it takes one number for each row. For names give groups=."
+        )
+    if len(numbers) != len(index):
+        raise ShapeError(f"color has {plural(len(numbers), 'value')}; the scores have {len(index)} rows.")
+    if not np.isfinite(numbers).any():
+        raise DataError("color has no finite value.")
+    return numbers.astype(float)
+
+
+def _aligned(values: Any, index: pd.Index, what: str) -> Any:
+    """Return a Series in the order of `index`; anything else unchanged."""
+    if not isinstance(values, pd.Series):
+        return values
+    return aligned(values, index, what, "rows", part=True, error=ShapeError)
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+def scatter_groups(
+    ax: Axes, xy: np.ndarray, groups: pd.Categorical | None, *, palette: Any = None, **style: Any
+) -> tuple[list[PathCollection], list[str]]:
+    """Draw the points, each group in its colour and marker; return artists and names for the legend."""
+    drawn = list(groups_of(ax, groups, len(xy), palette))
+    artists = [
+        ax.scatter(*xy[one.rows].T, color=[one.colour], marker=one.marker, linewidths=0, **style)
+        for one in drawn
+    ]
+    return artists, [] if groups is None else [one.name for one in drawn]
+
+
+def scatter_numbers(
+    ax: Axes, xy: np.ndarray, numbers: np.ndarray, title: str | None, *, palette: Any = None, **style: Any
+) -> None:
+    """Draw the points in the colours of their numbers, with a colour bar; those without one are grey."""
+    known = np.isfinite(numbers)
+    if not known.all():
+        ax.scatter(*xy[~known].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
+    x, y = xy[known].T
+    artist = ax.scatter(x, y, c=numbers[known], cmap=colour_map(palette), linewidths=0, **style)
+    figure = ax.get_figure()
+    assert figure is not None
+    bar = figure.colorbar(artist, ax=ax, fraction=0.05, pad=0.02, aspect=30)
+    bar.outline.set_visible(False)
+    if bar.solids is not None:
+        bar.solids.set_alpha(1.0)
+    bar.ax.tick_params(labelsize="small")
+    if title:
+        bar.set_label(title, parse_math=False)
+
+
+def dots(n: int, size: float = 22.0) -> dict[str, Any]:
+    """Return the style of n points: smaller and fainter for larger n, an image beyond 5,000."""
+    return {
+        "s": area(float(np.clip(size * (200 / max(n, 1)) ** 0.4, 0.18 * size, size))),
+        "alpha": float(np.clip(0.7 * (200 / max(n, 1)) ** 0.32, 0.15, 0.75)),
+        "rasterized": n > 5000,
+    }
+
+
+# --- outlines and centroids -----------------------------------------------------------------------
+
+
+def outline_of(xy: np.ndarray, kind: str, level: float) -> np.ndarray | None:
+    """Return the corners of an outline around points, (m, 2); None if the points span no area.
+
+    "normal": the ellipse that holds a share `level` of the normal distribution with their mean and
+    covariance matrix. "t": the same of the bivariate t distribution with 5 degrees of freedom of largest
+    likelihood, which is robust to outliers. "hull": the convex hull.
+    """
+    xy = xy[np.isfinite(xy).all(axis=1)]
+    if len(xy) < 3 or np.linalg.matrix_rank(xy - xy.mean(axis=0)) < 2:
+        return None
+    if kind == "hull":
+        from scipy.spatial import ConvexHull  # slow to import
+
+        return np.asarray(xy[ConvexHull(xy).vertices])
+    from scipy.stats import chi2, f
+
+    if kind == "normal":
+        centre, scatter, radius = xy.mean(axis=0), np.cov(xy.T), np.sqrt(chi2.ppf(level, 2))
+    else:
+        centre, scatter = fit_t(xy)
+        radius = np.sqrt(2.0 * f.ppf(level, 2, FREEDOM))
+    angle = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.asarray(centre + radius * circle @ np.linalg.cholesky(scatter).T)
+
+
+def fit_t(xy: np.ndarray, freedom: float = FREEDOM) -> tuple[np.ndarray, np.ndarray]:
+    """Return centre and scatter of the t distribution of largest likelihood (Kent, Tyler and Vardi 1994).
+
+    Iteratively reweighted: a point has the weight (freedom + 2) / (freedom + its squared distance).
+    """
+    centre, scatter = xy.mean(axis=0), np.cov(xy.T)
+    for _ in range(200):
+        away = xy - centre
+        distance = np.einsum("ij,ij->i", away, np.linalg.solve(scatter, away.T).T)
+        weights = (freedom + 2.0) / (freedom + distance)
+        moved = weights @ xy / weights.sum()
+        away = xy - moved
+        # dividing by the sum of the weights instead of n has the same limit, and converges faster
+        spread = (weights[:, None] * away).T @ away / weights.sum()
+        done = np.abs(spread - scatter).max() <= 1e-10 * np.abs(scatter).max()
+        centre, scatter = moved, spread
+        if done:
+            break
+    return centre, scatter
+
+
+def draw_outline(ax: Axes, corners: np.ndarray, colour: Any) -> None:
+    """Draw a polygon, faintly filled."""
+    from matplotlib.patches import Polygon
+
+    style: dict[str, Any] = {"closed": True, "zorder": 1.5}
+    ax.add_patch(Polygon(corners, facecolor=colour, edgecolor="none", alpha=0.10, **style))
+    ax.add_patch(Polygon(corners, fill=False, edgecolor=colour, linewidth=line(1.1), alpha=0.85, **style))
+
+
+def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> None:
+    """Draw a large marker with an edge in the colour of the background."""
+    ax.scatter(
+        [centre[0]],
+        [centre[1]],
+        s=area(110),
+        color=[colour],
+        marker=marker,
+        edgecolors=[tuple(paper(ax))],
+        linewidths=line(1.4),
+        zorder=5,
+        gid="centroid",
+    )

@@ -1,0 +1,188 @@
+"""Scores: the density of each component, and all pairs of up to five with their correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import flag, listed
+from spcastat.errors import ComponentsError
+from spcastat.plots.axes_and_names import (
+    axes_for,
+    axis_names,
+    correlation_of,
+    frame_of,
+    positions,
+    title_of,
+    value_text,
+    write_legend,
+    write_note,
+)
+from spcastat.plots.plot_and_table import plot
+from spcastat.plots.plot_colours import line, need_coloured, shade, size_of_text
+from spcastat.plots.row_groups import dots, group_rows, groups_of, scatter_groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: More components than this are too many pairs for one figure.
+MOST = 5
+
+
+@plot
+def plot_scores(
+    scores: pd.DataFrame,
+    *,
+    components: Sequence[int | str] | None = None,
+    groups: Any = None,
+    palette: Any = None,
+    densities: bool = True,
+    shares: pd.Series | None = None,
+    ax: Axes | None = None,
+) -> Generator[pd.DataFrame, None, Axes]:
+    """Draw every pair of the chosen columns of scores against one another, and the density of each.
+
+    Parameters
+    ----------
+    scores : DataFrame, n x k
+    components : one to five of int or str, optional
+        Numbers counted from one, or names; by default the first five, and a note names those that are shown.
+    groups : Series, Categorical or array of length n, optional
+        Colours and marks the points; at most 20 groups. A Series is matched by its labels.
+    palette : mapping, sequence of colours, or str, optional
+        The colours of the groups, as for the biplot.
+    densities : bool
+        Whether the diagonal shows the density of each component (Gaussian kernels, Silverman's width), by
+        groups with the shares of their rows, and up to 1,000 rows a mark for each row.
+    shares : Series, optional
+        The fraction of variance of each component, for the axes.
+    ax : Axes, optional
+        The panels are drawn in its place, by default in that of a new figure. They are its ``child_axes``,
+        row by row; the title of a pair is its correlation.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ComponentsError
+        More than five components, or one that does not exist.
+    ShapeError, OptionError
+        Groups that do not fit the rows, too many groups, `ax` that is not an Axes.
+
+    Notes
+    -----
+    Its table, `plot_scores_data`, has the chosen columns of scores, and "group" if groups were given.
+    """
+    need_coloured(palette, groups is not None)
+    frame_of(scores, "scores")
+    densities, every = flag("densities", densities), list(scores.columns)
+    chosen = positions(range(1, min(len(every), MOST) + 1) if components is None else components, every)
+    if len(chosen) > MOST:
+        raise ComponentsError(
+            f"{len(chosen)} of {len(every)} components were chosen; pairs of up to {MOST} fit on one figure."
+        )
+    values = scores.iloc[:, chosen]
+    found = None if groups is None else group_rows(groups, scores.index)
+    yield values.copy() if found is None else values.assign(group=found)
+    names = axis_names(list(values.columns), shares)
+    xy, k = values.to_numpy(dtype=float), values.shape[1]
+    densities = densities or k == 1
+    side = k if densities else k - 1
+    beside = found is not None and side == 1  # a single panel leaves no corner free for the legend
+    size = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side] * size_of_text()
+    ax = axes_for(ax, size + 1.3 * beside, 0.75 * size if k == 1 else size)
+    ax.set_axis_off()
+    artists: list[Any] = []
+    labels: list[str] = []
+    columns: dict[int, Axes] = {}
+    for i in range(k - side, k):
+        for j in range(i + 1 if densities else i):
+            # 7 % and 13 % of a panel separate it from those beside and above it
+            row = i - (k - side)
+            panel = ax.inset_axes((j / side, 1 - (row + 1) / side, 0.93 / side, 0.87 / side))
+            if i == j:
+                _draw_density(panel, xy[:, j], found, palette)
+            else:
+                artists, labels = _draw_pair(panel, xy[:, [j, i]], found, palette)
+            panel.locator_params(nbins=4, axis="x" if i == j else "both")
+            panel.tick_params(labelsize="x-small", length=2.5)
+            first = columns.setdefault(j, panel)
+            if first is not panel:
+                panel.sharex(first)
+            # names at the edges of the triangle; no numbers within it
+            panel.tick_params(labelbottom=i == k - 1, labelleft=j == 0 and i != j)
+            panel.set_xlabel(names[j] if i == k - 1 else "", parse_math=False)
+            panel.set_ylabel(names[i] if j == 0 and i != j else "", parse_math=False)
+    if found is not None:
+        if not labels:
+            shown = list(groups_of(ax, found, len(xy), palette))
+            artists = [ax.scatter([], [], color=[one.colour], marker=one.marker) for one in shown]
+            labels = [one.name for one in shown]
+        corner = "upper left" if beside else "upper right"
+        write_legend(ax, artists, labels, title=title_of(groups), loc=corner, bbox_to_anchor=(1.0, 1.0))
+    if components is None and len(every) > k:
+        shown_names = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
+        note = write_note(
+            ax, [f"{shown_names} of {len(every)} components are shown; components= chooses others."]
+        )
+        if note is not None:  # below the labels of the last panels
+            note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
+            note.set_position((0, -38))
+    return ax
+
+
+def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[list[Any], list[str]]:
+    """Draw the points of two components; return artists and names of the groups."""
+    for draw in (panel.axhline, panel.axvline):
+        draw(0, color=shade(panel, 0.18), linewidth=line(0.7), zorder=0.5)
+    drawn = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
+    panel.margins(x=0.06, y=0.12)
+    panel.spines[["top", "right"]].set_visible(False)
+    r = correlation_of(*xy.T)
+    title = f"r = {value_text(r)}" if np.isfinite(r) else ""
+    panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
+    return drawn
+
+
+# --- densities ------------------------------------------------------------------------------------
+
+
+def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:
+    """Draw the density of each group, and a mark for each of up to 1,000 rows at the foot."""
+    known = values[np.isfinite(values)]
+    reach = 0.15 * float(np.ptp(known)) if len(known) else 1.0
+    grid = np.linspace(known.min() - reach, known.max() + reach, 200) if len(known) else np.zeros(1)
+    drawn = list(groups_of(panel, groups, len(values), palette))
+    heights = [density(values[one.rows], grid) * one.rows.sum() / len(values) for one in drawn]
+    top = max(float(height.max(initial=0.0)) for height in heights)
+    for one, height in zip(drawn, heights, strict=True):
+        panel.fill_between(grid, height, color=one.colour, alpha=0.3, linewidth=0, zorder=2)
+        panel.plot(grid, height, color=one.colour, linewidth=line(1.2), zorder=3)
+        if len(values) <= 1000:
+            style: dict[str, Any] = {"colors": [one.colour], "linewidth": line(0.7), "alpha": 0.7}
+            panel.vlines(values[one.rows], -0.07 * top, -0.01 * top, zorder=2, **style)
+    panel.set_ylim(-0.08 * top, 1.1 * top if top > 0 else 1.0)
+    panel.set_yticks([])
+    panel.spines[["top", "right", "left"]].set_visible(False)
+
+
+def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Return the density at `grid`: Gaussian kernels, 0.9 min(sd, IQR / 1.34) n^(-1/5) wide (Silverman)."""
+    values = values[np.isfinite(values)]
+    if len(values) < 2 or not np.ptp(values) > 0:
+        return np.zeros(len(grid))
+    low, high = np.quantile(values, [0.25, 0.75])
+    spread = min(float(values.std(ddof=1)), (high - low) / 1.34) or float(values.std(ddof=1))
+    width = 0.9 * spread * len(values) ** -0.2
+    if len(values) > 5000:  # sums over a histogram of 512 cells differ by less than the width of a line
+        counts, edges = np.histogram(values, 512)
+        values, weights = (edges[:-1] + edges[1:]) / 2, counts / counts.sum()
+    else:
+        weights = np.full(len(values), 1 / len(values))
+    kernel = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2) / (width * np.sqrt(2 * np.pi))
+    return np.asarray(kernel @ weights)
