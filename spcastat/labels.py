@@ -1,28 +1,41 @@
-"""Names of variables and components as labels: one line, printable, and no longer than there is room for."""
+"""Names of variables and components as labels: printable, on one line, and not too long."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
-#: The longest name of a variable that is shown whole.
-NAME_WIDTH = 24
+#: The longest label of a variable, and of a component.
+NAME_WIDTH, HEADING_WIDTH = 24, 12
+#: The longest name that is printed in full, where there is room for it.
+LONGEST = 500
 
-#: The longest name of a component that is shown whole.
-HEADING_WIDTH = 12
+
+def printable(value: object) -> str:
+    """Return the text of a value as one line of printable characters."""
+    text = " ".join(str(value).split())
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text or repr(str(value))
 
 
 def name_text(name: Hashable) -> str:
-    """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)"."""
+    """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)".
+
+    Of a name with more than LONGEST characters the middle is left out; a checksum of the whole name tells it
+    apart from others.
+    """
     if isinstance(name, tuple):
         return "(" + ", ".join(name_text(part) for part in name) + ")"
-    text = " ".join(str(name).split())
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text or repr(str(name))
+    text = str(name)
+    if len(text) > LONGEST:
+        mark = " #" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
+        text = shorten(text, LONGEST - len(mark)) + mark
+    return printable(text)
 
 
 def full_names(names: Iterable[Hashable]) -> list[str]:
-    """Return names of any type as text, in full; see :func:`name_text`."""
+    """Return names of any type as text; see :func:`name_text`."""
     return [name_text(name) for name in names]
 
 

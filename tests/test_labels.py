@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spcastat.labels import name_text, short_name, short_names, shorten
+import spcastat as sp
+from spcastat.labels import LONGEST, name_text, short_name, short_names, shorten
 
 
 @given(st.text(), st.integers(3, 30))
@@ -31,3 +36,25 @@ def test_names_that_would_look_alike_are_numbered_by_their_place_in_the_data():
     labels = short_names(names, 16, positions=[4, 9])
     assert [label[-3:] for label in labels] == [" #5", "#10"]
     assert max(map(len, labels)) <= 16
+
+
+def test_names_of_a_million_characters_are_shortened_and_told_apart(tmp_path):
+    """Their fit printed 7 MB, and 14 MB of HTML; that of the letters prints 2 kB."""
+    half = "x" * 500_000
+    names = [f"{half}{letter}{half}" for letter in "abcd"]
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    fit = sp.spca(pd.DataFrame(X, columns=names), 2, card=2)
+    fit = fit.rename({"PC1": names[0], "PC2": names[1]})
+    fit.bootstrap(9)
+    fit.certify()
+    fit.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    both = sp.compare({names[0]: fit, names[1]: fit})
+    texts = [str(fit), str(both), fit._repr_html_(), str(fit.equations()), page]
+    assert all(len(run) <= LONGEST for text in texts for run in re.findall("x+", text))
+    assert max(map(len, texts)) < 1_000_000
+    labels = {name_text(name) for name in names}
+    assert len(labels) == 4
+    assert max(map(len, labels)) == LONGEST
+    assert sum(label in page for label in labels) == len(set(np.flatnonzero(fit.loadings.any(axis=1))))
+    assert fit.loadings.index.tolist() == names  # frames keep the names

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, whole_number
-from spcastat.labels import name_text
+from spcastat.labels import full_names, name_text
 from spcastat.operators import Standardisation
 from spcastat.state import FitState
 
@@ -55,8 +55,8 @@ def equations(
     if max_terms is not None:
         whole_number("max_terms", max_terms, 1)
     standard = state.need_centre("equations(raw=True)") if flag("raw", raw) else None
-    columns, components = state.spec.columns, state.components
-    indent = max(len(str(name)) for name in components)
+    columns, components = state.spec.columns, full_names(state.components)
+    indent = max(map(len, components))
     lines = []
     for name, v in zip(components, state.V.T, strict=True):
         rows = np.flatnonzero(v)
@@ -71,7 +71,7 @@ def equations(
             textwrap.fill(
                 " ".join(terms),
                 width,
-                initial_indent=f"{name!s:<{indent}} = ",
+                initial_indent=f"{name:<{indent}} = ",
                 subsequent_indent=" " * (indent + 3),
                 break_long_words=False,
                 break_on_hyphens=False,

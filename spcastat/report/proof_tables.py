@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from spcastat.labels import name_text
 from spcastat.search.names import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.proofs import told
@@ -28,7 +29,7 @@ def certificate(frame: pd.DataFrame, proven: Proven, sentence: str) -> Document:
     for name, row in frame.iterrows():
         value, bound = (_share if joint else _number)(float(row["value"]), float(row["upper_bound"]))
         gap = "" if not np.isfinite(row["gap"]) else _up(float(row["gap"]))
-        label = OBJECTIVES[proven.measure] if joint else str(name)
+        label = OBJECTIVES[proven.measure] if joint else name_text(name)
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
     facts = []
     if joint:
@@ -51,7 +52,7 @@ def facts_of(state: FitState) -> Iterator[tuple[str, str]]:
 
 
 def _listed(frame: pd.DataFrame, text: str) -> str:
-    names = [str(name) for name, one in frame["proof"].items() if one == text]
+    names = [name_text(name) for name, one in frame["proof"].items() if one == text]
     return ", ".join(names)
 
 

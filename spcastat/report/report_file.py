@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from spcastat.config import flag, text
 from spcastat.engine.inputs import Source
-from spcastat.labels import name_text
+from spcastat.labels import printable
 from spcastat.report.chapters import Chapter, Content, Lines, chapters
 from spcastat.report.docx_file import ENDING, PAGE, require_docx, write_word
 from spcastat.report.html_page import ENDINGS, chapters_page, write_page
@@ -97,9 +97,9 @@ def _write_word(target: PathLike[str], title: str, chapters: Iterable[Chapter]) 
     """Write chapters with their headings."""
 
     def fill(word: WordDocument) -> None:
-        word.add_heading(name_text(title), 0)
+        word.add_heading(printable(title), 0)
         for chapter in chapters:
-            word.add_heading(name_text(chapter.heading), 1)
+            word.add_heading(printable(chapter.heading), 1)
             for part in chapter.parts:
                 _add(word, part)
 
@@ -113,7 +113,7 @@ def _add(word: WordDocument, part: Content) -> None:
         _add_picture(word, part)
     elif isinstance(part, Lines):
         if part.before:
-            word.add_paragraph(name_text(part.before)).paragraph_format.keep_with_next = True
+            word.add_paragraph(printable(part.before)).paragraph_format.keep_with_next = True
         for line in part.lines:
             add_text(word, line, CODE, name="Courier New")
         for text in part.after:
@@ -132,6 +132,6 @@ def _add_picture(word: WordDocument, picture: Picture) -> None:
     shape = word.add_picture(file, width=Inches(min(picture.width, PAGE)))
     word.paragraphs[-1].paragraph_format.keep_with_next = True
     about = shape._inline.docPr
-    about.set("descr", name_text(picture.alt))
-    about.set("name", name_text(picture.name))
+    about.set("descr", printable(picture.alt))
+    about.set("name", printable(picture.name))
     add_caption(word, "Figure", picture.caption or picture.alt)

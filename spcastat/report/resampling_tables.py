@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.config import plural
 from spcastat.kernels.leading import leading
-from spcastat.labels import full_names
+from spcastat.labels import full_names, name_text
 from spcastat.state import FitState, trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
@@ -341,7 +341,10 @@ def _rows(lines: list, groups: list[str] | None = None) -> tuple[Row, ...]:
     from spcastat.tables import Row
 
     groups = groups or [""] * len(lines)
-    return tuple(Row(name, tuple(cells), group) for (name, cells), group in zip(lines, groups, strict=True))
+    return tuple(
+        Row(name_text(name), tuple(cells), group and name_text(group))
+        for (name, cells), group in zip(lines, groups, strict=True)
+    )
 
 
 def _fixed(value: float, digits: int) -> str:
@@ -378,5 +381,5 @@ def _draws(done: int, asked: int, again: int, normal: bool, unit: str) -> str:
 
 
 def _similar(values: pd.Series) -> str:
-    cells = ", ".join(f"{name} {value:.2f}" for name, value in list(values.items())[:8])
+    cells = ", ".join(f"{name_text(name)} {value:.2f}" for name, value in list(values.items())[:8])
     return f"mean |r| of the scores with those of the fit: {cells}{', ...' if len(values) > 8 else ''}"

@@ -253,8 +253,8 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     ]
     if card.shape[1] <= FEW:
         rows += [
-            Row(str(name), tuple("" if pd.isna(count) else str(count) for count in card[name]), "Cardinality")
-            for name in card.columns
+            Row(label, tuple("" if pd.isna(count) else str(count) for count in card[name]), "Cardinality")
+            for label, name in zip(full_names(card.columns), card.columns, strict=True)
         ]
     else:
         rows.insert(1, Row("Components", tuple(str(k) for k in measures["k"])))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spcastat.labels import full_names
 from spcastat.search.names import OBJECTIVES
 from spcastat.state.fitstate import FitState
 from spcastat.state.proven import Proven
@@ -61,6 +62,7 @@ def _joint(proven: Proven, nonneg: bool) -> str:
 
 
 def _components(proven: Proven, names: Sequence[str]) -> str:
+    names = full_names(names)
     best = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
     if len(best) == len(names):
         return "Each component is proven to be the best for what those before it leave."

@@ -13,7 +13,7 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.shared import Pt, RGBColor
 
-from spcastat.labels import name_text
+from spcastat.labels import printable
 from spcastat.tables.cells import Figures
 from spcastat.tables.grid import Document, Table
 from spcastat.tables.latex_cells import points
@@ -76,7 +76,7 @@ def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> No
         paragraph.add_run()._r.append(part)
     if marks:
         paragraph._p.append(marks[1])
-    paragraph.add_run(f". {name_text(text)}")
+    paragraph.add_run(f". {printable(text)}")
 
 
 def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
@@ -84,7 +84,7 @@ def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
     paragraph = word.add_paragraph()
     paragraph.paragraph_format.space_after = Pt(2)
     paragraph.paragraph_format.line_spacing = 1.0
-    run = paragraph.add_run(name_text(text) if text else "")
+    run = paragraph.add_run(printable(text) if text else "")
     run.font.size = Pt(size)
     for name, value in font.items():
         setattr(run.font, name, value)
@@ -97,8 +97,8 @@ def _small(word: WordDocument, label: str, text: str) -> None:
     paragraph = add_text(word, label, SIZE - 0.5, italic=True) if label else add_text(word, "", SIZE - 0.5)
     paragraph.paragraph_format.space_after = Pt(2)
     if label:
-        paragraph.runs[0].text = name_text(label) + " "
-    paragraph.add_run(name_text(text)).font.size = Pt(SIZE - 0.5)
+        paragraph.runs[0].text = printable(label) + " "
+    paragraph.add_run(printable(text)).font.size = Pt(SIZE - 0.5)
 
 
 # --- a table ------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _add_table(word: WordDocument, table: Table, widths: list[int], title: str) 
         properties.remove(old)
     properties.append(_element("w:tblCellMar", *(_margin(side) for side in ("left", "right"))))
     properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
-    properties.append(_element("w:tblCaption", val=name_text(table.title or title or "Table")))
+    properties.append(_element("w:tblCaption", val=printable(table.title or title or "Table")))
     for column, width in zip(grid.columns, widths, strict=True):
         column.width = Pt(width)
     align = "l" + table.align
@@ -188,7 +188,7 @@ def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
         shown = shown.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")
     for part, high in ((shown, False), (stars, True)):
         if part:
-            run = paragraph.add_run(part if isinstance(text, Figures) else name_text(part))
+            run = paragraph.add_run(part if isinstance(text, Figures) else printable(part))
             run.font.superscript = high or None
             for name, value in font.items():
                 setattr(run.font, name, value)
