@@ -19,6 +19,7 @@ from benchmarks.trust.sets import Call
 TABLES: dict[str, str] = {
     **{f"choose-{model}": f"choosing:table_choose:{model}" for model in "ABCDEF"},
     "choose-others": "choosing:table_others",
+    "choose-rules": "choosing:table_rules",
     "choose-free": "choosing:table_free",
     "choose-k": "choosing:table_k",
     "choose-speed": "choosing:table_speed",

@@ -18,7 +18,7 @@ GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
 UNEQUAL = (0.4, 1.6, 0.7, 1.3, 1.0)
 #: Correlation of neighbouring variables in autoregressive noise.
 NEIGHBOURS = 0.4
-NOISES = ("normal", "ar", "hetero", "t5")
+NOISES = ("normal", "ar", "hetero", "t5", "t3 cells", "outliers", "lognormal", "ordinal")
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,15 @@ class Model:
         Nonzeros of each component; none for noise alone.
     variances : tuple of float
         The variances lambda of their scores.
-    noise : {"normal", "ar", "hetero", "t5"}
-        Independent normal; correlation 0.4^|i-j|; variances 0.4 1.6 0.7 1.3 1.0 repeated; rows of normal
-        noise **and** scores divided by sqrt(chi2_5 / 5), scaled back to their variances.
-    graded : bool
-        Loadings that fall linearly from 1 to 0.4 (before they are brought to unit length), not equal ones.
+    noise : str
+        One of NOISES. Independent normal; correlation 0.4^|i-j|; variances 0.4 1.6 0.7 1.3 1.0 repeated; rows
+        of normal noise **and** scores divided by sqrt(chi2_5 / 5), scaled back to their variances; independent
+        t with 3 degrees of freedom, of variance 1; one row in twenty four times as large; exp(x / 2) of normal
+        rows, columns scaled; five categories cut at -1.2, -.4, .4, 1.2, columns scaled.
+    least : float
+        Loadings fall linearly from 1 to this (before they are brought to unit length).
+    overlap : int
+        Variables that a component shares with the one before it; loadings have one sign then.
     """
 
     n: int
@@ -45,7 +49,8 @@ class Model:
     cards: tuple[int, ...] = ()
     variances: tuple[float, ...] = ()
     noise: str = "normal"
-    graded: bool = False
+    least: float = 1.0
+    overlap: int = 0
 
     @property
     def k(self) -> int:
@@ -58,10 +63,10 @@ class Model:
         V = np.zeros((self.p, self.k))
         first = 0
         for j, card in enumerate(self.cards):
-            sizes = np.linspace(1.0, 0.4, card) if self.graded else np.ones(card)
-            signed = sizes * np.where(np.arange(card) % 2, -1.0, 1.0)
+            sizes = np.linspace(1.0, self.least, card)
+            signed = sizes * np.where(np.arange(card) % 2 & (self.overlap == 0), -1.0, 1.0)
             V[first : first + card, j] = signed / np.linalg.norm(signed)
-            first += card
+            first += card - self.overlap
         return V
 
     @property
@@ -81,9 +86,16 @@ class Model:
         E = rng.standard_normal((self.n, self.p))
         if self.noise in ("ar", "hetero"):
             E = E @ np.linalg.cholesky(noise_covariance(self.noise, self.p)).T
+        if self.noise == "t3 cells":
+            E = rng.standard_t(3, E.shape) / np.sqrt(3)
         X = T @ self.loadings.T + E
         if self.noise == "t5":  # the variance of t with 5 degrees of freedom is 5 / 3
             X = X / np.sqrt(rng.chisquare(5, self.n) / 5)[:, None] / np.sqrt(5 / 3)
+        if self.noise == "outliers":
+            X[rng.random(self.n) < 0.05] *= 4.0
+        if self.noise in ("lognormal", "ordinal"):
+            X = np.exp(0.5 * X) if self.noise == "lognormal" else np.digitize(X, [-1.2, -0.4, 0.4, 1.2])
+            X = (X - X.mean(axis=0)) / X.std(axis=0)
         return X
 
 
@@ -103,19 +115,52 @@ CHOOSE = {
     "C": Model(50, 200, (6, 6), (10, 6)),
     "D": Model(200, 50, (6, 6), (8, 5), "ar"),
     "E": Model(200, 50, (6, 6), (8, 5), "hetero"),
-    "F": Model(200, 50, (10, 10), (10, 6), graded=True),
+    "F": Model(200, 50, (10, 10), (10, 6), least=0.4),
 }
-#: Unequal cardinalities.
-FREE = Model(100, 30, (10, 6, 3), (12, 7, 4))
-#: Models for the number of components.
+#: Rows and loadings of many kinds, on which the rules of the package are compared.
+RULED = {
+    "B": CHOOSE["B"],
+    "C": CHOOSE["C"],
+    "F": CHOOSE["F"],
+    "graded 1 to .2": Model(200, 50, (10, 10), (10, 6), least=0.2),
+    "graded, three": Model(300, 40, (8, 8, 8), (9, 6, 4), least=0.2),
+    "graded 1 to .1": Model(400, 40, (12, 12), (12, 8), least=0.1),
+    "graded, unequal noise": Model(200, 50, (8, 8), (8, 5), "hetero", least=0.3),
+    "overlap 3 of 8": Model(200, 50, (8, 8), (8, 5), overlap=3),
+    "overlap, three": Model(300, 40, (8, 8, 8), (9, 7, 5), overlap=2),
+    "lognormal": Model(150, 30, (6, 5), (8, 5), "lognormal"),
+    "t5 rows": Model(200, 50, (6, 6), (8, 5), "t5"),
+    "t3 cells": Model(150, 40, (7, 7), (7, 5), "t3 cells"),
+    "outlying rows": Model(150, 40, (6, 6), (8, 5), "outliers"),
+    "ordinal": Model(200, 30, (5, 5, 5), (6, 5, 4), "ordinal"),
+    "n = 60": Model(60, 30, (5, 5), (6, 4)),
+}
+#: Unequal cardinalities, and equal ones.
+FREE = {
+    "30-5-5": Model(150, 100, (30, 5, 5), (20, 6, 5)),
+    "10-6-3": Model(100, 30, (10, 6, 3), (12, 7, 4)),
+    "12-8-5-3": Model(150, 60, (12, 8, 5, 3), (12, 8, 6, 4)),
+    "8-4, n = 50": Model(50, 30, (8, 4), (8, 5), least=0.25),
+    "8-3, t5 rows": Model(200, 40, (8, 3), (8, 5), "t5"),
+    "8-4, strong + weak": Model(200, 50, (8, 4), (60, 2)),
+    "6-6-6": CHOOSE["B"],
+    "5-5-5-5": Model(150, 40, (5, 5, 5, 5), (8, 6, 5, 4), least=0.5),
+}
+#: Models for the number of components; the first six are noise alone.
 NUMBER = {
     "null": Model(100, 50),
-    "null, unequal": Model(100, 50, noise="hetero"),
     "null, t5": Model(200, 50, noise="t5"),
+    "null, lognormal": Model(100, 50, noise="lognormal"),
+    "null, ordinal": Model(100, 50, noise="ordinal"),
+    "null, unequal": Model(100, 50, noise="hetero"),
+    "null, outlying rows": Model(100, 50, noise="outliers"),
     "three": CHOOSE["B"],
     "weak": Model(50, 200, (6, 6), (6, 3)),
     "strong + weak": Model(200, 50, (6, 6), (60, 2)),
     "t5": Model(200, 50, (6, 6), (8, 5), "t5"),
+    "overlap": Model(200, 50, (8, 8, 8), (8, 6, 5), overlap=2),
+    "lognormal": Model(150, 30, (6, 5), (8, 5), "lognormal"),
+    "graded": Model(200, 50, (10, 10), (10, 6), least=0.2),
     "AR": Model(200, 50, (6, 6), (8, 5), "ar"),
 }
 #: Models for intervals.
@@ -124,11 +169,11 @@ STRONG = {
     "n100 p20": Model(100, 20, (6, 6), (6, 4)),
     "n300 p20": Model(300, 20, (6, 6), (6, 4)),
     "n100 p50": Model(100, 50, (6, 6), (8, 5)),
-    "graded n200 p20": Model(200, 20, (8, 6), (6, 4), graded=True),
+    "graded n200 p20": Model(200, 20, (8, 6), (6, 4), least=0.4),
 }
 WEAK = {
     "weak p50": Model(100, 50, (6, 6), (3, 2)),
-    "weak graded p30": Model(100, 30, (10,), (3,), graded=True),
+    "weak graded p30": Model(100, 30, (10,), (3,), least=0.4),
 }
 #: Models for stability; noise alone is fitted with ten nonzeros.
 STABILITY = {

@@ -19,13 +19,18 @@ from spcastat.registry import CONTROLS
 from spcastat.resample import seed_of, workers
 from spcastat.resample.divide import divided
 from spcastat.results.call import call_text
+from spcastat.results.choice_words import Chosen
 from spcastat.results.choices import Choice
-from spcastat.select import chosen
+from spcastat.select import candidates
+from spcastat.select.parsimony import RULES
 from spcastat.select.path import path_cards
-from spcastat.select.quick import Fitter
+from spcastat.select.quick_fits import Fitter
+from spcastat.select.unequal import select
 
 #: Cardinalities that are tried by default.
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
+#: One cardinality for all components, one for each, or whichever is better.
+EACH = ("auto", "equal", "free")
 #: Folds and repeats, at most.
 MOST_FOLDS = 1000
 
@@ -36,8 +41,8 @@ def choose(
     cards: Any = None,
     *,
     by: str | None = None,
-    rule: str = "1se",
-    each: str = "equal",
+    rule: str = "worth",
+    each: str = "auto",
     folds: int = 5,
     repeats: int = 1,
     share: float = 0.9,
@@ -64,22 +69,31 @@ def choose(
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
         the `share` of dense PCA's variance.
-    rule : {"1se", "paired", "min"}
-        The sparsest fit whose error is within one standard error of the smallest error (for "ebic": whose
-        value exceeds the smallest by less than 2); with "cv" the sparsest whose error exceeds the smallest by
-        less than one standard error of that difference, paired by fold; or the best value.
-    each : {"equal", "free"}
-        One cardinality for all components, or ("cv" and "ebic" only) one for each: the cardinality of one
-        component at a time is chosen, the others held fixed, until none changes. Here one standard error
-        is that of the difference of errors, paired by fold.
+    rule : {"worth", "1se", "paired", "min"}
+        "worth" is the sparsest fit to which no further loadings are worth adding: none that surely predict
+        better, by more than one standard error of the difference, paired by fold, and that bring at least a
+        fifth of what the loadings of the fit bring on average. The fifth holds where prediction is best with
+        all loadings; where the sparsest of the best fits has a share q of them it is a fifth of sqrt(q).
+        "1se" is the sparsest fit whose error is within one standard error of the smallest error; "paired" the
+        sparsest whose error exceeds the smallest by less than one standard error of that difference ("cv"
+        only); "min" the best value. With "ebic", a value that is lower by 2 stands for one standard error,
+        and "worth" counts what is predicted in the data themselves.
+    each : {"auto", "equal", "free"}
+        One cardinality for all components, or ("cv" and "ebic" only) one for each: beginning with the equal
+        choice, the cardinality of one component at a time is chosen by the same rule, the others held fixed,
+        until none changes or 200 sets of cardinalities were tried; "worth" then compares with what one
+        component explains beyond its first loading. "auto" does so by the rule "worth", for up to 1000 variables, and
+        takes the result where it has at least a tenth fewer loadings and equal ones are not worth it, where
+        it has as few and surely predicts better, or has more and is worth it.
     folds, repeats : int
-        Number of parts of the rows, and how often the rows are divided anew.
+        Number of parts of the rows, and how often the rows are divided again.
     share : float
         For "variance".
     kmax, alpha, n_resample
         As for :func:`spcastat.choose_k`, where `k` is not given.
     n_jobs : int
-        Processes among which folds are shared; -1 for all processors. Results are the same for any number.
+        Processes among which folds are shared, but for unequal cardinalities; -1 for all processors. Results
+        are the same for any number.
     rng : None, int or numpy Generator
         Seed of folds and draws; None is a fixed one.
     covariance : bool, optional
@@ -124,7 +138,7 @@ def choose(
     those that vary most. Errors, criteria and shares are those of these columns, and the reason says so;
     ``.fit`` looks at all columns.
 
-    With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated anew without each fold, from
+    With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated again without each fold, from
     what was measured in the other rows; a held-out cell is predicted from the other *measured* cells of its
     row, with their part of Sigma; cells that were not measured have no error. The model behind the EM has
     rank `k_em`, or k.
@@ -132,11 +146,11 @@ def choose(
     Fits in the search are cheap ones from several starts, unless `method` names another; ``.fit`` is what
     ``spca(data, k, card)`` gives with the same options.
 
-    On data that are not exactly sparse, prediction prefers many loadings; the rule "1se" trades some of it
-    for sparsity, and with few rows (n = 50, say) tends to select too few. Rows that are hard to predict are
-    so for every cardinality, so that the difference of two errors varies much less than either, and "paired"
-    gives up less of the prediction. On planted models it is right as often, with 50 rows of 200 variables
-    twice as often; of the wines, which are not exactly sparse, it keeps all variables.
+    On data that are not exactly sparse prediction is best with nearly all loadings, and how sparse is a
+    question of reading: the printout says so, and shows what other criteria take. Loadings below .45 of the
+    root mean square of their component are dropped then. Rows that are hard to predict are so for every
+    cardinality, so that the difference of two errors varies much less than either; the rule "1se" does not
+    use that, and takes too few loadings from few rows (n = 50, say), or from skewed or heavy-tailed ones.
 
     Examples
     --------
@@ -146,8 +160,8 @@ def choose(
     6
     """
     with listening(progress):
-        one_of("rule", rule, ("1se", "paired", "min"))
-        one_of("each", each, ("equal", "free"))
+        one_of("rule", rule, RULES)
+        one_of("each", each, EACH)
         share = real_number("share", share, 0.0, 1.0, open_low=True)
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
@@ -200,34 +214,35 @@ def choose(
             rows_for = bool(_rows_for(fitting, k, entered.p))
             parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
         n = source.weight if source.from_rows else source.n
-        found = chosen.Candidates(source.op, _fitter(fitting, k, p, seed), n, parts, jobs, entered.p)
+        found = candidates.Candidates(source.op, _fitter(fitting, k, p, seed), n, parts, jobs, entered.p)
         found.add(wanted)
-        place, best = chosen.choose(found, wanted, by, rule, share)
-        card: Any = keys[place]
-        if each == "free":
-            card = chosen.free(found, wanted[place], [one[0] for one in wanted], by, rule)
-            if card not in wanted:
-                keys, wanted = [*keys, card], [*wanted, card]
-            place, best = wanted.index(card), chosen.choose(found, wanted, by, "min", share)[0]
+        chosen = select(found, keys, wanted, by, rule, each, share)
+        card: Any = chosen.keys[chosen.place]
         card = list(card) if isinstance(card, tuple) else card
         arguments = {**described, **fitting}
-        fit = (spca_cov if covariance else spca)(data, k, card, **arguments, progress=False)
-        told = {"k": k, "card": card, **described, **fitting}
+        function = spca_cov if covariance else spca
+        fit = function(data, k, card, **arguments, progress=False)
+        table = candidates.table(found, chosen.cards, chosen.keys)
         return Choice(
-            table=chosen.table(found, wanted, keys).assign(chosen=np.arange(len(keys)) == place),
-            fit=fit,
-            card=card,
-            by=by,
-            rule=rule,
-            share=share,
-            folds=folds,
-            repeats=repeats,
-            best=best,
-            dense=float(found.errors(wanted).error[-1]) if by == "cv" else None,
-            free=each == "free",
-            components=components,
-            call=call_text(spca_cov if covariance else spca, told),
-            among=p if wide and p < entered.p else None,
+            table.assign(chosen=np.arange(len(table)) == chosen.place),
+            fit,
+            Chosen(
+                card=card,
+                by=by,
+                rule=rule,
+                share=share,
+                folds=folds,
+                repeats=repeats,
+                selected=chosen,
+                dense=float(found.errors(chosen.cards).error[-1]) if by == "cv" else None,
+                among=p if wide and p < entered.p else None,
+                calls={
+                    one: call_text(function, {"k": k, "card": key, **arguments})
+                    for one, key in chosen.readings.items()
+                },
+                call=call_text(function, {"k": k, "card": card, **arguments}),
+            ),
+            components,
         )
 
 
@@ -249,7 +264,7 @@ def _criterion(
     by: str | None, rule: str, each: str, covariance: bool, described: Mapping[str, Any]
 ) -> str:
     """Return the checked criterion, or the default one for the data."""
-    by = ("ebic" if covariance else "cv") if by is None else one_of("by", by, chosen.CRITERIA)
+    by = ("ebic" if covariance else "cv") if by is None else one_of("by", by, candidates.CRITERIA)
     if covariance and by == "cv":
         raise NoRowsError(
             "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "

@@ -20,7 +20,7 @@ EXAMPLES = """\
 examples:
   spcastat choose trees.csv --scale --report trees.html
   spcastat choose trees.csv --k 2 --cards 2-8 --by ebic --out choice.csv
-  spcastat choose trees.csv --k 3 --each free --plot choice.png --save trees.spca
+  spcastat choose trees.csv --k 3 --rule paired --plot choice.png --save trees.spca
   spcastat choose pitprops
 """
 #: Options of the choice that are passed on where they were given.
@@ -31,13 +31,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat choose``."""
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
-    add("--k", type=int, help="number of components; chosen by parallel analysis where it is not given")
+    add("--k", type=int, help="number of components; chosen by the tests of choose_k where it is not given")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
-    add("--rule", metavar="NAME", help="1se: sparsest within one standard error (default); paired; min")
-    add("--each", metavar="NAME", help="equal cardinalities (default), or free ones")
+    add("--rule", metavar="NAME", help="worth (default): no more loadings are worth it; 1se; paired; min")
+    add("--each", metavar="NAME", help="equal cardinalities, free ones, or auto (default), the better")
     add("--folds", type=int, metavar="N", help="parts of the rows (5)")
-    add("--repeats", type=int, metavar="N", help="how often they are drawn anew (1)")
+    add("--repeats", type=int, metavar="N", help="how often they are drawn again (1)")
     add("--share", type=float, help="of dense PCA's variance to keep, with --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="see: spcastat methods")
@@ -68,5 +68,4 @@ def run(args: argparse.Namespace) -> str:
         write_bytes(args.out, text.encode())
     if args.report:
         choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line)
-    parts = [choice, choice.fit] if choice.components is None else [choice.components, choice, choice.fit]
-    return "\n\n".join(map(str, parts))
+    return f"{choice}\n\n{choice.fit}"

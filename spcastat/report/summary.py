@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CORRELATED = 0.1
 #: Scores with a larger one say much the same.
 OVERLAPPING = 0.6
-#: Standard deviations further apart than this factor are worth a note.
+#: Variances further apart than this factor are worth a note.
 VERY_DIFFERENT = 10.0
 #: What dense PCA may be short of, as a share of the last digit that is printed, to pass for right.
 SAFE = 0.1
@@ -258,15 +258,7 @@ def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.S
     if missed:
         more = "; see details" if record.details else ""
         yield f"Cardinality missed: {', '.join(missed)}{more}."
-    deviations = np.sqrt(variances.clip(min=0.0))
-    deviations = deviations[deviations > 0]
-    unscaled = not record.from_rows or record.scaling == "none"
-    if unscaled and deviations.size and deviations.max() > VERY_DIFFERENT * deviations.min():
-        remedy = "scale=True gives" if record.from_rows else "the correlation matrix would give"
-        yield (
-            f"The standard deviations of the variables range from {deviations.min():.3g} to "
-            f"{deviations.max():.3g}; {remedy} all the same weight."
-        )
+    yield from unequal_variances(record, variances)
     if largest.max() > CORRELATED:
         yield (
             "The scores are correlated, so their variances overlap; the adjusted variance counts what each "
@@ -290,6 +282,18 @@ def _another_order(state: FitState) -> Iterator[str]:
         yield (
             f"In the order {names} these components keep {other:.2f} % of the total variance (adjusted), not "
             f'{now:.2f} %; order="best" searches with the cardinalities in other orders and may find more.'
+        )
+
+
+def unequal_variances(record: Record, variances: np.ndarray) -> Iterator[str]:
+    """Say that variables were not scaled whose variances, shape (p,), are very different."""
+    positive = variances[variances > 0]
+    unscaled = not record.from_rows or record.scaling == "none"
+    if unscaled and positive.size and positive.max() > VERY_DIFFERENT * positive.min():
+        remedy = "scale=True gives" if record.from_rows else "the correlation matrix would give"
+        yield (
+            f"The variances of the variables range from {positive.min():.3g} to {positive.max():.3g}, and "
+            f"the largest decide what is found; {remedy} all the same weight."
         )
 
 

@@ -197,6 +197,13 @@ class ComponentChoice(Summary):
             )
             lines.append(Row(str(name), cells, rule=i == self.k > 0))
         headings = ("observed", f"{percent(1 - self.alpha, 0)} % of noise", "p", "sparse p", "cum. %")
+        how = f"parallel analysis, sign flips, {self.n_resample} draws"
+        title = f"Number of components: {self.k}   ({how})"
+        return Document(title, (), (Table("", headings, tuple(lines)),), (*self._reasons(), self.key))
+
+    @property
+    def key(self) -> str:
+        """What the headings of the table mean."""
         key = (
             f"observed: eigenvalue. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
             "beside those before it. cum. %: variance up to here"
@@ -205,6 +212,4 @@ class ComponentChoice(Summary):
         )
         if self._tested is None:
             key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
-        how = f"parallel analysis, sign flips, {self.n_resample} draws"
-        title = f"Number of components: {self.k}   ({how})"
-        return Document(title, (), (Table("", headings, tuple(lines)),), (*self._reasons(), key))
+        return key

@@ -11,7 +11,7 @@ from spcastat.resample import run_jobs
 from spcastat.resample.folds import Folds
 from spcastat.resample.model import SparseModel
 from spcastat.select.path import Cards
-from spcastat.select.quick import Fitter
+from spcastat.select.quick_fits import Fitter
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,11 @@ class Errors:
         """Return by how much each choice exceeds another one, and the standard error, paired by fold."""
         away = self.relative - self.relative[:, :, other : other + 1]
         return self.average(away), self.spread(away)
+
+    def surely(self, m: int) -> np.ndarray:
+        """Return whether choice j predicts better than i by more than one standard error, shape (m, m)."""
+        differences = [self.excess(j) for j in range(m)]
+        return np.stack([(away > se)[:m] for away, se in differences], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,27 +146,3 @@ def cross_validate(
     mean = np.array([total for _, total, _ in found.results]).reshape(shape)
     weight = np.array([rows for _, _, rows in found.results]).reshape(shape)
     return Errors(press, mean, weight)
-
-
-def sparsest_within(errors: Errors, sizes: Sequence[int], rule: str) -> tuple[int, int]:
-    """Return the choice by a rule, and the best one.
-
-    Parameters
-    ----------
-    errors : Errors
-    sizes : sequence of int
-        Nonzeros of each choice; of equal errors, the fewer the better.
-    rule : {"1se", "paired", "min"}
-        The sparsest choice whose error exceeds the smallest by no more than one standard error: that of the
-        smallest error (Breiman, Friedman, Olshen and Stone 1984), or that of the difference, paired by fold,
-        which is much the smaller. Or the smallest.
-    """
-    m = len(sizes)
-    error = errors.error[:m]
-    best = min(range(m), key=lambda i: (error[i], sizes[i]))
-    if rule == "min":
-        return best, best
-    away, se = errors.excess(best)
-    width = se if rule == "paired" else np.full(m, errors.se[best])
-    within = [i for i in range(m) if away[i] <= width[i]]
-    return min(within, key=lambda i: (sizes[i], error[i])), best

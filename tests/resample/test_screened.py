@@ -76,7 +76,7 @@ def test_the_extended_bic_counts_the_supports_among_all_variables(pieces, monkey
     told = []
     plain = criteria.ebic
     monkeypatch.setattr(
-        "spcastat.select.chosen.ebic", lambda *given: told.append((plain(*given), given)) or told[-1][0]
+        "spcastat.select.candidates.ebic", lambda *given: told.append((plain(*given), given)) or told[-1][0]
     )
     sp.choose(pieces, 3, [2, 6], by="ebic")
     value, (model, n, counts, variables) = told[0]

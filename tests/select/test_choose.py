@@ -23,6 +23,8 @@ from spcastat.operators import Gram
 from spcastat.resample.folds import FoldSums, MomentFolds, RowFolds, hashed_labels
 from spcastat.resample.model import SparseModel
 from spcastat.select.criteria import ebic
+from spcastat.select.crossvalidation import Errors
+from spcastat.select.parsimony import Limit, by_errors
 
 CARDS = [2, 4, 6, 8]
 
@@ -318,7 +320,7 @@ def test_nothing_is_said_of_sparser_fits_where_none_was_tried(X):
 def test_the_paired_rule_compares_by_fold():
     """By hand from the table: the sparsest whose excess is within its own standard error."""
     X = sp.datasets.pitprops_sample(rng=1)
-    one, choice = (sp.choose(X, 3, scale=True, rule=rule) for rule in ("1se", "paired"))
+    one, choice = (sp.choose(X, 3, scale=True, rule=rule, each="equal") for rule in ("1se", "paired"))
     table = choice.table
     pd.testing.assert_frame_equal(table.drop(columns="chosen"), one.table.drop(columns="chosen"))
     within = table["excess"] <= table["excess_se"]
@@ -333,5 +335,64 @@ def test_few_rows_are_told_of_the_paired_rule():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(50, 12))
     X[:, :6] += 1.3 * rng.normal(size=(50, 1))
-    assert "rule='paired' compares by fold" in sp.choose(X, 1, [2, 4, 6]).reason
+    assert "rule='paired' compare by fold" in sp.choose(X, 1, [2, 4, 6], rule="1se").reason
     assert "rule='paired'" not in sp.choose(X, 1, [2, 4, 6], rule="paired").reason
+
+
+# --- what a further loading is worth ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cells", "chosen"), [(6, 2), (60, 3)])
+def test_a_further_loading_must_bring_a_share_of_the_mean(cells, chosen):
+    """By hand, of folds with equal errors: 3 loadings explain .6, so that 3 more must bring .2 x .6 where
+    prediction wants all loadings, and .2 x sqrt(.1) x .6 = .038 where it wants a tenth. They bring .04.
+    """
+    errors = Errors(np.tile([0.8, 0.5, 0.4, 0.36], (1, 5, 1)), np.ones((1, 5)), np.ones((1, 5)))
+    assert by_errors(errors, [1, 2, 3, 6], "worth", Limit(cells)) == (chosen, 3)
+    assert by_errors(errors, [1, 2, 3, 6], "min", Limit(cells)) == (3, 3)
+
+
+def test_skewed_rows_do_not_hide_the_components():
+    """Rows of exp(Z / 2): the standard error of a single error is large, those of differences are not."""
+    X = np.exp(0.5 * planted(150, 16, (5, 4), (8.0, 5.0), 2))
+    assert sp.choose(X, k=2, scale=True).fit.card.tolist() == [5, 4]
+
+
+@pytest.mark.parametrize("covariance", [False, True])
+def test_each_component_has_its_own_cardinality_where_that_is_better(covariance):
+    data = planted(150, 24, (10, 4, 3), (12.0, 6.0, 4.0), 1)
+    choice = sp.choose(data.cov(), k=3, n_obs=150) if covariance else sp.choose(data, k=3)
+    assert choice.card == [10, 4, 3]
+    assert "sets were tried" in choice.reason
+    equal = sp.choose(data, k=3, each="equal")
+    assert isinstance(equal.card, int)
+    assert "sets were tried" not in equal.reason
+
+
+def test_equal_components_keep_one_cardinality(X):
+    choice = sp.choose(X, k=2)
+    assert choice.card == 4
+    assert "No other cardinality for a single component is clearly better" in choice.reason
+
+
+def test_dense_data_get_other_readings_and_a_dense_fit_is_called_pca():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.standard_normal((200, 2)) @ rng.standard_normal((2, 10)))
+    X = X.add_prefix("v") + 0.5 * rng.standard_normal((200, 10))
+    choice = sp.choose(X, k=2)
+    assert choice.fit.card.sum() < 20
+    line = choice.table[choice.table["chosen"]].iloc[0]
+    assert f"keeps {100 * line['kept']:.0f} % of what is predicted best" in choice.reason
+    text = choice.as_text()
+    assert "other readings" in text
+    assert "spca(data, k=2, card=10)" in text
+    assert "it is PCA" not in text
+    assert "This fit is not sparse: it is PCA." in sp.choose(X, k=2, rule="min").reason
+
+
+def test_very_different_variances_are_said_first(X):
+    unscaled = X * np.r_[np.ones(15), 100.0]
+    text = sp.choose(unscaled, k=1, cards=[1, 2]).as_text()
+    assert text.index("scale=True") < text.index("Data")
+    assert "scale=True gives" in sp.spca(unscaled, 1, 2).summary().as_text()
+    assert "Scale " not in sp.choose(unscaled, k=1, cards=[1, 2], scale=True).as_text()

@@ -15,9 +15,10 @@ from spcastat.progress import stage
 from spcastat.resample.folds import Folds
 from spcastat.resample.model import SparseModel
 from spcastat.select.criteria import bic, ebic, sparseness_index
-from spcastat.select.crossvalidation import Errors, cross_validate, sparsest_within
+from spcastat.select.crossvalidation import Errors, cross_validate
+from spcastat.select.parsimony import Limit, by_ebic, by_errors
 from spcastat.select.path import Cards
-from spcastat.select.quick import Fitter
+from spcastat.select.quick_fits import Fitter
 
 #: Criteria by name: what the smallest, or for the index the largest, value says.
 CRITERIA = {
@@ -27,10 +28,6 @@ CRITERIA = {
     "is": "index of sparseness",
     "variance": "share of variance",
 }
-#: Fits whose EBIC or BIC exceeds the smallest by less say the same: Kass and Raftery (1995), "Bayes factors".
-BARE_MENTION = 2.0
-#: Rounds of a search over single cardinalities, at most.
-ROUNDS = 6
 
 
 @dataclass(eq=False)
@@ -64,17 +61,16 @@ class Candidates:
     mean: np.ndarray | None = None
     weight: np.ndarray | None = None
 
-    def add(self, cards: Sequence[Cards], near: np.ndarray | None = None) -> None:
-        """Fit cardinalities that were not fitted yet, from loadings `near`, shape (p, k), as well."""
+    def add(self, cards: Sequence[Cards]) -> None:
+        """Fit cardinalities that were not fitted yet, to all rows and without each fold."""
         new = [card for card in cards if card not in self.fits]
         if not new:
             return
         with stage("fits to all rows", len(new), "fits") as advance:
-            found = self.fitter.path(self.op, new, [near] * len(new), True)
+            found = self.fitter.path(self.op, new, [None] * len(new), True)
             advance(len(new))
         for card, V in zip(new, found, strict=True):
-            self.fits[card] = V
-            self.models[card] = SparseModel.of(V, self.op)
+            self.keep(card, V)
         if self.folds is None:
             return
         dense = self.dense_press is None
@@ -83,6 +79,11 @@ class Candidates:
             self.press[card] = errors.press[:, :, i]
         if dense:
             self.dense_press, self.mean, self.weight = errors.press[:, :, -1], errors.mean, errors.weight
+
+    def keep(self, card: Cards, V: np.ndarray) -> None:
+        """Add a fit to all rows, shape (p, k)."""
+        self.fits[card] = V
+        self.models[card] = SparseModel.of(V, self.op)
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
         """Return the errors of some candidates and, last, of dense PCA."""
@@ -97,6 +98,10 @@ class Candidates:
         """The PEV of dense PCA."""
         return float(self.op.leading(self.fitter.k)[0].sum() / self.op.total)
 
+    def has(self, by: str) -> bool:
+        """Return whether a criterion can be computed."""
+        return self.folds is not None if by == "cv" else by not in ("ebic", "bic") or self.n is not None
+
     def criterion(self, by: str, card: Cards) -> float:
         """Return a criterion of one candidate, the smaller the better."""
         counts = np.count_nonzero(self.fits[card], axis=0)
@@ -106,6 +111,11 @@ class Candidates:
             return -sparseness_index(model.kept / model.total, self.dense, zeros)
         assert self.n is not None
         return ebic(model, self.n, counts, self.variables) if by == "ebic" else bic(model, self.n, counts)
+
+    def apparent(self, card: Cards) -> float:
+        """Return the error of prediction in the rows that were fitted, as a share of their variance."""
+        model = self.models[card]
+        return model.press(self.op.diagonal(), self.op.block(model.used)) / self.op.total
 
     def adjusted(self, card: Cards) -> float:
         """Return the adjusted variance as a share of the total."""
@@ -123,50 +133,24 @@ def choose(
     cards : sequence of tuples of k ints
     by : str
         A key of CRITERIA.
-    rule : {"1se", "paired", "min"}
-        Of choices that differ little, the sparsest ("paired" for "cv" alone); or the best value.
+    rule : str
+        For "cv" and "ebic": see :func:`spcastat.select.parsimony.by_errors`.
     share : float
         For "variance": what of dense PCA's variance should be kept.
     """
     sizes = [sum(card) for card in cards]
+    cells = found.op.p * found.fitter.k
     if by == "cv":
-        return sparsest_within(found.errors(cards), sizes, rule)
+        return by_errors(found.errors(cards), sizes, rule, Limit(cells))
     if by == "variance":
         kept = np.array([found.adjusted(card) for card in cards]) / found.dense
         most = int(np.argmax(kept))
         enough = [i for i in range(len(cards)) if kept[i] >= share * (1.0 - 1e-12)]
         return (min(enough, key=lambda i: (sizes[i], -kept[i])) if enough else most), most
     values = np.array([found.criterion(by, card) for card in cards])
-    best = int(np.argmin(values))
-    if rule == "min" or by != "ebic":
-        return best, best
-    near = [i for i in range(len(cards)) if values[i] < values[best] + BARE_MENTION]
-    return min(near, key=lambda i: (sizes[i], values[i])), best
-
-
-def free(found: Candidates, start: Cards, grid: Sequence[int], by: str, rule: str) -> Cards:
-    """Return cardinalities chosen one component at a time, the others held, until none changes.
-
-    Parameters
-    ----------
-    found : Candidates
-    start : tuple of k ints
-        Fitted already.
-    grid : sequence of int
-    by, rule : str
-        See :func:`choose`. Errors of neighbours are compared by fold, with "1se" as with "paired".
-    """
-    rule = "paired" if by == "cv" and rule == "1se" else rule
-    now = start
-    for _ in range(ROUNDS):
-        before = now
-        for j in range(len(now)):
-            tried = [(*now[:j], card, *now[j + 1 :]) for card in grid]
-            found.add(tried, found.fits[now])
-            now = tried[choose(found, tried, by, rule, 1.0)[0]]
-        if now == before:
-            break
-    return now
+    if by == "ebic":
+        return by_ebic(values, np.array([found.apparent(card) for card in cards]), sizes, rule, Limit(cells))
+    return int(np.argmin(values)), int(np.argmin(values))
 
 
 def table(found: Candidates, cards: Sequence[Cards], keys: Sequence[Any]) -> pd.DataFrame:
@@ -183,13 +167,17 @@ def table(found: Candidates, cards: Sequence[Cards], keys: Sequence[Any]) -> pd.
         "card": pd.Series(list(keys), dtype=object if any(isinstance(key, tuple) for key in keys) else None),
         "nonzeros": [int(np.count_nonzero(found.fits[card])) for card in cards],
     }
+    m = len(cards)
     if found.folds is not None:
         errors = found.errors(cards)
-        m = len(cards)
-        best = sparsest_within(errors, columns["nonzeros"], "min")[0]
-        excess, spread = errors.excess(best)
+        excess, spread = errors.excess(int(np.argmin(errors.error[:m])))
         columns |= {"error": errors.error[:m], "se": errors.se[:m]}
         columns |= {"excess": excess[:m], "excess_se": spread[:m]}
+        explained = 1.0 - errors.error[:m]
+    else:
+        explained = 1.0 - np.array([found.apparent(card) for card in cards])
+    most = explained.max()
+    columns["kept"] = explained.clip(min=0.0) / most if most > 0 else np.full(m, np.nan)
     if found.n is not None:
         columns |= {by: [found.criterion(by, card) for card in cards] for by in ("ebic", "bic")}
     columns["is"] = [-found.criterion("is", card) for card in cards]

@@ -78,38 +78,63 @@ class Fitter:
         """Fit the path of each of several data of the same variables; see `path`."""
         leading = [op.leading(self.k)[1] for op in ops]
         fixed = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
+        if self.plan is not None:  # every method starts from PCA itself
+            fixed = [own[1:] for own in fixed]
         found: list[list[np.ndarray]] = [[] for _ in ops]
-        for card, beside in zip(cards, near, strict=True):
-            given = [] if beside is None else [beside]
-            starts = [[*own, *given, *path[-1:]] for own, path in zip(fixed, found, strict=True)]
-            fit = self._swept if self.plan is None else self._run
-            for path, V in zip(found, fit(ops, card, starts, thorough), strict=True):
+        for card, given in zip(cards, near, strict=True):
+            further = [] if given is None else [given]
+            starts = [[*own, *further, *path[-1:]] for own, path in zip(fixed, found, strict=True)]
+            for path, V in zip(found, self.fits(ops, card, starts, thorough), strict=True):
                 path.append(V)
         return found
 
-    def _swept(
-        self, ops: Sequence[Operator], card: Cards, starts: list[list[np.ndarray]], thorough: bool
+    def fits(
+        self,
+        ops: Sequence[Operator],
+        card: Cards,
+        starts: Sequence[Sequence[np.ndarray]],
+        thorough: bool = False,
+        ordered: bool = False,
     ) -> list[np.ndarray]:
+        """Fit each of several data of the same variables from given starts.
+
+        Parameters
+        ----------
+        ops : sequence of Operator
+        card : tuple of k ints
+        starts : sequence of sequences of ndarray of shape (p, k)
+            As many for one operator as for another; the best fit is returned.
+        thorough : bool
+            As for `path`.
+        ordered : bool
+            Whether components keep the order of the starts; otherwise those of one cardinality are sorted.
+
+        Returns
+        -------
+        list of ndarray of shape (p, k)
+        """
+        if self.plan is not None:
+            return self._run(ops, card, starts)
         held = ops[0].p <= HELD
         if not held and len(ops) > 1:
             parts = zip(ops, starts, strict=True)
-            return [V for op, own in parts for V in self._swept([op], card, [own], thorough)]
+            return [self.fits([op], card, [own], thorough, ordered)[0] for op, own in parts]
         criterion = several(ops, card, self.objective) if held else products(ops[0], card, self.objective)
-        fits = reordered(criterion, swept(criterion, begun(criterion, starts), SWEEPS))
-        fits = best_of_each(fits, len(ops))
+        fits = swept(criterion, begun(criterion, starts), SWEEPS)
+        fits = best_of_each(fits if ordered else reordered(criterion, fits), len(ops))
         if thorough and held:
             fits = climbed(criterion, fits, WIDTH, VALUED)
         return list(criterion.dense(fits))
 
     def _run(
-        self, ops: Sequence[Operator], card: Cards, starts: list[list[np.ndarray]], thorough: bool
+        self, ops: Sequence[Operator], card: Cards, starts: Sequence[Sequence[np.ndarray]]
     ) -> list[np.ndarray]:
         plan = self.plan
         assert plan is not None
         takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
         found = []
         for op, own in zip(ops, starts, strict=True):
-            given = np.stack([V.T for V in own[1:]]) if takes and len(own) > 1 else None
+            given = np.stack([V.T for V in own]) if takes and own else None
             rng = np.random.default_rng(self.seed)
             found.append(run(op, plan.with_card(card), self.k, rng, given).solution.V)
         return found

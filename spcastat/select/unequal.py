@@ -1,0 +1,242 @@
+"""A cardinality for each component: one component after another takes its own, until none changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spcastat.operators import Operator
+from spcastat.progress import stage
+from spcastat.resample.folds import Held
+from spcastat.resample.model import SparseModel
+from spcastat.search.default import HELD
+from spcastat.select.candidates import CRITERIA, Candidates, choose
+from spcastat.select.crossvalidation import Errors
+from spcastat.select.parsimony import BARE_MENTION, WORTH, Limit, by_ebic, by_errors
+from spcastat.select.path import Cards
+
+#: When so many sets of cardinalities were tried, the search ends.
+MOST_SETS = 200
+#: Steps along the grid that a component looks to both sides.
+STEPS = (0, 1, 2, 4)
+#: Unequal cardinalities that predict no better must save this share of the loadings.
+SAVED = 0.1
+
+
+class Unequal:
+    """The search for cardinalities of single components, from a set of them on.
+
+    Every set is fitted to all rows, and without each fold, from the present fit to the same rows and that of
+    the cardinality before.
+
+    Parameters
+    ----------
+    found : Candidates
+        `start` is among its fits.
+    start : tuple of k ints
+    by : {"cv", "ebic"}
+    rule : str
+        See :func:`spcastat.select.parsimony.by_errors`.
+    dense : float
+        The share of all loadings that equal cardinalities want for the best prediction.
+
+    Attributes
+    ----------
+    card : tuple of k ints
+        The choice.
+    tried : int
+        Sets of cardinalities that were fitted.
+    """
+
+    def __init__(self, found: Candidates, start: Cards, by: str, rule: str, dense: float):
+        self.found, self.by, self.card = found, by, start
+        self.rule = "paired" if by == "cv" and rule == "1se" else rule
+        self.limit = Limit(found.op.p * len(start), dense, nested=True)
+        self.fits: dict[Cards, list[np.ndarray]] = {}
+        self.press: dict[Cards, np.ndarray] = {}
+        self._fit(start, [[found.fits[start]]] * len(self.ops))
+
+    @cached_property
+    def _parted(self) -> list[tuple[Operator, Held]]:
+        folds = self.found.folds
+        if self.by != "cv" or folds is None:
+            return []
+        return [folds.split(number) for number in range(folds.count * folds.repeats)]
+
+    @cached_property
+    def ops(self) -> list[Operator]:
+        """The operators of all rows, and of those outside each fold."""
+        return [self.found.op, *(op for op, _ in self._parted)]
+
+    @property
+    def tried(self) -> int:
+        return len(self.fits)
+
+    def search(self, grid: list[int]) -> Cards:
+        """Change one cardinality at a time until none changes, or MOST_SETS were tried, and return them.
+
+        Parameters
+        ----------
+        grid : list of int
+        """
+        self.least = min(grid)  # one loading is what others are compared with, and may not be wanted
+        grid = sorted({1, *grid})
+        k, unchanged, number = len(self.card), 0, 0
+        with stage("unequal cardinalities", MOST_SETS, "sets") as advance:
+            while unchanged < k:
+                j, before = number % k, self.tried
+                at = grid.index(self.card[j])
+                seen = {at + step for step in STEPS} | {at - step for step in STEPS}
+                sizes = sorted({1, self.least, *(grid[i] for i in seen if 0 <= i < len(grid))})
+                chosen = self._chosen([(*self.card[:j], card, *self.card[j + 1 :]) for card in sizes], sizes)
+                if chosen == self.card:
+                    unchanged, number = unchanged + 1, number + 1
+                else:
+                    unchanged, self.card = 0, chosen
+                advance(self.tried - before)
+                if self.tried >= MOST_SETS:
+                    break
+        return self.card
+
+    def _chosen(self, tried: Sequence[Cards], sizes: list[int]) -> Cards:
+        """Return the choice among sets that differ in one component, with so many loadings in it."""
+        last = self.fits[self.card]
+        for card in tried:
+            if card not in self.fits:
+                starts = zip(self.fits[self.card], last, strict=True)
+                self._fit(card, [[V] if V is other else [V, other] for V, other in starts])
+            last = self.fits[card]
+        if self.by == "cv":
+            place = by_errors(self.errors(tried), sizes, self.rule, self.limit)[0]
+        else:
+            place = by_ebic(*self._values(tried), sizes, self.rule, self.limit)[0]
+        return tried[max(place, sizes.index(self.least))]
+
+    def _fit(self, card: Cards, starts: Sequence[Sequence[np.ndarray]]) -> None:
+        fits = self.found.fitter.fits(self.ops, card, starts, ordered=True)
+        self.fits[card] = fits
+        self.press[card] = np.array(
+            [
+                held.press([SparseModel.of(V, op)])[0]
+                for V, (op, held) in zip(fits[1:], self._parted, strict=True)
+            ]
+        )
+
+    def errors(self, cards: Sequence[Cards]) -> Errors:
+        """Return the errors of sets that were fitted."""
+        assert self.found.mean is not None
+        assert self.found.weight is not None
+        shape = self.found.mean.shape
+        press = np.stack([self.press[card].reshape(shape) for card in cards], axis=2)
+        return Errors(press, self.found.mean, self.found.weight)
+
+    def _values(self, cards: Sequence[Cards]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the EBIC and the apparent errors of sets that were fitted."""
+        for card in cards:
+            self.found.keep(card, self.fits[card][0])
+        values = [self.found.criterion("ebic", card) for card in cards]
+        return np.array(values), np.array([self.found.apparent(card) for card in cards])
+
+    def preferred(self, start: Cards) -> bool:
+        """Return whether the choice is to be preferred to equal cardinalities.
+
+        It is where it surely predicts better with no more loadings, or with more that are worth it, and where
+        it has clearly fewer, to which those of the equal cardinalities are not worth adding.
+        """
+        both = [start, self.card]
+        sizes = [sum(card) for card in both]
+        limit = Limit(self.limit.cells, self.limit.dense)
+        if self.by == "cv":
+            errors = self.errors(both)
+            error, surely = errors.error, errors.surely(2)
+        else:
+            values, error = self._values(both)
+            surely = values[:, None] - values > BARE_MENTION
+        passed = limit.passed(error, surely, np.array(sizes), 0)
+        if sizes[1] > sizes[0]:
+            return not passed[0]
+        return bool(surely[0, 1] or (passed[1] and sizes[1] <= (1.0 - SAVED) * sizes[0]))
+
+    def settled(self) -> Cards:
+        """Sort the components of the choice by their variance, give it to the candidates, and return it."""
+        card, found = self.card, self.found
+        V = found.fitter.fits([found.op], card, [[self.fits[card][0]]], thorough=True, ordered=True)[0]
+        order = np.argsort(-np.diag(found.op.products(V)), kind="stable")
+        sorted_card = tuple(card[j] for j in order)
+        if sorted_card not in found.fits:
+            found.keep(sorted_card, V[:, order])
+        if self.by == "cv" and sorted_card not in found.press:
+            assert found.mean is not None
+            found.press[sorted_card] = self.press[card].reshape(found.mean.shape)
+        return sorted_card
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A choice among candidates.
+
+    Attributes
+    ----------
+    keys : list
+        What the table calls the candidates: a number, or a tuple for unequal cardinalities.
+    cards : list of tuples of k ints
+    place, best, equal : int
+        The places of the choice, of the best value, and of the choice without the search for unequal ones.
+    tried : int
+        Sets of cardinalities that this search tried; 0 without it.
+    price : float
+        What a further loading must bring under the rule "worth", as a share of what those of a fit bring on
+        average.
+    readings : dict
+        The key of the best equal cardinality by every criterion that can be computed.
+    """
+
+    keys: list[Any]
+    cards: list[Cards]
+    place: int
+    best: int
+    equal: int
+    tried: int
+    price: float
+    readings: dict[str, Any]
+
+
+def select(
+    found: Candidates, keys: list[Any], cards: list[Cards], by: str, rule: str, each: str, share: float
+) -> Selected:
+    """Choose among candidates that were fitted, and among unequal cardinalities where these are wanted.
+
+    Parameters
+    ----------
+    found, cards, by, rule, share
+        See :func:`spcastat.select.candidates.choose`.
+    keys : list
+        See :class:`Selected`.
+    each : {"auto", "equal", "free"}
+        With "auto" unequal cardinalities are tried by the rule "worth", for up to HELD variables, and taken
+        where they are preferred.
+    """
+    place, best = choose(found, cards, by, rule, share)
+    dense = 1.0
+    if by in ("cv", "ebic"):
+        dense = sum(cards[choose(found, cards, by, "paired", share)[0]]) / (found.op.p * found.fitter.k)
+    known = [one for one in CRITERIA if one != "bic" and found.has(one)]
+    readings = {one: keys[choose(found, cards, one, "min", share)[0]] for one in known}
+    equal = Selected(keys, cards, place, best, place, 0, WORTH * np.sqrt(dense), readings)
+    plain = not any(isinstance(key, tuple) for key in keys)
+    may = by in ("cv", "ebic") and rule == "worth" and plain and len(keys) > 1
+    if each == "equal" or found.fitter.k == 1 or (each == "auto" and not (may and found.op.p <= HELD)):
+        return equal
+    unequal = Unequal(found, cards[place], by, rule, dense)
+    unequal.search([card[0] for card in cards])
+    if each == "auto" and not unequal.preferred(cards[place]):
+        return replace(equal, tried=unequal.tried)
+    card = unequal.settled()
+    if card not in cards:
+        keys, cards = [*keys, card], [*cards, card]
+    best = choose(found, cards, by, "min", share)[1]
+    return replace(equal, keys=keys, cards=cards, place=cards.index(card), best=best, tried=unequal.tried)
