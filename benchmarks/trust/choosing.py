@@ -140,7 +140,8 @@ def table_free(call: Call) -> Table:
 def table_rules(call: Call) -> Table:
     """How sparse by the rules of the package, on rows and loadings of many kinds."""
     table = Table("How sparse, by rule: mean F1 of the supports", ["model", *OURS, "best", "data sets"])
-    for name, found in call.measured("rules", RULED, lambda name, i: _one(RULED[name], name, i, False)).items():
+    every = call.measured("rules", RULED, lambda name, i: _one(RULED[name], name, i, False))
+    for name, found in every.items():
         table.rows.append([name, *shares(found, [*OURS, "best"])])
     table.notes.append("best: the best candidate of each data set, by the truth.")
     return table

@@ -35,9 +35,9 @@ class Model:
         The variances lambda of their scores.
     noise : str
         One of NOISES. Independent normal; correlation 0.4^|i-j|; variances 0.4 1.6 0.7 1.3 1.0 repeated; rows
-        of normal noise **and** scores divided by sqrt(chi2_5 / 5), scaled back to their variances; independent
-        t with 3 degrees of freedom, of variance 1; one row in twenty four times as large; exp(x / 2) of normal
-        rows, columns scaled; five categories cut at -1.2, -.4, .4, 1.2, columns scaled.
+        of normal noise **and** scores divided by sqrt(chi2_5 / 5), scaled back to their variances;
+        independent t with 3 degrees of freedom, of variance 1; one row in twenty four times as large;
+        exp(x / 2) of normal rows, columns scaled; five categories cut at -1.2, -.4, .4, 1.2, columns scaled.
     least : float
         Loadings fall linearly from 1 to this (before they are brought to unit length).
     overlap : int
