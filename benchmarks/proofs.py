@@ -29,8 +29,8 @@ from spcastat.certify.orthogonal import climbed
 from spcastat.certify.problems import relaxed
 from spcastat.certify.relaxed import Relaxed
 from spcastat.operators import Gram
-from spcastat.search.default import held
 from spcastat.search.fixed import refined
+from spcastat.search.objectives import held
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
 #: Choices of supports up to which orthogonal loadings are looked for on all of them.

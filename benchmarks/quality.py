@@ -21,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import spcastat as sp
+from benchmarks.defaults import large
 from benchmarks.defaults.measure import FURTHER, by_data, measured, missed, sampled, search_best, summary
 from benchmarks.papers.fits import Call, loadings, matched
 from benchmarks.report import Table, add_data, command_line, read_arguments, run_tables, stamp, write_section
@@ -280,15 +281,27 @@ def defaults(call: Call, given: argparse.Namespace) -> int:
     return 0
 
 
+def in_the_large(given: argparse.Namespace) -> int:
+    """Compare the plain call in the large with the best known, and write the tables where asked."""
+    made = large.tables(given.data, tuple(given.effort), given.best_known or 0, given.only)
+    print("\n\n".join(table.show(False) for table in made))
+    if given.write:
+        title = f"## The plain call in the large\n\n`python -m benchmarks.quality --large`. {stamp()}"
+        write_section("large", "\n\n".join([title, *(table.show(True) for table in made)]))
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Make the tables, print them, and write them where that is asked for."""
     parser = command_line("quality", __doc__, TABLES)
     parser.add_argument("--defaults", action="store_true", help="the default search on 184 cells instead")
+    parser.add_argument("--large", action="store_true", help="wide data and many components instead")
+    parser.add_argument("--only", default="", metavar="TEXT", help="with --large: cells whose name has TEXT")
     parser.add_argument(
         "--best-known",
         type=int,
         metavar="SEEDS",
-        help="with --defaults: first look for better values, thoroughly",
+        help="with --defaults or --large: first look for better values, thoroughly",
     )
     parser.add_argument(
         "--effort",
@@ -313,6 +326,8 @@ def main(arguments: list[str] | None = None) -> int:
     add_data(parser, "1000 sets of toy data, five seeds, more starts")
     given = read_arguments(parser, TABLES, arguments)
     call = Call(given.data, given.full)
+    if given.large:
+        return in_the_large(given)
     if given.defaults:
         return defaults(call, given)
     body = [

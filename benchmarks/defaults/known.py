@@ -15,20 +15,20 @@ FILE = Path(__file__).with_name("best_known.json")
 RISE = 1e-9
 
 
-def load() -> dict[str, float]:
+def load(file: Path = FILE) -> dict[str, float]:
     """Return key of a cell and objective -> best known share of the total variance."""
-    return json.loads(FILE.read_text()) if FILE.exists() else {}
+    return json.loads(file.read_text()) if file.exists() else {}
 
 
-def improve(values: dict[str, float]) -> int:
+def improve(values: dict[str, float], file: Path = FILE) -> int:
     """Take over values that are better than the best known, and return how many there were."""
-    known = load()
+    known = load(file)
     better = {key: value for key, value in values.items() if value > known.get(key, 0.0) * (1.0 + RISE)}
     if better:
         known.update(better)
-        fresh = FILE.with_suffix(".new")
+        fresh = file.with_suffix(".new")
         fresh.write_text(json.dumps(dict(sorted(known.items())), indent=0) + "\n")
-        fresh.replace(FILE)
+        fresh.replace(file)
     return len(better)
 
 

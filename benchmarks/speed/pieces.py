@@ -22,7 +22,7 @@ from benchmarks.speed.parquet import written
 from benchmarks.speed.rows import HEAD, bounded, ratio
 from benchmarks.speed.sparse import centred, megabytes
 from spcastat.operators.rows import SparseRows
-from spcastat.search import outofcore
+from spcastat.search import default
 
 #: MB that the command may take beyond what spca(path) takes.
 MORE = 30.0
@@ -217,7 +217,7 @@ def sparse_times(n: int, p: int, cells: int) -> dict[str, float]:
         shares[name] = sp.spca(X, 3, 20, method=method).variance["cumulative adjusted"].iloc[-1]
 
     before = {
-        "joint": patch.object(outofcore, "MANY", 10**12),
+        "joint": patch.object(default, "MANY", 10**12),
         "bcd-l0": patch.object(SparseRows, "lanczos_basis", 20),
     }
     for name, as_before in before.items():

@@ -36,7 +36,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import ttest_ind
 
-from spcastat.search.default import held
+from spcastat.search.objectives import held
 from spcastat.search.pool import from_directions
 from spcastat.search.sweeps import swept
 

@@ -10,7 +10,7 @@ import numpy as np
 from spcastat.progress import Advance, stage
 from spcastat.search.climbing import LONG, climbed, deepened
 from spcastat.search.criterion import Criterion
-from spcastat.search.effort import Effort, Patience
+from spcastat.search.effort import EFFORTS, Effort, Patience
 from spcastat.search.evidence import SAME, Evidence
 from spcastat.search.fits import Fits, joined
 from spcastat.search.fixed import refined
@@ -23,6 +23,9 @@ from spcastat.search.sweeps import swept
 ELITE, NEAR = 3, 0.02
 #: Up to this many nonzeros rounds are cheap, and there may be this many times more of them.
 SMALL, LONGER = 30, 1.5
+#: With more nonzeros than this, rounds cost more and bring less: a search ends after one round that raises
+#: the best fit by less than a ten-thousandth, if two chains are within a thousandth of it.
+LARGE, SOON = 80, Patience(1, 1.0, 1, 1e-4, 1e-3)
 #: Where good optima lie far apart, a chain behind another begins anew after this many fruitless rounds.
 PATIENT = 2
 #: Ends of climbs from new starts, the best ones, in which components then change places.
@@ -77,6 +80,8 @@ def _search(
     best, vain = reached.max(), 0
     stuck = np.zeros(len(chains), dtype=int)
     patience = effort.free if criterion.exact else effort.ordered
+    if len(criterion.owner) > LARGE and effort is EFFORTS["auto"]:
+        patience = SOON
     for _ in range(int(effort.rounds * (LONGER if len(criterion.owner) <= SMALL else 1))):
         if _enough(patience, vain, evidence.unseen(), reached, effort.agree):
             break

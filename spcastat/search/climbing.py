@@ -15,7 +15,7 @@ SHORT, LONG = 12, 300
 #: Exchanges of a component that a deep climb follows by an ascent before it judges them.
 FOLLOWED = 2
 #: Exchanges of a component that are valued before a fit counts as settled.
-VALUED = 500
+VALUED = 40
 #: A fit that keeps its supports in a round goes on only where it rose by this share: nearly dependent
 #: components rise for dozens of rounds, and no exchange comes of it.
 STEEP = 1e-3

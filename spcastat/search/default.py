@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh
-from spcastat.kernels.ties import top
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
 from spcastat.search.chains import search
-from spcastat.search.climbing import LONG, SHORT, settled
+from spcastat.search.climbing import settled
 from spcastat.search.criterion import Criterion
 from spcastat.search.effort import EFFORTS, Effort
 from spcastat.search.evidence import SAME, Evidence
 from spcastat.search.fits import Fits
-from spcastat.search.fixed import refined
-from spcastat.search.moments import Dense, Identity, Moments, Products, Several
-from spcastat.search.nested import Adjusted
 from spcastat.search.newton import stationary
-from spcastat.search.order import falling, reordered
+from spcastat.search.objectives import CRITERIA, held
+from spcastat.search.order import falling
+from spcastat.search.pool import from_directions
 from spcastat.search.predictor import best_predictor
-from spcastat.search.projected import Projected
-from spcastat.search.swaps import polish
-from spcastat.search.wide import ROUNDS, agree, begun, improving, searchable, working_set
-from spcastat.search.widened import FEWEST, gram_of, widened
+from spcastat.search.working_set import restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
 #: Up to this many variables the covariance matrix is held, and all of them are searched.
 HELD = 1000
-#: Up to this many, fits of many nonzeros are polished by swaps for PEV.
-POLISHED = 3000
-#: With more, the first candidates are as many for each nonzero loading, those of largest variance.
-PER_NONZERO = 2
+#: Sparse rows that store more numbers are treated like rows that are not in memory: products cost much.
+MANY = 2_000_000
 #: A cardinality times the number of variables up to which one component exchanges two variables at once.
 PAIRS = 6000
 #: Up to this many variables a bound may prove one component: with more it would take too much of the time.
 BOUNDED = 200
-#: The criteria by name.
-CRITERIA = ("adjusted", "pev", "least_squares")
+#: An effort contains the one below it: its fit is one of the starts.
+LESS = {"auto": "quick", "thorough": "auto"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +94,7 @@ def joint(
     objective: str = "adjusted",
     effort: str | Effort = "auto",
     rng: np.random.Generator | None = None,
+    starts: Sequence[np.ndarray] = (),
 ) -> Found:
     """Search for the k components of given cardinalities that are best together.
 
@@ -114,6 +110,8 @@ def joint(
     effort : {"quick", "auto", "thorough"} or Effort
     rng : numpy Generator, optional
         The same generator gives the same bits; without one it is that of seed 0.
+    starts : sequence of ndarray of shape (p, k)
+        Loadings to start from, too, cut to the cardinalities. No fit that is returned is worse.
 
     Returns
     -------
@@ -130,61 +128,28 @@ def joint(
         V = op.leading(k)[1]
         value = float(MEASURES[objective](V, op)[-1])
         return Found(V, value, True, 1, 1, 1, 1, 0.0, ((value, 1),), True, True)
-    rng = np.random.default_rng(0) if rng is None else rng
-    if k == 1 and objective != "least_squares":
+    seeded = np.random.default_rng(0) if rng is None else rng
+    if k == 1 and objective != "least_squares" and op.p <= HELD:
         return _single(op, card[0], objective)
+    if isinstance(effort, str) and effort in LESS and k > 1 and (op.p <= HELD or effort == "thorough"):
+        less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded))
+        starts = (*starts, less.V)
     if op.p <= HELD:
         S = op.block(np.arange(op.p)) / op.total
         criterion = held(symmetric(S), card, objective)
         if k == 1:
             fit, evidence = best_predictor(criterion)
             return _found(op, criterion, fit, evidence, objective, True)
-        fit, evidence = search(criterion, _directions(op, k), settings, rng)
-        rests = None
+        given = from_directions(criterion, starts) if starts else None
+        fit, evidence = search(criterion, _directions(op, k), settings, seeded, given)
         if settings.deep:
-            fit, rests = settled(criterion, fit), True
-        return _found(op, criterion, fit, evidence, objective, rests)
-    return _wide(op, k, card, objective, settings, rng)
-
-
-def joint_on(
-    op: Operator,
-    variables: np.ndarray,
-    k: int,
-    card: tuple[int, ...],
-    objective: str,
-    settings: Effort,
-    rng: np.random.Generator,
-) -> Found:
-    """Search among some of the variables, all others still counting where the objective looks at them."""
-    criterion = _on(op, variables, card, objective)
-    if k == 1:
-        fit, evidence = best_predictor(criterion)
-        return _found(op, criterion, fit, evidence, objective, True, variables)
-    fit, evidence = search(criterion, op.leading(k)[1][variables], settings, rng)
-    if settings.deep:
-        fit = settled(criterion, fit)
-    return _found(op, criterion, fit, evidence, objective, settings.deep or None, variables)
-
-
-def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion of a covariance matrix of total variance one, or of several: shape (D, m, m)."""
-    of = Dense if S.ndim == 2 else Several
-    if objective == "adjusted":
-        return Adjusted(of(S), card)
-    if objective == "pev":
-        return Projected(Identity(S.shape[-1]), of(S), card)
-    return Projected(of(S), of(S @ S), card)
-
-
-def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion of an operator whose covariance matrix is not held."""
-    S: Moments = Products(op)
-    if objective == "adjusted":
-        return Adjusted(S, card)
-    if objective == "pev":
-        return Projected(Identity(op.p), S, card)
-    return Projected(S, Products(op, 2), card)
+            fit = settled(criterion, fit)
+        return _found(op, criterion, fit, evidence, objective, settings.deep or None)
+    settings = EFFORTS["auto"] if k == 1 else settings
+    few = op.out_of_core or op.stored > MANY
+    end = restricted(op, card, objective, settings, seeded, list(starts), few)
+    rests = True if end.sufficient else None
+    return _found(op, end.criterion, end.fit, end.evidence, objective, rests, end.variables, end.sufficient)
 
 
 def _checked(op: Operator, k: int, card: tuple[int, ...], objective: str, effort: str | Effort) -> Effort:
@@ -255,86 +220,3 @@ def _found(
         variables=variables,
         sufficient=sufficient,
     )
-
-
-def _wide(
-    op: Operator, k: int, card: tuple[int, ...], objective: str, settings: Effort, rng: np.random.Generator
-) -> Found:
-    """Search with more variables than a covariance matrix is held for."""
-    whole = products(op, card, objective)
-    values, vectors = op.leading(min(2 * k, op.p, max(op.rank_limit, k)))
-    if settings.polished and objective == "pev" and not searchable(whole) and op.p > POLISHED:
-        return _widened(op, whole, vectors, settings, rng)
-    fits = begun(whole, vectors, settings, rng)
-    evidence = Evidence(fits.value.tolist(), fits.value.tolist())
-    if settings.polished and objective == "pev" and not searchable(whole):
-        best = fits.some(slice(0, settings.polished))
-        return _found(op, whole, _polished(op, whole, best), evidence, objective, True)
-    fit = reordered(whole, refined(whole, fits.some(slice(0, 1)), SHORT))
-    if settings.deep and agree(fits, settings.agree):
-        end = refined(whole, fit, LONG)
-        if improving(whole, end, np.zeros(0, dtype=int)).size == 0:
-            return _found(op, whole, end, evidence, objective, True)
-    elif not settings.deep or not searchable(whole):
-        return _found(op, whole, fit, evidence, objective, None)
-    variables = working_set(whole, fit, vectors[:, :k] ** 2 @ values[:k])
-    sufficient = False
-    for _ in range(ROUNDS):
-        criterion = _on(op, variables, card, objective)
-        start = criterion.fits(np.searchsorted(variables, fit.places), fit.x)
-        found, evidence = search(criterion, vectors[variables], settings, rng, start)
-        found = settled(criterion, found)
-        fit = whole.fits(variables[found.places], found.x)
-        entering = improving(whole, fit, variables)
-        if entering.size == 0:
-            sufficient = True
-            break
-        variables = np.union1d(variables, entering)
-    return _found(op, whole, fit, evidence, objective, True if sufficient else None, variables, sufficient)
-
-
-def _polished(op: Operator, whole: Criterion, fits: Fits) -> Fits:
-    """Return the best of the fits after swaps of single variables until none raises PEV."""
-    S = op.block(np.arange(op.p)) / op.total
-    found = []
-    for V in whole.dense(fits):
-        V, supports = polish(symmetric(S), V, whole.cards, 1.0)
-        x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
-        found.append(whole.fits(np.concatenate(supports)[None], x[None]))
-    return max(found, key=lambda fit: float(fit.value[0]))
-
-
-def _widened(
-    op: Operator, whole: Criterion, vectors: np.ndarray, settings: Effort, rng: np.random.Generator
-) -> Found:
-    """Return the best fit for PEV among variables of large variance, and others that may improve it."""
-    inside = top(op.diagonal(), min(max(FEWEST, PER_NONZERO * len(whole.owner)), op.p))
-    for v, card in zip(vectors.T, whole.cards, strict=False):
-        inside |= top(np.abs(v), card)
-    candidates = np.flatnonzero(inside)
-    sub = gram_of(op, candidates)
-    criterion = held(sub.S / op.total, whole.cards, "pev")
-    fits = begun(criterion, vectors[candidates], settings, rng)
-    evidence = Evidence(fits.value.tolist(), fits.value.tolist())
-    found = []
-    for V in criterion.dense(fits.some(slice(0, settings.polished))):
-        end = widened(op, sub, candidates, V, whole.cards)
-        places = np.concatenate([end.candidates[support] for support in end.supports])
-        x = np.concatenate([end.V[support, i] for i, support in enumerate(end.supports)])
-        found.append((whole.fits(places[None], x[None]), end))
-    fit, end = max(found, key=lambda one: float(one[0].value[0]))
-    sufficient = end.unexcluded == 0
-    return _found(op, whole, fit, evidence, "pev", True if sufficient else None, end.candidates, sufficient)
-
-
-def _on(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion on some variables, all others still counting where the objective looks at them."""
-    S = op.block(variables) / op.total
-    S = symmetric(S)
-    if objective != "least_squares":
-        return held(S, card, objective)
-    T = np.empty_like(S)
-    for start in range(0, len(variables), 200):
-        part = slice(start, start + 200)
-        T[:, part] = op.dot(op.columns(variables[part]))[variables] / op.total**2
-    return Projected(Dense(S), Dense(symmetric(T)), card)

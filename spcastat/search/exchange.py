@@ -14,6 +14,8 @@ from spcastat.search.model import Bordered, Model
 GAIN = 1e-9
 #: Where the model is exact, this many exchanges are enough to value.
 SURE = 3
+#: A smaller loading, or a gap between eigenvalues below this share, is next to nothing.
+UNSURE = 1e-6
 #: A variable of which less than this share is free of the others has no ratio of its own.
 NULL = 1e-8
 
@@ -110,40 +112,93 @@ def columns_after(
     return np.concatenate([own, added[:, :, None]], axis=2), best_vectors(blocks[0], blocks[1])
 
 
-def exchange_values(parts: Bordered, c: int, steps: int = 2) -> np.ndarray:
-    """Return lower bounds, closer with more steps, on the largest ratio after every exchange.
+def exchange_values(parts: Bordered, c: int) -> np.ndarray:
+    """Return lower bounds on the largest ratio after every exchange, shape (B, c, w).
 
     Parameters
     ----------
     parts : Bordered
     c : int
-        The cardinality.
-    steps : int
-        Newton steps; two are enough to rank by.
+        The cardinality: variables of the support that may leave, for each of w others that may enter.
+
+    Notes
+    -----
+    Without variable i and with b the largest ratio is the root of a concave, rising function,
+
+        f(x) = (xM - A)_bb - m'Nm + g_i^2 / N_ii,   N = (xM - A)_JJ^-1, m = (xM - A)_Jb, g = Nm,
+
+    so that Newton's step from any x above the ratio of J without i ends at a lower bound. One step is taken
+    from the ratio with b and nothing left out, close where i brings little, and one from the present ratio,
+    where f is negative exactly for exchanges that raise it. One eigenvalue problem serves them all.
+    """
+    if c == 1:
+        return np.where(parts.corner_M > NULL, parts.corner / np.maximum(parts.corner_M, NULL), 0.0)[:, None]
+    values, U = eigen(parts.A[:, :, :c], None if parts.M is None else parts.M[:, :, :c])
+    a = U.mT @ parts.A[:, :, c:]
+    r = np.zeros((1, c, 1)) if parts.M is None else U.mT @ parts.M[:, :, c:]
+    corners = parts.corner, parts.corner_M
+    added, sound = enlarged_ratio(values, a, r, *corners)
+    now = values[:, -1:]
+    added = np.maximum(added, now * (1.0 + UNSURE**2) + NOTHING)
+    y, f, slope = _complement(added, values, a, r, *corners)
+    inverse = 1.0 / (added[:, None] - values[..., None])
+    g, free = U @ y, U**2 @ inverse
+    t = g / divisor(free, free > 0)
+    f = f[:, None] + t * g
+    slope = slope[:, None] + t * (t * (U**2 @ inverse**2) - 2.0 * (U @ (inverse * (y - r))))
+    found = added[:, None] - f / np.maximum(slope, NULL)
+    # From the present ratio, a pole of N: its part is replaced by the multiple of the best vector that
+    # brings variable i to zero.
+    lead = U[:, :, -1, None]
+    known = np.abs(lead) > UNSURE
+    lead = divisor(lead, known)
+    rest = values[:, :-1], a[:, :-1], r[:, :-1]
+    y, f, slope = _complement(now, *rest, *corners)
+    inverse = 1.0 / np.maximum(now[:, None] - values[:, :-1, None], UNSURE * now[:, None] + NOTHING)
+    W = U[:, :, :-1]
+    g, free = W @ y, W**2 @ inverse
+    t = (a[:, -1:] - now[:, None] * r[:, -1:]) / lead
+    first = -(g + t * free) / lead
+    f = f[:, None] - t * (2.0 * g + t * free)
+    slope = slope[:, None] + t * (t * (W**2 @ inverse**2) + 2.0 * (W @ (inverse * (y - rest[2]))))
+    slope = slope + first * (first - 2.0 * r[:, -1:])
+    found = np.where(known, np.maximum(found, now[:, None] - f / np.maximum(slope, NULL)), found)
+    return np.where(sound[:, None], found, 0.0)
+
+
+def _complement(
+    x: np.ndarray, values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return N m in the coordinates of eigenvectors, (xM - A)_bb - m'Nm, and its derivative in x."""
+    m = x[:, None] * r - a
+    y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + NOTHING)
+    f = x * corner_M - corner - (m * y).sum(axis=1)
+    return y, f, corner_M - 2.0 * (y * r).sum(axis=1) + (y**2).sum(axis=1)
+
+
+def enlarged_ratio(
+    values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest ratio with each further variable, shape (B, w), close enough to rank by.
+
+    Parameters
+    ----------
+    values : ndarray of shape (B, c)
+        Eigenvalues of A relative to M on the support.
+    a, r : ndarray of shape (B, c, w)
+        Products of their eigenvectors with the columns of A and of M.
+    corner, corner_M : ndarray of shape (B, w)
 
     Returns
     -------
-    ndarray of shape (B, c, w)
-        For every variable of the support that leaves, and every other that enters.
+    ratio : ndarray
+    sound : ndarray of bool
+        Whether M tells the variable apart from the support.
     """
-    A, M = parts.A, parts.M
-    corner_A = parts.corner[:, None]
-    corner_M = parts.corner_M[..., None, :]
-    if c == 1:
-        return np.where(corner_M > NULL, corner_A / np.maximum(corner_M, NULL), 0.0)
-    inner = np.array([[j for j in range(c) if j != out] for out in range(c)])
-    rows, columns = inner[:, :, None], inner[:, None, :]
-    values, U = eigen(A[:, rows, columns], None if M is None else M[:, rows, columns])
-    turned = U.mT
-    coupling = turned @ A[:, inner, c:]
-    corner, sound = corner_A, np.True_
-    if M is not None:
-        # the new variable, made orthogonal to the others in the inner product of M
-        cross = turned @ M[:, inner, c:]
-        left = corner_M - (cross**2).sum(axis=2)
-        sound = left > NULL * np.maximum(corner_M, NULL)
-        scale = divisor(left, sound)
-        corner = corner_A - (cross * (2.0 * coupling - values[..., None] * cross)).sum(axis=2)
-        corner = np.where(sound, corner / scale, 0.0)
-        coupling = (coupling - values[..., None] * cross) / np.sqrt(scale)[:, :, None, :]
-    return np.where(sound, after_bordering(values, coupling, corner, steps), values[..., -1:])
+    left = corner_M - (r**2).sum(axis=1)
+    sound = left > NULL * np.maximum(corner_M, NULL)
+    scale = divisor(left, sound)
+    corner = corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)
+    coupling = (a - values[..., None] * r) / np.sqrt(scale)[:, None]
+    found = after_bordering(values, coupling, np.where(sound, corner / scale, 0.0))
+    return np.where(sound, found, values[:, -1:]), np.broadcast_to(sound, found.shape)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.columns import after_bordering, eigen, ranked
-from spcastat.search.exchange import NULL
-from spcastat.search.factors import divisor
-from spcastat.search.model import Bordered, Model
+from spcastat.search.columns import eigen, ranked
+from spcastat.search.exchange import NULL, enlarged_ratio
+from spcastat.search.model import Model
 
 
 def singles(model: Model) -> np.ndarray:
@@ -24,25 +23,11 @@ def grown(model: Model, first: np.ndarray, card: int) -> np.ndarray:
     support = first.reshape(B * R, 1)
     every = np.broadcast_to(np.arange(m), (B * R, m))
     while support.shape[1] < card:
-        gains = _added(several.bordered(support, every), support.shape[1])
+        c = support.shape[1]
+        parts = several.bordered(support, every)
+        values, U = eigen(parts.A[:, :, :c], None if parts.M is None else parts.M[:, :, :c])
+        r = np.zeros((1, c, 1)) if parts.M is None else U.mT @ parts.M[:, :, c:]
+        gains = enlarged_ratio(values, U.mT @ parts.A[:, :, c:], r, parts.corner, parts.corner_M)[0]
         np.put_along_axis(gains, support, -1.0, axis=1)
         support = np.concatenate([support, ranked(gains, 1)], axis=1)
     return np.sort(support, axis=1).reshape(B, R, card)
-
-
-def _added(parts: Bordered, c: int) -> np.ndarray:
-    """Return the largest ratio with each further variable, shape (B, w), close enough to rank by."""
-    own = None if parts.M is None else parts.M[:, :, :c]
-    values, U = eigen(parts.A[:, :, :c], own)
-    turned = U.mT
-    coupling = turned @ parts.A[:, :, c:]
-    if parts.M is None:
-        return after_bordering(values, coupling, parts.corner)
-    cross = turned @ parts.M[:, :, c:]
-    left = parts.corner_M - (cross**2).sum(axis=1)
-    sound = left > NULL * np.maximum(parts.corner_M, NULL)
-    scale = divisor(left, sound)
-    corner = parts.corner - (cross * (2.0 * coupling - values[..., None] * cross)).sum(axis=1)
-    coupling = (coupling - values[..., None] * cross) / np.sqrt(scale)[:, None]
-    corner = np.where(sound, corner / scale, 0.0)
-    return np.where(sound, after_bordering(values, coupling, corner), values[:, -1:])

@@ -83,11 +83,8 @@ class Joint(JointSolver):
             return self._fewest(op, k, rng)
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
         from spcastat.search.equals import first_of_equals
-        from spcastat.search.outofcore import joint_of_passes, saves_products
 
-        passes = min(self.card) < op.p and saves_products(op, self.card, self.objective)
-        search = joint_of_passes if passes else joint
-        found = search(op, k, self.card, self.objective, self.effort, rng)
+        found = joint(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
         return Solution(
             first_of_equals(op, found.V) if op.p <= HELD else found.V,

@@ -140,6 +140,41 @@ class Identity(Moments):
         return (x**2).sum(axis=1)
 
 
+class Known(Moments):
+    """A matrix known by some of its columns and its diagonal.
+
+    Enough for sparse columns of these variables and at most one more: two others never meet.
+
+    Parameters
+    ----------
+    variables : ndarray of int, shape (q,)
+        Ascending.
+    columns : ndarray of shape (m, q)
+    diagonal : ndarray of shape (m,)
+    """
+
+    def __init__(self, variables: np.ndarray, columns: np.ndarray, diagonal: np.ndarray):
+        self.m = len(diagonal)
+        self.place = np.full(self.m, -1)
+        self.place[variables] = np.arange(len(variables))
+        self.rows = np.ascontiguousarray(columns.T)
+        self._diagonal = diagonal
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.einsum("lc,lcm->lm", x, self.rows[self.place[places]])
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        first, second = self.place[rows][:, :, None], self.place[columns][:, None, :]
+        one = self.rows[first, columns[:, None, :]]
+        other = self.rows[second, rows[:, :, None]]
+        same = rows[:, :, None] == columns[:, None, :]
+        neither = np.where(same, self._diagonal[rows][:, :, None], 0.0)
+        return np.where(first >= 0, one, np.where(second >= 0, other, neither))
+
+    def diagonal(self) -> np.ndarray:
+        return self._diagonal
+
+
 class Products(Moments):
     """A power of the covariance matrix of an operator, over its total variance, known by products alone.
 

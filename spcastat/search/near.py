@@ -9,9 +9,10 @@ import numpy as np
 from spcastat.operators import Operator
 from spcastat.search.climbing import LONG, climbed
 from spcastat.search.criterion import Criterion
-from spcastat.search.default import HELD, held, products
+from spcastat.search.default import HELD
 from spcastat.search.fits import Fits
 from spcastat.search.fixed import refined
+from spcastat.search.objectives import held, products
 from spcastat.search.order import reordered
 from spcastat.search.pool import from_directions
 from spcastat.search.sweeps import swept

@@ -61,23 +61,27 @@ class Adjusted(Criterion):
 
     def model(self, fits: Fits, i: int) -> Model:
         G = fits.G
-        B, k = len(fits), self.k
-        alpha = np.ones(B)
-        Z = inverse(G, range(i))
-        for j in range(i + 1, k):
-            H = inverse(G, [h for h in range(j) if h != i])
-            b = -(H @ G[:, :, j, None])[:, :, 0]
-            b[:, j] += 1.0
-            y = G[:, i, i] - (G[:, None, i] @ H @ G[:, :, i, None])[:, 0, 0]
-            sound = y > NOTHING
-            y = divisor(y, sound)
-            c = np.where(sound, (G[:, i] * b).sum(axis=1) / y, 0.0)
-            alpha += c**2
-            Z = Z + (c**2)[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * (sound / y)[:, None, None]
+        others = np.delete(np.arange(self.k), i)
+        L, size, present = factor(G[:, others[:, None], others])
+        root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
+        worth = self._worth(self.added(G))
+        # After those before it but i, M_j leaves of v_i the variance y_j, and of v_j the square of `own`.
+        own = np.einsum("bii->bi", L) * size * present
+        u = (root @ G[:, others, i, None])[:, :, 0]
+        y = G[:, i, i, None] - np.cumsum(u**2, axis=1) + u**2
+        later = (others > i) & (y > NOTHING)
+        y = divisor(y, later)
+        share = worth[:, others] * later / y
+        c = share * (own * u) ** 2 / y
+        alpha = worth[:, i] + c.sum(axis=1)
+        weights = np.cumsum(c[:, ::-1], axis=1)[:, ::-1] - c + own**2 * share
+        weights += worth[:, i, None] * (others < i)
+        Z = np.zeros_like(G)
+        Z[:, others[:, None], others] = (root * weights[:, :, None]).mT @ root
         return Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
 
     def beside(self, fits: Fits) -> Model:
-        Z = inverse(fits.G, range(self.k))
+        Z = inverse(fits.G)
         return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
 
     def with_gradient(
@@ -132,15 +136,11 @@ class Adjusted(Criterion):
         return K
 
 
-def inverse(G: np.ndarray, columns: range | list[int]) -> np.ndarray:
-    """Return the inverse of G on some columns, with zeros elsewhere: shape (B, k, k)."""
-    found = np.zeros_like(G)
-    at = np.array(columns, dtype=int)
-    if at.size:
-        L, size, present = factor(G[:, at[:, None], at])
-        root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
-        found[:, at[:, None], at] = root.mT @ root
-    return found
+def inverse(G: np.ndarray) -> np.ndarray:
+    """Return the inverse of G, shape (B, k, k), with zeros for absent components."""
+    L, size, present = factor(G)
+    root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
+    return root.mT @ root
 
 
 def triangle(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray]:

@@ -9,9 +9,10 @@ import numpy as np
 from spcastat.kernels.ties import ranked
 from spcastat.search.criterion import Criterion
 from spcastat.search.exchange import GAIN
+from spcastat.search.factors import NOTHING, divisor
 from spcastat.search.fits import Fits
 
-#: Up to this many orders are all tried; beyond, pairs are exchanged.
+#: Up to this many orders are all tried; beyond, the largest variance comes first.
 ORDERS = 120
 
 
@@ -23,22 +24,34 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
     if orders is not None:
         best = _best(criterion, fits, orders)
         return permuted(criterion, fits, best)
-    now = np.broadcast_to(np.arange(criterion.k), (len(fits), criterion.k)).copy()
-    pairs = np.array(_pairs(criterion.cards))
-    if pairs.size == 0:
-        return fits
-    G = fits.G
-    value = fits.value.copy()
-    while True:
-        trials = now[:, pairs]
-        values = criterion.value(_turned(G, trials), np.zeros(1))
-        best = np.argmax(values, axis=1)
-        every = np.arange(len(fits))
-        rose = values[every, best] > value * (1.0 + GAIN)
-        if not rose.any():
-            return permuted(criterion, fits, now)
-        now[rose] = trials[rose, best[rose]]
-        value[rose] = values[rose, best[rose]]
+    order = _largest_first(fits.G, criterion.cards)
+    turned = permuted(criterion, fits, order)
+    fits = fits.some(slice(None))
+    better = turned.value > fits.value * (1.0 + GAIN)
+    fits.put(better, turned.some(better))
+    return fits
+
+
+def _largest_first(G: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
+    """Return orders, shape (B, k), that take the component of largest variance given those before it.
+
+    No exchange of two neighbours is better: of residual variances a >= d with the covariance b, the order
+    keeps a + d - b^2 / a. Components change places with others of their cardinality.
+    """
+    B, k, _ = G.shape
+    every = np.arange(B)
+    left, order = G.copy(), np.empty((B, k), dtype=int)
+    open_ = np.ones((B, k), dtype=bool)
+    cardinality = np.array(cards)
+    for place, card in enumerate(cards):
+        variance = np.where(open_ & (cardinality == card), np.einsum("bii->bi", left), -1.0)
+        order[:, place] = chosen = variance.argmax(axis=1)
+        open_[every, chosen] = False
+        row = left[every, chosen]
+        largest = variance[every, chosen]
+        share = row / divisor(largest, largest > NOTHING)[:, None] * (largest > NOTHING)[:, None]
+        left = left - share[:, :, None] * row[:, None, :]
+    return order
 
 
 def falling(criterion: Criterion, fits: Fits) -> Fits:
@@ -104,17 +117,6 @@ def _with(order: list[int], places: list[int], turn: tuple[int, ...]) -> list[in
     for place, component in zip(places, turn, strict=True):
         new[place] = component
     return new
-
-
-def _pairs(cards: tuple[int, ...]) -> list[list[int]]:
-    found = []
-    for a in range(len(cards)):
-        for b in range(a + 1, len(cards)):
-            if cards[a] == cards[b]:
-                swap = list(range(len(cards)))
-                swap[a], swap[b] = b, a
-                found.append(swap)
-    return found
 
 
 def _best(criterion: Criterion, fits: Fits, orders: np.ndarray) -> np.ndarray:

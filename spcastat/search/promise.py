@@ -8,11 +8,10 @@ import numpy as np
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search.factors import NOTHING, divisor
+from spcastat.search.factors import NOTHING
 from spcastat.search.fits import Fits
-from spcastat.search.model import Model
 from spcastat.search.moments import Moments
-from spcastat.search.nested import Adjusted, inverse
+from spcastat.search.nested import Adjusted
 
 #: The share may fall short by this much, from rounding, and counts as kept.
 REACHED = 1e-10
@@ -113,23 +112,3 @@ class Promised(Adjusted):
         each = (1.0 - SLACK) / self.k * short / self.goals
         each[..., -1] += SLACK * last
         return np.cumsum(each[..., ::-1], axis=-1)[..., ::-1]
-
-    def model(self, fits: Fits, i: int) -> Model:
-        if not self.promise.every:
-            return super().model(fits, i)
-        G = fits.G
-        worth = self._worth(self.added(G))
-        alpha = worth[:, i].copy()
-        Z = alpha[:, None, None] * inverse(G, range(i))
-        for j in range(i + 1, self.k):
-            H = inverse(G, [h for h in range(j) if h != i])
-            b = -(H @ G[:, :, j, None])[:, :, 0]
-            b[:, j] += 1.0
-            y = G[:, i, i] - (G[:, None, i] @ H @ G[:, :, i, None])[:, 0, 0]
-            sound = y > NOTHING
-            y = divisor(y, sound)
-            c = worth[:, j] * np.where(sound, (G[:, i] * b).sum(axis=1) / y, 0.0) ** 2
-            alpha += c
-            share = worth[:, j] * sound / y
-            Z = Z + c[:, None, None] * H + (b[:, :, None] * b[:, None, :]) * share[:, None, None]
-        return Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)

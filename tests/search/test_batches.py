@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, permutations
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -221,27 +221,6 @@ def test_a_deep_climb_follows_the_two_best_exchanges_of_every_component(objectiv
         assert found.value[b] == pytest.approx(one.value[0], rel=1e-10)
 
 
-@pytest.mark.parametrize("cards", [(2,) * 6, (2, 2, 2, 2, 2, 2, 3)])
-def test_of_many_components_the_best_change_of_two_places_is_made_while_it_rises(cards):
-    criterion, S, fits = problem("adjusted", cards, p=12)
-    found = reordered(criterion, fits)
-    pairs = [(a, b) for a in range(len(cards)) for b in range(a + 1, len(cards)) if cards[a] == cards[b]]
-    for b, V in enumerate(criterion.dense(fits)):
-        order = list(range(len(cards)))
-        best = value("adjusted", S, V)
-        while True:
-            tried = []
-            for one, other in pairs:
-                new = order.copy()
-                new[one], new[other] = order[other], order[one]
-                tried.append((value("adjusted", S, V[:, new]), new))
-            if not max(tried)[0] > best * (1 + 1e-9):
-                break
-            best, order = max(tried)
-        np.testing.assert_allclose(criterion.dense(found)[b], V[:, order], atol=1e-14)
-        assert found.value[b] == pytest.approx(best, rel=1e-9)
-
-
 def test_components_of_one_cardinality_fall_in_variance_where_that_costs_nothing():
     S = np.diag([3.0, 5.0, 4.0, 1.0, 4.0, 2.0, 9.0, 8.0]) / 36.0
     criterion = held(S, (1, 2, 1, 1, 3), "adjusted")
@@ -342,18 +321,6 @@ def test_the_best_vectors_are_leading_generalised_eigenvectors(inner):
         v = eigh(A[b], M[b] if inner else None)[1][:, -1]
         # the ridge of 1e-9 on correlations
         assert abs(found[b] @ v) / np.linalg.norm(v) == pytest.approx(1.0, abs=1e-9)
-
-
-def test_admissible_orders_are_all_that_leave_the_cardinalities_in_place():
-    from spcastat.search.order import ORDERS, _admissible
-
-    found = _admissible((3, 2, 3, 2, 3))
-    expected = {p for p in permutations(range(5)) if [(3, 2, 3, 2, 3)[i] for i in p] == [3, 2, 3, 2, 3]}
-    assert {tuple(order) for order in found.tolist()} == expected
-    assert found[0].tolist() == [0, 1, 2, 3, 4]
-    assert len(_admissible((2,) * 5)) == 120 == ORDERS
-    assert _admissible((2,) * 6) is None
-    assert _admissible((2, 2, 2, 2, 2, 3, 3)) is None
 
 
 def test_settled_goes_on_until_nothing_rises(monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,16 +11,17 @@ from scipy.linalg import eigh
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
-from spcastat.search import default, moments, newton, outofcore, pool, rebuild, wide
+from spcastat.search import default, moments, newton, pool, rebuild
 from spcastat.search.columns import whitening
 from spcastat.search.conditional import Conditional
-from spcastat.search.default import CRITERIA, held, products
+from spcastat.search.default import CRITERIA, held
 from spcastat.search.effort import EFFORTS
 from spcastat.search.evidence import Evidence
 from spcastat.search.fixed import refined
 from spcastat.search.growth import singles
 from spcastat.search.moments import Dense, Identity, Products, Several
 from spcastat.search.near import near
+from spcastat.search.objectives import products
 from spcastat.search.pool import from_directions
 from spcastat.search.predictor import best_predictor
 from tests.search.conftest import draw
@@ -93,175 +93,6 @@ def test_criteria_by_products_are_those_of_the_matrix(objective):
         np.testing.assert_allclose(one.pull(fits[0], i)[0], other.pull(fits[1], i)[0], atol=1e-12)
 
 
-# --- which way ------------------------------------------------------------------------------------
-
-
-class Ways:
-    """Every part of the search for many variables, told of and made up."""
-
-    def __init__(self, monkeypatch, *, searchable=True, agree=False, improving=(), entering=()):
-        self.log = []
-        self.entering = iter(entering)
-        self.improving = list(improving)
-        fits = SimpleNamespace(value=np.array([0.5, 0.4]))
-        fits.some = lambda which: self.log.append(("some", which)) or fits
-        fits.places, fits.x = np.array([[0, 1]]), np.ones((1, 2))
-        self.fits = fits
-        found = self._found
-
-        def say(name, value=fits):
-            return lambda *args: (
-                self.log.append((name, *args[1:])) or (value(*args) if callable(value) else value)
-            )
-
-        whole = SimpleNamespace(fits=lambda places, x: self.log.append(("fits", places)) or fits)
-        monkeypatch.setattr(default, "products", lambda op, card, objective: whole)
-        monkeypatch.setattr(default, "searchable", lambda criterion: searchable)
-        monkeypatch.setattr(default, "begun", lambda *args: fits)
-        monkeypatch.setattr(default, "agree", lambda fits, count: agree)
-        monkeypatch.setattr(default, "refined", lambda c, f, steps: self.log.append(("refined", steps)) or f)
-        monkeypatch.setattr(default, "reordered", lambda c, f: f)
-        monkeypatch.setattr(default, "improving", self._improving)
-        monkeypatch.setattr(default, "working_set", lambda *args: np.array([0, 1, 4]))
-        monkeypatch.setattr(
-            default,
-            "_on",
-            lambda op, variables, *more: SimpleNamespace(
-                on=variables, fits=lambda p, x: ("start", p.tolist())
-            ),
-        )
-        monkeypatch.setattr(default, "search", self._search)
-        monkeypatch.setattr(default, "settled", lambda c, f: f)
-        monkeypatch.setattr(default, "_found", found)
-        monkeypatch.setattr(default, "_polished", lambda op, whole, fits: self.log.append("polished") or fits)
-        monkeypatch.setattr(default, "_widened", lambda *args: "widened")
-
-    def _improving(self, whole, fit, inside):
-        self.log.append(("improving", inside.tolist()))
-        return np.array(self.improving.pop(0), dtype=int)
-
-    def _search(self, criterion, vectors, settings, rng, start):
-        self.log.append(("search", criterion.on.tolist(), start))
-        assert len(vectors) == len(criterion.on)
-        return SimpleNamespace(places=np.array([[0, 2]]), x=np.ones((1, 2))), Evidence([0.6])
-
-    def _found(self, op, criterion, fit, evidence, objective, rests, variables=None, sufficient=None):
-        assert fit is self.fits
-        return evidence.values, rests, None if variables is None else variables.tolist(), sufficient
-
-    def run(self, objective="pev", effort="auto", p=12):
-        op = gram(p)
-        return default._wide(op, 2, (1, 1), objective, EFFORTS[effort], np.random.default_rng(0))
-
-
-def test_wide_data_are_searched_on_a_working_set_that_grows(monkeypatch):
-    ways = Ways(monkeypatch, improving=[[3], [2, 5], []])
-    assert ways.run() == ([0.6], True, [0, 1, 2, 3, 4, 5], True)
-    searches = [one for one in ways.log if one[0] == "search"]
-    assert [one[1] for one in searches] == [[0, 1, 4], [0, 1, 3, 4], [0, 1, 2, 3, 4, 5]]
-    # the supports in numbers of the working set
-    assert searches[0][2] == ("start", [[0, 1]])
-    # and back: places 0 and 2 of it
-    assert [one[1].tolist() for one in ways.log if one[0] == "fits"] == [[[0, 4]], [[0, 3]], [[0, 2]]]
-
-
-def test_a_working_set_that_never_suffices_proves_nothing(monkeypatch):
-    ways = Ways(monkeypatch, improving=[[3], [2], [5], [6]])
-    values, rests, _, sufficient = ways.run()
-    assert (values, rests, sufficient) == ([0.6], None, False)
-    assert len([one for one in ways.log if one[0] == "search"]) == wide.ROUNDS
-
-
-def test_starts_that_agree_end_the_search_unless_an_exchange_improves_them(monkeypatch):
-    ways = Ways(monkeypatch, agree=True, improving=[[]])
-    assert ways.run() == ([0.5, 0.4], True, None, None)
-    assert ways.log[-1] == ("improving", [])
-    ways = Ways(monkeypatch, agree=True, improving=[[7], []])
-    assert ways.run() == ([0.6], True, [0, 1, 4], True)
-
-
-def test_many_nonzeros_are_not_searched(monkeypatch):
-    assert Ways(monkeypatch, searchable=False).run("adjusted") == ([0.5, 0.4], None, None, None)
-    ways = Ways(monkeypatch, searchable=False)
-    assert ways.run("pev") == ([0.5, 0.4], True, None, None)
-    assert "polished" in ways.log
-    assert ("some", slice(0, EFFORTS["auto"].polished)) in ways.log
-    ways = Ways(monkeypatch, searchable=False)
-    assert ways.run("pev", "quick") == ([0.5, 0.4], None, None, None)
-    monkeypatch.setattr(default, "POLISHED", 11)
-    assert Ways(monkeypatch, searchable=False).run("pev") == "widened"
-    monkeypatch.setattr(default, "POLISHED", 12)
-    assert Ways(monkeypatch, searchable=False).run("pev") != "widened"
-
-
-def test_quick_searches_of_wide_data_end_after_sweeps(monkeypatch):
-    ways = Ways(monkeypatch, agree=True)
-    assert ways.run(effort="quick") == ([0.5, 0.4], None, None, None)
-    assert ("some", slice(0, 1)) in ways.log
-
-
-def test_what_of_data_makes_products_dear():
-    def op(p, stored=0, out=False):
-        return SimpleNamespace(p=p, stored=stored, out_of_core=out)
-
-    most = outofcore.ENTRIES
-    for data, card, objective, saves in [
-        (op(10, out=True), (2, 2), "least_squares", True),
-        (op(1000), (2,), "pev", False),
-        (op(1001), (2,), "pev", True),
-        (op(1001), (2,), "least_squares", False),
-        (op(1001), (2, 2), "pev", False),
-        (op(1001, 2_000_001), (2, 2), "adjusted", True),
-        (op(1001, 2_000_000), (2, 2), "adjusted", False),
-        (op(1001, 2_000_001), (2, 2), "pev", False),
-        (op(most // 4, 2_000_001), (2, 1), "adjusted", True),
-        (op(most // 4 + 1, 2_000_001), (2, 1), "adjusted", False),
-    ]:
-        assert outofcore.saves_products(data, card, objective) is saves
-
-
-def test_fits_that_agree():
-    class Batch:
-        def __init__(self, values, nonzeros=5):
-            self.value, self.x = np.array(values), np.zeros((len(values), nonzeros))
-
-        def __len__(self):
-            return len(self.value)
-
-    close = 1.0 - wide.CLOSE
-    assert wide.agree(Batch([1.0, close, 0.5]), 2)
-    assert not wide.agree(Batch([1.0, close, 0.5]), 3)
-    assert not wide.agree(Batch([1.0, 1.0]), 1)
-    assert not wide.agree(Batch([1.0, 1.0]), 3)
-    assert wide.agree(Batch([1.0, 1.0], wide.NONZEROS), 2)
-    assert not wide.agree(Batch([1.0, 1.0], wide.NONZEROS + 1), 2)
-    for cards, worth in (((20,) * 6, True), ((20,) * 6 + (1,), False), ((21,), False)):
-        criterion = SimpleNamespace(owner=np.zeros(sum(cards)), cards=cards)
-        assert wide.searchable(criterion) is worth
-
-
-@pytest.mark.parametrize("objective", CRITERIA)
-def test_a_working_set_has_the_steepest_and_the_best_explained(objective, monkeypatch):
-    """Half of each, the supports in both: here four in all, of twelve variables."""
-    op = gram()
-    criterion = held(op.S / op.total, (2, 1), objective)
-    values, vectors = op.leading(2)
-    fits = from_directions(criterion, [vectors])
-    explained = vectors**2 @ values
-    monkeypatch.setattr(wide, "LARGEST", 10)
-    found = wide.working_set(criterion, fits, explained.copy())
-    used = set(fits.places[0].tolist())
-    size = criterion.beside(fits).corners()[0]
-    slopes = np.zeros(12)
-    for i in range(2):
-        pull, scale = criterion.pull(fits, i)
-        slopes = np.maximum(slopes, pull[0] ** 2 / scale[0])
-    steep = [j for j in np.argsort(-slopes / size) if j not in used][: 5 - len(used)]
-    mean = [j for j in np.argsort(-explained) if j not in used][: 5 - len(used)]
-    assert set(found.tolist()) == used | set(steep) | set(mean)
-    assert (np.diff(found) > 0).all()
-
-
 def test_one_component_is_searched_by_itself(monkeypatch):
     calls = []
     monkeypatch.setattr(
@@ -282,18 +113,6 @@ def test_one_component_is_searched_by_itself(monkeypatch):
     assert default.joint(op, 1, (3,), "pev").proven
     monkeypatch.setattr(default, "BOUNDED", 11)
     assert not default.joint(op, 1, (3,), "pev").proven
-    monkeypatch.setattr(default, "HELD", 2)
-    assert default.joint(op, 1, (3,), "pev").value == pytest.approx(
-        np.linalg.eigvalsh(op.S[:3, :3])[-1] / op.total, rel=1e-9
-    )
-
-
-def test_directions_are_twice_the_components_as_far_as_there_are():
-    op = gram(5)
-    assert default._directions(op, 2).shape == (5, 4)
-    assert default._directions(op, 3).shape == (5, 5)
-    few = Gram(op.S, 3)
-    assert default._directions(few, 2).shape == (5, 3)
 
 
 # --- starts ---------------------------------------------------------------------------------------
@@ -450,46 +269,6 @@ def test_the_best_on_a_support_that_the_others_span_is_its_first_variable():
         assert peak.vector.tolist() == [1.0, *[0.0] * (len(J) - 1)]
         assert peak.singular
         assert peak.value == 0.0
-
-
-def test_starts_for_wide_data(monkeypatch):
-    """Where the order counts several greedy fits; else one, and PCA rotated; the best first."""
-    op = gram()
-    counts = []
-    grow = wide.greedy
-    monkeypatch.setattr(
-        wide, "greedy", lambda c, B, rng, plain: counts.append((B, plain)) or grow(c, B, rng, plain=plain)
-    )
-    for objective, number, all_ in (("adjusted", 3, 3), ("pev", 1, 2)):
-        criterion = held(op.S / op.total, (3, 2), objective)
-        fits = wide.begun(criterion, op.leading(4)[1], EFFORTS["auto"], np.random.default_rng(0))
-        assert counts.pop() == (number, True)
-        assert len(fits) == all_
-        assert (np.diff(fits.value) <= 0).all()
-
-
-@pytest.mark.parametrize(("fewest", "each", "count"), [(1, 2, 10), (7, 1, 7), (1, 9, 12)])
-def test_the_first_candidates_have_the_largest_variances(fewest, each, count, monkeypatch):
-    """Two for each nonzero and a least number, and what PCA loads on most."""
-    op = gram()
-    monkeypatch.setattr(default, "FEWEST", fewest)
-    monkeypatch.setattr(default, "PER_NONZERO", each)
-
-    class Stop(Exception):
-        pass
-
-    def stop(op, candidates):
-        raise Stop(candidates.tolist())
-
-    monkeypatch.setattr(default, "gram_of", stop)
-    whole = products(op, (3, 2), "pev")
-    vectors = op.leading(2)[1]
-    with pytest.raises(Stop) as told:
-        default._widened(op, whole, vectors, EFFORTS["auto"], np.random.default_rng(0))
-    expected = set(np.argsort(-np.diag(op.S))[:count].tolist())
-    for v, c in zip(vectors.T, (3, 2), strict=True):
-        expected |= set(np.argsort(-np.abs(v))[:c].tolist())
-    assert told.value.args[0] == sorted(expected)
 
 
 @pytest.mark.parametrize("objective", CRITERIA)

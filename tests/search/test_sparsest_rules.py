@@ -721,8 +721,7 @@ def test_what_ranks_the_choices_for_a_component_has_the_slope_of_the_promise(eve
             slope = Av - (Av[: len(v)] @ v) * np.append(v, np.zeros(len(outside)))
             both = np.append(support, outside)
             half = pull[b, both] - scale[b] * np.append(v, np.zeros(len(outside)))
-            # one promise on all components is adjusted variance in another unit
-            np.testing.assert_allclose(slope / (1.0 if every else promise.goals[-1]), half, atol=1e-9)
+            np.testing.assert_allclose(slope, half, atol=1e-9)
 
 
 def test_every_proposal_is_made_by_its_own_rule(monkeypatch):

@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 
-from spcastat.measures import MEASURES
 from spcastat.operators import Gram
 from spcastat.search.conditional import Conditional, slack
-from spcastat.search.default import _on, held
-from spcastat.search.effort import EFFORTS
+from spcastat.search.default import held
 from spcastat.search.growth import grown, singles
 from spcastat.search.priced import loaded, polished
 from spcastat.search.promise import Promise
 from spcastat.search.swaps import _ratio
-from spcastat.search.wide import begun, working_set
 from tests.search.conftest import draw
 from tests.search.swapping import gain
 
@@ -93,43 +90,8 @@ def test_a_component_without_variance_is_left_as_it_is():
     np.testing.assert_array_equal(found.V, V)
 
 
-@pytest.mark.parametrize("objective", ["pev", "adjusted"])
-def test_starts_come_the_best_first(objective):
-    S = draw(30, 2)
-    S /= np.trace(S)
-    criterion = held(S, (3, 3), objective)
-    vectors = np.linalg.eigh(S)[1][:, ::-1]
-    fits = begun(criterion, vectors[:, :2], EFFORTS["auto"], np.random.default_rng(0))
-    assert len(fits) > 1
-    assert np.ptp(fits.value) > 0
-    assert (np.diff(fits.value) <= 0).all()
-
-
 def test_loadings_that_are_zero_have_no_ratio():
     S = draw(5, 0)
     V = np.zeros((5, 2))
     V[:2, 1] = [0.6, 0.8]
     assert _ratio(Conditional(S, V, S @ V, 0), np.zeros(5), np.array([2, 3])) == 0.0
-
-
-@pytest.mark.parametrize("objective", ["pev", "adjusted", "least_squares"])
-def test_a_criterion_on_some_variables_is_a_share_of_the_variance_of_all(objective):
-    S = draw(8, 3) * 40.0
-    variables = np.array([1, 2, 4, 5, 7])
-    criterion = _on(Gram(S), variables, (2, 2), objective)
-    fits = criterion.fits(np.array([[0, 1, 3, 4]]), np.array([[0.6, 0.8, 0.6, -0.8]]))
-    V = np.zeros((8, 2))
-    V[variables] = criterion.dense(fits)[0]
-    assert fits.value[0] == pytest.approx(MEASURES[objective](V, Gram(S))[-1], rel=1e-6)
-
-
-def test_a_working_set_has_four_variables_for_each_nonzero():
-    rng = np.random.default_rng(0)
-    S = draw(700, 0)
-    criterion = held(S / np.trace(S), (50, 50), "pev")
-    places = np.concatenate([np.arange(50), np.arange(50, 100)])[None]
-    fits = criterion.fits(places, rng.standard_normal((1, 100)))
-    found = working_set(criterion, fits, rng.random(700))
-    # 200 of steepest slope and 200 best explained: the supports are in both, and others by chance
-    assert 220 < len(found) <= 300
-    assert set(range(100)) <= set(found.tolist())

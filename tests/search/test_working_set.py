@@ -1,8 +1,6 @@
-"""The default search where a product with the covariance matrix is a pass over the rows."""
+"""The default search in working sets: many variables, rows that are not in memory, many sparse rows."""
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 import pandas as pd
@@ -10,12 +8,12 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
+from spcastat.measures import MEASURES
 from spcastat.operators import Gram, prepare
 from spcastat.operators.rows import SparseRows
-from spcastat.search import outofcore
+from spcastat.search import default, working_set
 from spcastat.search.default import joint
-from spcastat.search.moments import Dense
-from spcastat.search.outofcore import Known, joint_of_passes
+from spcastat.search.moments import Dense, Known
 
 
 class Passes(Gram):
@@ -55,44 +53,74 @@ def test_a_matrix_known_by_some_columns_is_that_matrix():
     np.testing.assert_array_equal(known.diagonal(), np.diag(S))
 
 
+def small_sets(monkeypatch, size: int) -> None:
+    """Have no covariance matrix held, and working sets of `size` variables and what is needed besides."""
+    for module, name, value in ((default, "HELD", 2), (working_set, "ALL", 2), (working_set, "SOME", size)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(working_set, "EACH", 0)
+
+
+@pytest.mark.parametrize("operator", [Gram, Passes])
 @pytest.mark.parametrize(
     ("k", "card", "objective"), [(1, (4,), "adjusted"), (2, (4, 3), "adjusted"), (2, (3, 3), "pev")]
 )
-def test_variables_that_improve_the_fit_are_brought_in(monkeypatch, k, card, objective):
+def test_variables_that_improve_the_fit_are_brought_in(operator, k, card, objective, monkeypatch):
     # so few are searched at first that others have to enter; what is found must be what all variables give
-    monkeypatch.setattr(outofcore, "LEAST", 4)
-    monkeypatch.setattr(outofcore, "EACH", 1)
     for seed in range(2):
-        S = draw(30, seed)
-        op = Passes(S)
-        found = joint_of_passes(op, k, card, objective, "auto", np.random.default_rng(0))
+        S = draw(60, seed)
         best = joint(Gram(S), k, card, objective, "auto")
+        with monkeypatch.context() as patch:
+            small_sets(patch, 4)
+            op = operator(S)
+            found = joint(op, k, card, objective, "auto", np.random.default_rng(0))
         assert found.sufficient
-        assert found.variables.size < 30
-        assert found.V.shape == (30, k)
+        assert found.variables.size < 60
+        assert found.V.shape == (60, k)
         # no exchange improves it, so it is a local optimum at least as good as those with few exchanges
         assert 0.97 * best.value <= found.value <= best.value * (1.0 + 1e-9)
-        assert op.passes < 60
+        assert operator is Gram or op.passes < 60
 
 
-def test_enough_variables_at_first_give_the_same_fit():
-    S = draw(30, 5)
-    found = joint_of_passes(Passes(S), 2, (4, 3), "adjusted", "quick", np.random.default_rng(0))
-    best = joint(Gram(S), 2, (4, 3), "adjusted", "quick", np.random.default_rng(0))
-    np.testing.assert_allclose(found.V, best.V, atol=1e-12)
-    assert found.value == pytest.approx(best.value, rel=1e-12)
-
-
-def test_the_least_squares_share_counts_the_variables_outside(monkeypatch):
-    monkeypatch.setattr(outofcore, "LEAST", 10)
-    monkeypatch.setattr(outofcore, "EACH", 1)
-    S = draw(30, 3)
-    found = joint_of_passes(Passes(S), 2, (4, 3), "least_squares", "quick", np.random.default_rng(0))
+@pytest.mark.parametrize("effort", ["quick", "auto"])
+def test_the_least_squares_share_counts_the_variables_outside(effort, monkeypatch):
+    small_sets(monkeypatch, 10)
+    S = draw(60, 3)
+    found = joint(Passes(S), 2, (4, 3), "least_squares", effort, np.random.default_rng(0))
     V = found.V
     explained = np.trace(np.linalg.solve(V.T @ S @ V, V.T @ S @ S @ V)) / np.trace(S)
     assert found.value == pytest.approx(explained, rel=1e-10)
     assert found.sufficient is None
     assert found.settled is None
+
+
+@pytest.mark.parametrize("objective", ["pev", "adjusted", "least_squares"])
+def test_a_criterion_on_some_variables_is_a_share_of_the_variance_of_all(objective):
+    S = draw(8, 3) * 40.0
+    variables = np.array([1, 2, 4, 5, 7])
+    criterion = working_set.inside(Gram(S), variables, (2, 2), objective)
+    fits = criterion.fits(np.array([[0, 1, 3, 4]]), np.array([[0.6, 0.8, 0.6, -0.8]]))
+    V = np.zeros((8, 2))
+    V[variables] = criterion.dense(fits)[0]
+    assert fits.value[0] == pytest.approx(MEASURES[objective](V, Gram(S))[-1], rel=1e-6)
+
+
+def test_scores_of_groups_are_lower_bounds_of_their_variances_given_other_components():
+    S = draw(20, 1)
+    S /= np.trace(S)
+    groups = working_set.groups_of(Gram(S), 4, np.ones(20), np.random.default_rng(0))
+    V = np.random.default_rng(2).standard_normal((20, 3))
+    F = V.T @ S
+    left = S - F.T @ np.linalg.solve(F @ V, F)  # the Schur complement
+    scores = groups.scores(F, np.linalg.inv(F @ V))
+    for j, score in enumerate(scores):
+        v = np.zeros(20)
+        v[groups.places[j]] = groups.x[j]
+        assert set(groups.places[j]) == set(np.argsort(-np.abs(S[groups.rows[j]]))[:4])
+        assert score <= v @ left @ v * (1.0 + 1e-9)
+    best = groups.best(scores, 3)
+    assert best[0] == np.argmax(scores)
+    taken = [set(groups.places[j]) for j in best]
+    assert all(groups.rows[b] not in own for a, own in enumerate(taken) for b in best[a + 1 :])
 
 
 @pytest.fixture(scope="module")
@@ -109,34 +137,17 @@ def test_many_sparse_rows_get_the_same_fit_from_fewer_products(counts, monkeypat
     made = []
     plain = SparseRows.adjoint
     monkeypatch.setattr(SparseRows, "adjoint", lambda op, U: (made.append(U.size), plain(op, U))[1])
+    monkeypatch.setattr(working_set, "ALL", 1000)
     usual = sp.spca(counts, 2, 6)
     before = sum(made)
     made.clear()
-    monkeypatch.setattr(outofcore, "MANY", 1000)
+    monkeypatch.setattr(default, "MANY", 1000)
     fewer = sp.spca(counts, 2, 6)
-    assert sum(made) < before / 2
+    assert sum(made) < before
     np.testing.assert_allclose(fewer.loadings, usual.loadings, atol=1e-7)  # of rounding, by an ascent
-    assert set(np.flatnonzero(fewer.loadings.to_numpy()[:, 0])) | set(
-        np.flatnonzero(fewer.loadings.to_numpy()[:, 1])
-    ) == set(range(12))
+    supports = [set(np.flatnonzero(v)) for v in fewer.loadings.to_numpy().T]
+    assert supports[0] | supports[1] == set(range(12))
     assert "searched among" in str(fewer)
-
-
-def test_the_search_of_very_many_sparse_rows_is_thorough(counts, monkeypatch):
-    monkeypatch.setattr(outofcore, "MANY", 1000)
-    usual = sp.spca(counts, 2, 6)
-    thorough = sp.spca(counts, 2, 6, effort="thorough")
-    monkeypatch.setattr(outofcore, "MOST", 1000)
-    found, quick = sp.spca(counts, 2, 6), sp.spca(counts, 2, 6, effort="quick")
-    starts = [int(re.search(r"best of (\d+) start", str(fit))[1]) for fit in (usual, thorough, found, quick)]
-    assert starts[3] < starts[0] < starts[1] == starts[2]
-
-
-def test_few_products_are_for_what_stores_much(counts):
-    op = prepare(counts, None, True, False, pd.RangeIndex(1200))[1]
-    assert not outofcore.saves_products(op, (6, 6), "adjusted")  # 17,000 stored numbers
-    assert outofcore.saves_products(op, (6,), "adjusted")
-    assert not outofcore.saves_products(op, (6,), "least_squares")
 
 
 def test_leading_pairs_of_rows_are_found_once(counts):

@@ -1,0 +1,34 @@
+"""The three objectives, each as a criterion of a covariance matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.operators import Operator
+from spcastat.search.criterion import Criterion
+from spcastat.search.moments import Dense, Identity, Moments, Products, Several
+from spcastat.search.nested import Adjusted
+from spcastat.search.projected import Projected
+
+#: The criteria by name.
+CRITERIA = ("adjusted", "pev", "least_squares")
+
+
+def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of a covariance matrix of total variance one, or of several: shape (D, m, m)."""
+    of = Dense if S.ndim == 2 else Several
+    if objective == "least_squares":
+        return Projected(of(S), of(S @ S), card)
+    return of_moments(of(S), card, objective)
+
+
+def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of an operator whose covariance matrix is not held."""
+    if objective == "least_squares":
+        return Projected(Products(op), Products(op, 2), card)
+    return of_moments(Products(op), card, objective)
+
+
+def of_moments(S: Moments, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of adjusted variance or PEV."""
+    return Adjusted(S, card) if objective == "adjusted" else Projected(Identity(S.m), S, card)

@@ -1,0 +1,348 @@
+"""Search with many variables: in working sets of them, until no other variable improves the fit.
+
+Starts are swept over all variables where products with the covariance matrix cost little. The search then
+runs on their supports, on variables of steep slope and on groups of variables that covary strongly with one
+of them. What it finds chooses the next working set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spcastat.kernels.eig import symmetric
+from spcastat.kernels.rotation import varimax
+from spcastat.operators import Operator
+from spcastat.search.chains import search
+from spcastat.search.climbing import SHORT, settled
+from spcastat.search.columns import best_vectors, ranked
+from spcastat.search.criterion import Criterion
+from spcastat.search.effort import Effort
+from spcastat.search.evidence import Evidence
+from spcastat.search.exchange import trials
+from spcastat.search.factors import NOTHING
+from spcastat.search.fits import Fits, joined
+from spcastat.search.fixed import refined
+from spcastat.search.moments import Dense, Known
+from spcastat.search.nested import inverse, triangle
+from spcastat.search.objectives import held, of_moments, products
+from spcastat.search.order import reordered
+from spcastat.search.pool import empty, from_directions
+from spcastat.search.predictor import best_predictor
+from spcastat.search.projected import Projected
+from spcastat.search.rebuild import rebuild
+from spcastat.search.sweeps import swept
+from spcastat.solvers.support_search import best_support
+
+#: Up to this many variables all are searched; of more the working set has so many, or a few for each nonzero.
+ALL, SOME, EACH = 2500, 1000, 3
+#: Rows of the covariance matrix that are looked at for groups of variables, and how many at once.
+ROWS, AT_ONCE = 8000, 250
+#: Groups that a component is built from, and the spread of the logarithms of their scores in random starts.
+SEEDS, SPREAD = 5, 0.15
+#: Sweeps of a start over all variables, and of a fit between two working sets.
+SWEEPS = 10
+#: A working set that raises the fit by less than this share is the last one, and there are at most so many.
+RISE, SETS = 2e-5, 4
+#: Exchanges of a component with variables outside that are valued.
+VALUED = 32
+
+
+@dataclass(eq=False)
+class Groups:
+    """Rows of the covariance matrix, each cut to its c largest entries: variables that belong together.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (R,)
+        The variables whose rows they are.
+    places : ndarray of int, shape (R, c)
+    x : ndarray of shape (R, c)
+        Their entries at unit length.
+    lengths : ndarray of shape (R,)
+        The lengths that they had.
+    variances : ndarray of shape (R,)
+        Of the variables of these rows.
+    """
+
+    rows: np.ndarray
+    places: np.ndarray
+    x: np.ndarray
+    lengths: np.ndarray
+    variances: np.ndarray
+
+    def scores(self, F: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return lower bounds on the variances of the groups given other components, shape (R,).
+
+        With S~ = S - F'ZF what components with the products F, shape (k, p), and Z the inverse of their
+        covariance matrix leave, row j and its group v: v'S~v >= (e_j'S~v)^2 / S~_jj.
+        """
+        own = F[:, self.rows]
+        along = (F[:, self.places] * self.x).sum(axis=2)
+        left = self.variances - (own * (Z @ own)).sum(axis=0)
+        inner = np.maximum(self.lengths - (own * (Z @ along)).sum(axis=0), 0.0)
+        return np.where(left > 1e-3 * self.variances, inner**2 / np.maximum(left, NOTHING), 0.0)
+
+    def best(self, scores: np.ndarray, count: int) -> np.ndarray:
+        """Return up to `count` groups of large scores, none of whose own variables is in one before it."""
+        found: list[int] = []
+        taken: set[int] = set()
+        for j in np.argsort(-scores, kind="stable"):
+            if len(found) == count:
+                break
+            if self.rows[j] not in taken:
+                found.append(int(j))
+                taken.update(self.places[j].tolist())
+        return np.array(found)
+
+
+def groups_of(op: Operator, card: int, explained: np.ndarray, rng: np.random.Generator) -> Groups:
+    """Return the groups of some rows: of all, or of those that PCA explains and random ones."""
+    p = op.p
+    count = min(p, AT_ONCE if op.out_of_core else ROWS)
+    first = np.argsort(-explained, kind="stable")[: count // 2]
+    rest = rng.permutation(np.setdiff1d(np.arange(p), first))[: count - len(first)]
+    rows = np.sort(np.concatenate([first, rest]))
+    places = np.empty((count, card), dtype=int)
+    x = np.empty((count, card))
+    for a in range(0, count, AT_ONCE):
+        part = slice(a, a + AT_ONCE)
+        C = np.ascontiguousarray(op.columns(rows[part]).T) / op.total
+        places[part] = np.argpartition(-np.abs(C), card - 1, axis=1)[:, :card]
+        x[part] = np.take_along_axis(C, places[part], axis=1)
+    lengths = np.linalg.norm(x, axis=1)
+    x /= np.maximum(lengths, NOTHING)[:, None]
+    return Groups(rows, places, x, lengths, op.diagonal()[rows] / op.total)
+
+
+def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Generator) -> Fits:
+    """Return fits whose components are built one after another from the groups of largest scores.
+
+    The first takes them as they are, the others with random factors.
+    """
+    fits = empty(criterion, B)
+    for i in range(criterion.k):
+        Z = inverse(fits.G)
+        seeds = np.empty((B, SEEDS), dtype=int)
+        for b in range(B):
+            scores = groups.scores(fits.first[b], Z[b])
+            if b:
+                scores = scores * np.exp(SPREAD * rng.standard_normal(len(scores)))
+            seeds[b] = np.resize(groups.rows[groups.best(scores, SEEDS)], SEEDS)
+        rebuild(criterion, fits, np.arange(B), i, seeds, np.zeros(B, dtype=int))
+    return fits
+
+
+@dataclass(frozen=True, eq=False)
+class Restricted:
+    """A fit found in working sets.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        On the variables of the last working set.
+    fit : Fits
+    evidence : Evidence
+        Of the search on it.
+    variables : ndarray of int
+    sufficient : bool or None
+        Whether exchanges with all other variables were valued and none improves the fit.
+    """
+
+    criterion: Criterion
+    fit: Fits
+    evidence: Evidence
+    variables: np.ndarray
+    sufficient: bool | None
+
+
+def restricted(
+    op: Operator,
+    card: tuple[int, ...],
+    objective: str,
+    settings: Effort,
+    rng: np.random.Generator,
+    starts: list[np.ndarray],
+    few_products: bool,
+) -> Restricted:
+    """Search for the best fit of an operator whose covariance matrix is not held.
+
+    Parameters
+    ----------
+    op : Operator
+        Of p variables.
+    card, objective, settings, rng
+        As for `spcastat.search.default.joint`.
+    starts : list of ndarray of shape (p, k)
+        More starts.
+    few_products : bool
+        Whether products with all variables cost too much for sweeps: rows that are not in memory.
+    """
+    k, p = len(card), op.p
+    values, vectors, _ = op.sketched(min(2 * k, p, max(op.rank_limit, k)))
+    explained = vectors**2 @ values
+    turned = [vectors[:, :k], varimax(vectors[:, :k]), varimax(vectors)[:, :k]]
+    groups = groups_of(op, max(card), explained, rng)
+    whole = None if few_products else products(op, card, "pev" if objective == "pev" else "adjusted")
+    if whole is None:
+        known = [*starts, *(_cut(D, card) for D in turned)]
+    else:
+        fits = greedy_from(whole, groups, 1 + settings.climbs * (settings.rounds > 0), rng)
+        fits = joined([fits, from_directions(whole, [*starts, *turned])])
+        fits = reordered(whole, swept(whole, fits, SWEEPS))
+        best = np.argsort(-fits.value, kind="stable")
+        known = list(whole.dense(fits.some(best[: settings.climbs])))
+    size = p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
+    if whole is not None and not settings.rounds:
+        known, size = known[:1], 0
+    within = replace(
+        settings,
+        chains=1 + settings.chains // 4,
+        starts=max(settings.starts // 3, 3),
+        climbs=(settings.climbs + 1) // 2,
+        rounds=settings.rounds // 2,
+        agree=1,
+        deep=False,
+    )
+    images = None if whole is None else op.dot(known[0]) / op.total
+    entering = np.zeros(0, dtype=int)
+    value, sufficient = 0.0, None
+    for _ in range(SETS):
+        variables = _chosen(known, images, explained, groups, card, size, entering)
+        criterion = inside(op, variables, card, objective)
+        start = from_directions(criterion, [one[variables] for one in known])
+        fit, evidence = _searched(criterion, vectors[variables], within, rng, start, size)
+        now = float(fit.value[0])
+        rose, value = now > value * (1.0 + RISE), now
+        if whole is not None and rose and entering.size == 0 and 0 < size < p:
+            again = from_directions(whole, [_of_all(criterion, fit, variables, p)])
+            again = reordered(whole, swept(whole, again, SWEEPS))
+            known, images = list(whole.dense(again)), (again.first if whole.T is None else again.second)[0].T
+            continue
+        if settings.deep:
+            fit = settled(criterion, fit)
+        if not settings.rounds or len(variables) == p or objective == "least_squares":
+            sufficient = True if len(variables) == p else None
+            break
+        known = [_of_all(criterion, fit, variables, p)]
+        entering, images = _entering(op, known[0], card, objective, variables)
+        sufficient = entering.size == 0
+        if sufficient:
+            break
+    return Restricted(criterion, fit, evidence, variables, sufficient)
+
+
+def _of_all(criterion: Criterion, fit: Fits, variables: np.ndarray, p: int) -> np.ndarray:
+    """Return the loadings of a fit on some variables, shape (p, k)."""
+    V = np.zeros((p, criterion.k))
+    V[variables] = criterion.dense(fit)[0]
+    return V
+
+
+def _searched(
+    criterion: Criterion,
+    vectors: np.ndarray,
+    settings: Effort,
+    rng: np.random.Generator,
+    start: Fits,
+    size: int,
+) -> tuple[Fits, Evidence]:
+    """Search on a working set; of size 0 it has only the supports, and there is an ascent."""
+    if not size:
+        end = reordered(criterion, refined(criterion, start, SHORT))
+        return end, Evidence(end.value.tolist(), end.value.tolist())
+    if criterion.k > 1:
+        return search(criterion, vectors, settings, rng, start)
+    if criterion.grows:
+        return best_predictor(criterion)
+    S = criterion.M if criterion.T is None else criterion.T
+    assert isinstance(S, Dense)
+    support = best_support(S.M, criterion.cards[0], pairs=False)[1][None]
+    best = criterion.fits(support, best_vectors(S.blocks(support, support), None))
+    return best, Evidence(best.value.tolist(), best.value.tolist())
+
+
+def _cut(D: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
+    """Return dense loadings, shape (p, k), cut to the cardinalities."""
+    V = np.zeros(D.shape)
+    for i, c in enumerate(card):
+        J = np.argsort(-np.abs(D[:, i]), kind="stable")[:c]
+        V[J, i] = D[J, i]
+    return V
+
+
+def _chosen(
+    known: list[np.ndarray],
+    images: np.ndarray | None,
+    explained: np.ndarray,
+    groups: Groups,
+    card: tuple[int, ...],
+    size: int,
+    entering: np.ndarray,
+) -> np.ndarray:
+    """Return a working set, ascending.
+
+    The supports of the fits that are known, variables that enter, and given the first fit, whose products
+    with the covariance matrix are `images`, those of steepest slope and groups of largest score; then what
+    PCA explains.
+    """
+    p, k = known[0].shape
+    if size >= p:
+        return np.arange(p)
+    need = [np.flatnonzero(V.any(axis=1)) for V in known] + [entering]
+    F, Z = np.zeros((k, p)), np.zeros((k, k))
+    if images is not None:
+        F = images.T
+        G = known[0].T @ images
+        G = symmetric(G)
+        C = triangle(G)[0]
+        Z = inverse(G[None])[0]
+        slope = np.abs(images @ (C @ C.T))
+        need += [ranked(slope[:, i][None], max(2 * c, 30))[0] for i, c in enumerate(card)]
+    chosen = np.unique(np.concatenate(need))
+    if chosen.size < size:
+        best = groups.best(groups.scores(F, Z), max(4, (size - chosen.size) // (3 * max(card))))
+        chosen = np.union1d(chosen, groups.places[best].ravel())
+    if chosen.size < size:
+        keys = explained.copy()
+        keys[chosen] = np.inf
+        chosen = np.sort(np.argsort(-keys, kind="stable")[:size])
+    return chosen
+
+
+def inside(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion on some variables, all others still counting where the objective looks at them."""
+    S = op.block(variables) / op.total
+    S = symmetric(S)
+    if objective != "least_squares":
+        return held(S, card, objective)
+    T = np.empty_like(S)
+    for start in range(0, len(variables), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        T[:, part] = op.dot(op.columns(variables[part]))[variables] / op.total**2
+    return Projected(Dense(S), Dense(symmetric(T)), card)
+
+
+def _entering(
+    op: Operator, V: np.ndarray, card: tuple[int, ...], objective: str, variables: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the variables outside that raise adjusted variance or PEV by an exchange, and S V / total."""
+    supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
+    used = np.unique(np.concatenate(supports))
+    known = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
+    criterion = of_moments(known, card, objective)
+    x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
+    fit = criterion.fits(np.concatenate(supports)[None], x[None])
+    found = []
+    for i in range(len(card)):
+        places, _, values = trials(criterion, fit, i, op.p, VALUED)
+        found.append(places[0][values[0] > fit.value[0] * (1.0 + 1e-8)].ravel())
+    images = (fit.first if criterion.T is None else fit.second)[0].T
+    return np.setdiff1d(np.concatenate(found), variables), images
+
+
+def _filled(v: np.ndarray, card: int, variables: np.ndarray) -> np.ndarray:
+    """Return the support of v, with as many of the variables added as its cardinality lacks, ascending."""
+    own = np.flatnonzero(v)
+    return np.sort(np.append(own, np.setdiff1d(variables, own)[: card - own.size]))
