@@ -16,6 +16,8 @@ AREAS: dict[str, str] = {
     "arguments": "benchmarks.hostile.areas.arguments",
     "arrays": "benchmarks.hostile.areas.arrays",
     "frames": "benchmarks.hostile.areas.frames",
+    "alignment": "benchmarks.hostile.areas.alignment",
+    "changed": "benchmarks.hostile.areas.changed",
     "formulas": "benchmarks.hostile.areas.formulas",
     "files": "benchmarks.hostile.areas.files",
     "streams": "benchmarks.hostile.areas.streams",

@@ -67,6 +67,10 @@ def cases() -> Iterator[Case]:
                 for name, options in CALLS.items():
                     make = partial(_sparse, form, flavour, kind)
                     yield _alike(f"{kind} {form}_{flavour} {name}", make, kind, options)
+    for kind in ("i1", "u1", "i2", "?", "f4"):
+        for form in ("csr", "csc", "coo", "bsr"):
+            for name, options in CALLS.items():
+                yield _repeated(f"{kind} {form} repeated entries {name}", form, kind, options)
     yield from _contents()
     yield from _matrices()
 
@@ -83,6 +87,34 @@ def _alike(name: str, make: Callable[[], Any], kind: str, options: dict[str, Any
     # The plain form: the same numbers in double precision.
     plain = same(lambda: sp.spca(numbers(kind).astype(float), K, **options), 1e-6)
     return Case(name, fit, plain, must="accept")
+
+
+def _repeated(name: str, form: str, kind: str, options: dict[str, Any]) -> Case:
+    """Entries at one place, whose sum is too large for their type: the same as their sum in a dense array."""
+    n, p = 14, 5
+    most = {"i1": 100, "u1": 200, "i2": 30_000, "?": 1, "f4": 1000}[kind]
+    draws = np.random.default_rng(6)
+    places = np.sort(draws.integers(0, n * p, 150))
+    values = draws.integers(most // 2, most + 1, 150).astype(kind)
+    dense = np.zeros(n * p)
+    np.add.at(dense, places, values.astype(float))
+
+    def fit() -> Any:
+        rows, columns = np.divmod(places, p)
+        pointers = np.searchsorted(rows, np.arange(n + 1))
+        if form == "coo":
+            data = sps.coo_array((values, (rows, columns)), shape=(n, p))
+        elif form == "csc":
+            order = np.argsort(columns, kind="stable")
+            starts = np.searchsorted(columns[order], np.arange(p + 1))
+            data = sps.csc_array((values[order], rows[order], starts), shape=(n, p))
+        elif form == "csr":
+            data = sps.csr_array((values, columns, pointers), shape=(n, p))
+        else:
+            data = sps.bsr_array((values[:, None, None], columns, pointers), shape=(n, p))
+        return sp.spca(data, K, **options)
+
+    return Case(name, fit, same(lambda: sp.spca(dense.reshape(n, p), K, **options), 1e-6), must="accept")
 
 
 def _contents() -> Iterator[Case]:
