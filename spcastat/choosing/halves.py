@@ -12,7 +12,7 @@ from spcastat.choosing.screened import COLUMNS, ROOM, near_fit
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import OptionError
 from spcastat.operators import GRAM_ORDER
-from spcastat.resample.halves import half_of
+from spcastat.resample.half_rows import half_of
 
 #: Cells of the tested columns whose signs are flipped, at most; beyond, draws are made from their moments.
 FLIPPED = 3_000_000

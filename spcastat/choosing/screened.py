@@ -13,7 +13,7 @@ from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import OptionError
 from spcastat.operators import GRAM_ORDER, Operator
 from spcastat.resample.divide import MOMENTS
-from spcastat.resample.screened import among, columns_near
+from spcastat.resample.screened_columns import among, columns_near
 from spcastat.select.path import Cards
 
 #: A choice is made among so many columns.

@@ -84,7 +84,7 @@ def stability(
     Notes
     -----
     Rows in pieces whose columns are too many for the cross-products of all halves are taken with those
-    columns for which there is room: see :mod:`spcastat.resample.screened`.
+    columns for which there is room: see :mod:`spcastat.resample.screened_columns`.
     """
     fewer = sampler.near(refit.V, 2 * n_pairs) if isinstance(sampler, StreamRows) else None
     if fewer is not None:

@@ -19,7 +19,9 @@ from spcastat.report.pictures import (
     sure_parts,
 )
 from spcastat.report.summary import summarise
-from spcastat.state import FitState, frames, rows
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import row_scores as rows
 from spcastat.state.record import Record
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent

@@ -29,7 +29,9 @@ from spcastat.report.chapters import MOST_TERMS
 from spcastat.report.equations import equations
 from spcastat.report.html_page import ENDINGS, PAGE, POLICY, asset, document_html, page_style, write_page
 from spcastat.report.summary import describe_data, largest_with_another
-from spcastat.state import FitState, frames, rows
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import row_scores as rows
 from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path
 from spcastat.tables import Document, variance_table

@@ -11,7 +11,9 @@ from spcastat.config import flag, plural
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.report.resampling_tables import FDR, UNSAID
-from spcastat.state import FitState, frames, trust
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import resampling_frames as trust
 
 #: The largest q value that earns this many stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}

@@ -24,7 +24,10 @@ from spcastat.report.resampling_tables import (
     stability_document,
     test_document,
 )
-from spcastat.state import FitState, frames, rows, trust
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import resampling_frames as trust
+from spcastat.state import row_scores as rows
 from spcastat.state.variance import variance
 from spcastat.tables.cells import fixed, percent, percents
 

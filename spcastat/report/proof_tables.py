@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat.labels import name_text
 from spcastat.search.names import OBJECTIVES
 from spcastat.state import FitState
-from spcastat.state.proofs import told
+from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pandas as pd
 from spcastat.config import plural
 from spcastat.kernels.leading import leading
 from spcastat.labels import full_names, name_text
-from spcastat.state import FitState, trust
+from spcastat.state import FitState
+from spcastat.state import resampling_frames as trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
 if TYPE_CHECKING:

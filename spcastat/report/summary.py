@@ -17,8 +17,9 @@ from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
 from spcastat.report.resampling_tables import summary_tables
 from spcastat.report.workbook import write_workbook
-from spcastat.state import FitState, frames
-from spcastat.state.handed import own
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state.copies import own
 from spcastat.state.record import CENTRING, SCALING, Record
 from spcastat.state.variance import variance as variance_of
 

@@ -15,8 +15,11 @@ from spcastat.config import require_extra
 from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.labels import name_text
-from spcastat.state import FitState, frames, rows, trust
-from spcastat.state.handed import own
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import resampling_frames as trust
+from spcastat.state import row_scores as rows
+from spcastat.state.copies import own
 from spcastat.state.proven import Proven
 from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path, write_file

@@ -20,7 +20,7 @@ from spcastat.resample.folds import (
     random_labels,
     require_folds,
 )
-from spcastat.resample.gaps import GapFolds, GapRules, PlainRows
+from spcastat.resample.folds_with_missing import GapFolds, GapRules, PlainRows
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from spcastat.errors import ConstantColumnError, DataError, TooFewRowsError, Wei
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator, Standardisation, prepare
 from spcastat.operators.build import Given, from_products
-from spcastat.resample.model import SparseModel
+from spcastat.resample.sparse_model import SparseModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from spcastat.operators import CrossProducts, Operator
 from spcastat.operators.build import Given, from_products
 from spcastat.resample.folds import PartSums, row_keys
 from spcastat.resample.sampler import Sampler
-from spcastat.resample.screened import among, columns_near
+from spcastat.resample.screened_columns import among, columns_near
 
 #: Numbers in the cross-products of one pass, at most: in this process, and in each part of a distributed one.
 MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000

@@ -9,8 +9,8 @@ import pandas as pd
 
 from spcastat.report.renderings import Renderings
 from spcastat.state import FitState
-from spcastat.state.handed import own
-from spcastat.state.proofs import told, with_proof
+from spcastat.state.copies import own
+from spcastat.state.proof_sentences import told, with_proof
 from spcastat.state.proven import Proven
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from spcastat.report.summary import Summary
 from spcastat.results.choice_words import Chosen, document_of, name_of, reasons_of
 from spcastat.results.component_choice import ComponentChoice
 from spcastat.results.result import SpcaResult
-from spcastat.state.handed import own
+from spcastat.state.copies import own
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from spcastat.config import plural
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
 from spcastat.select.components import Standing, broken_stick, kaiser
-from spcastat.state.handed import own
+from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import alike, fixed, percent
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from spcastat.results.inherited_docs import documented
-from spcastat.state.handed import own
+from spcastat.state.copies import own
 
 if TYPE_CHECKING:
     from spcastat.engine.inputs import Source

@@ -13,9 +13,11 @@ from spcastat.errors import ComponentsError, DuplicateNamesError, OptionError
 from spcastat.intake.frames import open_table
 from spcastat.labels import name_text
 from spcastat.results.supplement import Supplement
-from spcastat.state import FitState, interpreted, rows
-from spcastat.state.handed import own
-from spcastat.state.supplement import Further, describe, further
+from spcastat.state import FitState
+from spcastat.state import row_scores as rows
+from spcastat.state import squared_cosines as interpreted
+from spcastat.state.copies import own
+from spcastat.state.supplementary import Further, describe, further
 
 if TYPE_CHECKING:
     from typing import Self

@@ -15,8 +15,8 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.inherited_docs import documented
 from spcastat.results.result import SpcaResult
-from spcastat.state.frames import largest_correlation, measure_if_known
-from spcastat.state.handed import own
+from spcastat.state.component_frames import largest_correlation, measure_if_known
+from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 

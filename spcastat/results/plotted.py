@@ -17,8 +17,12 @@ from spcastat.results.columns import row_values
 from spcastat.results.inherited_docs import documented
 from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told
 from spcastat.results.supplement import DRAWN, Supplement, checked
-from spcastat.state import FitState, frames, interpreted, rows, trust
-from spcastat.state.handed import own
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import resampling_frames as trust
+from spcastat.state import row_scores as rows
+from spcastat.state import squared_cosines as interpreted
+from spcastat.state.copies import own
 from spcastat.state.variance import variance
 
 if TYPE_CHECKING:

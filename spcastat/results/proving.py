@@ -19,8 +19,8 @@ from spcastat.results.certificate import Certificate
 from spcastat.results.hints import no_data
 from spcastat.search.names import OBJECTIVES
 from spcastat.state import FitState
-from spcastat.state.moments import Moments
-from spcastat.state.proofs import with_proof
+from spcastat.state.fit_moments import Moments
+from spcastat.state.proof_sentences import with_proof
 from spcastat.state.proven import JOINT, Proven
 from spcastat.state.record import Record
 

@@ -28,8 +28,11 @@ from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_such_attribute
 from spcastat.results.plotted import Plotted
 from spcastat.results.sampled import is_apart
-from spcastat.state import FitState, frames, gaps, rows
-from spcastat.state.handed import own
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import imputation as gaps
+from spcastat.state import row_scores as rows
+from spcastat.state.copies import own
 from spcastat.state.variance import variance as variance_table
 from spcastat.storage.fits import save as save_fit
 from spcastat.storage.scores import transform_to as write_transformed

@@ -26,8 +26,8 @@ def is_apart(source: Source | None) -> bool:
 
 
 def sampled(state: FitState, source: Source | None) -> pd.DataFrame:
-    """Return scores, T2 and Q of a sample; see :func:`spcastat.resample.drawn.drawn_rows`."""
-    from spcastat.resample.drawn import drawn_rows  # only who draws rows imports it
+    """Return scores, T2 and Q of a sample; see :func:`spcastat.resample.sampled_rows.drawn_rows`."""
+    from spcastat.resample.sampled_rows import drawn_rows  # only who draws rows imports it
 
     assert source is not None
     assert source.stream is not None

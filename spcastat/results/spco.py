@@ -24,7 +24,7 @@ from spcastat.results.inherited_docs import documented
 from spcastat.results.spco_path import SpcoPath
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
-from spcastat.state.handed import handed, own
+from spcastat.state.copies import handed, own
 from spcastat.tables import Document, Row, Table, loadings_table
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from spcastat.config import listed, plural, shown
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
 from spcastat.results.inherited_docs import documented
-from spcastat.state.handed import own
+from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pandas as pd
 from spcastat.errors import OptionError
 from spcastat.labels import full_names, name_text
 from spcastat.report.summary import Summary
-from spcastat.state.supplement import Further
+from spcastat.state.supplementary import Further
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed
 

@@ -12,8 +12,10 @@ from spcastat.report import resampling_tables as words
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
 from spcastat.results.inherited_docs import documented
-from spcastat.state import FitState, frames, trust
-from spcastat.state.handed import own
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import resampling_frames as trust
+from spcastat.state.copies import own
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator
 from spcastat.progress import stage
 from spcastat.resample.folds import Folds
-from spcastat.resample.model import SparseModel
+from spcastat.resample.sparse_model import SparseModel
 from spcastat.select.criteria import bic, ebic, sparseness_index
 from spcastat.select.crossvalidation import Errors, cross_validate
 from spcastat.select.parsimony import Limit, by_ebic, by_errors

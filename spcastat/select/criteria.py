@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from spcastat.resample.model import SparseModel
+from spcastat.resample.sparse_model import SparseModel
 
 
 def ebic(model: SparseModel, n: float, nonzeros: np.ndarray, variables: int | None = None) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 
 from spcastat.resample import draw_generator, run_jobs
 from spcastat.resample.folds import Folds
-from spcastat.resample.model import SparseModel
 from spcastat.resample.refit import Refit
+from spcastat.resample.sparse_model import SparseModel
 from spcastat.select.crossvalidation import Errors
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from spcastat.operators import Operator
 from spcastat.progress import stage
 from spcastat.resample.folds import Held
-from spcastat.resample.model import SparseModel
+from spcastat.resample.sparse_model import SparseModel
 from spcastat.search.default import HELD
 from spcastat.select.candidates import CRITERIA, Candidates, choose
 from spcastat.select.crossvalidation import Errors

@@ -12,7 +12,7 @@ from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.operators.accumulate import row_blocks
-from spcastat.state.moments import Moments
+from spcastat.state.fit_moments import Moments
 
 #: Up to this many components every order of them is taken into account.
 ALL_ORDERS = 12
@@ -100,7 +100,7 @@ def q_limit(traces: np.ndarray, level: float) -> float:
 
 
 def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
-    """Return the limits of "T2" and "Q"; see :func:`spcastat.state.frames.limits`."""
+    """Return the limits of "T2" and "Q"; see :func:`spcastat.state.component_frames.limits`."""
     traces = moments.residual_traces
     if traces is None:
         q = float("nan")

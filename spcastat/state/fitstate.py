@@ -14,8 +14,8 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.intake import Spec
 from spcastat.missing import PpcaModel
 from spcastat.operators import Rows, Standardisation
-from spcastat.state.handed import own
-from spcastat.state.moments import Moments
+from spcastat.state.copies import own
+from spcastat.state.fit_moments import Moments
 from spcastat.state.proven import Proven
 from spcastat.state.record import Record, make_record
 from spcastat.state.resampled import Trust

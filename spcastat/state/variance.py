@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.measures import Measure, measures_of
+from spcastat.state.fit_moments import Moments
 from spcastat.state.fitstate import FitState
-from spcastat.state.moments import Moments
 
 #: The heading under which tables put the cumulative shares.
 CUMULATIVE = "Cumulative % of total variance"

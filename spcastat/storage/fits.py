@@ -22,8 +22,9 @@ from spcastat.errors import FileError, OptionError
 from spcastat.measures import MEASURES
 from spcastat.missing import PpcaModel
 from spcastat.operators import Standardisation
-from spcastat.state import FitState, rows
-from spcastat.state.moments import Moments
+from spcastat.state import FitState
+from spcastat.state import row_scores as rows
+from spcastat.state.fit_moments import Moments
 from spcastat.state.resampled import Trust
 from spcastat.storage.archive import Archive, read_archive, write_archive
 from spcastat.storage.atomic import as_path, file_path, write_file

@@ -13,7 +13,8 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import FileError, OptionError
 from spcastat.intake import ReadOptions
 from spcastat.progress import listening
-from spcastat.state import FitState, rows
+from spcastat.state import FitState
+from spcastat.state import row_scores as rows
 from spcastat.storage.atomic import file_path, write_file
 from spcastat.streams import open_stream
 from spcastat.streams.scores import ScoreChunks

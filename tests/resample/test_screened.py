@@ -17,7 +17,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts, Gram
 from spcastat.resample import streamed
 from spcastat.resample.folds import FoldSums
-from spcastat.resample.screened import among, columns_near
+from spcastat.resample.screened_columns import among, columns_near
 from spcastat.resample.streamed import HalfSums, StreamRows
 from spcastat.streams.base import Pass, Tally
 from spcastat.streams.chosen_columns import OfColumns

@@ -11,7 +11,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import FileError, NoRowsError, OptionError
 from spcastat.results.certificate import Certificate
-from spcastat.state.proofs import told
+from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven
 from spcastat.storage.proofs import restored
 

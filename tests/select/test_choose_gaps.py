@@ -12,8 +12,8 @@ from spcastat.missing import em_moments
 from spcastat.operators import Gram
 from spcastat.resample import seed_of
 from spcastat.resample.folds import random_labels
-from spcastat.resample.gaps import GapFolds, GapRules, PlainRows, measured_cells
-from spcastat.resample.model import SparseModel
+from spcastat.resample.folds_with_missing import GapFolds, GapRules, PlainRows, measured_cells
+from spcastat.resample.sparse_model import SparseModel
 
 SEED = 5
 #: The final fit is not what is tested.

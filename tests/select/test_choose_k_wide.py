@@ -11,7 +11,7 @@ import spcastat as sp
 from spcastat.choosing import halves, number, screened
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts
-from spcastat.resample.halves import HalfStream, OfHalf, half_of
+from spcastat.resample.half_rows import HalfStream, OfHalf, half_of
 from spcastat.streams import open_stream
 
 P, TESTED = 80, 30

@@ -13,7 +13,7 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.operators import accumulate
-from spcastat.state import rows
+from spcastat.state import row_scores as rows
 from spcastat.state.distances import q_limit, shares, t2_limit, whitener
 
 

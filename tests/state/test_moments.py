@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.state.moments import Moments
+from spcastat.state.fit_moments import Moments
 
 
 @pytest.mark.parametrize("name", sp.measures.MEASURES)

@@ -7,7 +7,7 @@ from scipy import stats
 
 import spcastat as sp
 from spcastat.errors import DataWarning, NoRowsError
-from spcastat.resample import drawn
+from spcastat.resample import sampled_rows as drawn
 
 N = 6000
 

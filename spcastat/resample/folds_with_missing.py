@@ -15,7 +15,7 @@ from spcastat.missing.patterns import Patterns
 from spcastat.operators import Operator
 from spcastat.operators.build import Given
 from spcastat.resample.folds import Folds, Held
-from spcastat.resample.model import SparseModel
+from spcastat.resample.sparse_model import SparseModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from spcastat.config import listed, plural
 from spcastat.engine.inputs import Source
 from spcastat.errors import MissingValuesError, NoRowsError, OptionError
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
-from spcastat.state.handed import own
 
 
 def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from spcastat.state import frames
+from spcastat.state import component_frames as frames
 from spcastat.state.fitstate import FitState
 
 #: What contributions and squared cosines can be of.

@@ -9,9 +9,10 @@ import pandas as pd
 
 from spcastat.config import flag, real_number
 from spcastat.measures import MEASURES
-from spcastat.state import distances, trust
+from spcastat.state import distances
+from spcastat.state import resampling_frames as trust
+from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
-from spcastat.state.handed import own
 
 
 def loadings(state: FitState) -> pd.DataFrame:

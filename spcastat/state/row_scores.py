@@ -14,9 +14,10 @@ from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.state import distances, gaps
+from spcastat.state import distances
+from spcastat.state import imputation as gaps
+from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
-from spcastat.state.handed import own
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from spcastat.config import listed, plural, real_number, shown
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.checks import aligned
 from spcastat.labels import name_text
-from spcastat.state import frames
+from spcastat.state import component_frames as frames
 from spcastat.state.fitstate import FitState
 
 #: More levels than this are names of rows rather than a factor.

@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from spcastat.config import real_number
 from spcastat.errors import OptionError
+from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
-from spcastat.state.handed import own
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
 #: Levels of intervals lie between these.
