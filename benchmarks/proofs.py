@@ -24,9 +24,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from scipy.linalg import null_space
 
-from spcastat.certify.joint import JointCertificate, certify_joint
-from spcastat.certify.orthogonal import climbed
-from spcastat.certify.problems import relaxed
+from spcastat.certify.joint import JointCertificate, certify_joint, relaxed
+from spcastat.certify.orthogonal_bounds import climbed
 from spcastat.certify.relaxed import Relaxed
 from spcastat.operators import Gram
 from spcastat.search.fixed import refined

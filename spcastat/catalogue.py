@@ -9,7 +9,7 @@ import pandas as pd
 from spcastat.config import one_of
 from spcastat.errors import MethodError
 from spcastat.registry import CONTROLS, SOLVERS, Method
-from spcastat.registry.described import Option, goal_of, options_of
+from spcastat.registry.method_pages import Option, goal_of, options_of
 from spcastat.report.summary import Summary
 from spcastat.tables import Document, Row, Table
 

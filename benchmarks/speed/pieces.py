@@ -21,7 +21,7 @@ from benchmarks.speed.fresh import Call, beyond, fresh
 from benchmarks.speed.parquet import written
 from benchmarks.speed.rows import HEAD, bounded, ratio
 from benchmarks.speed.sparse import centred, megabytes
-from spcastat.operators.rows import SparseRows
+from spcastat.operators.row_operators import SparseRows
 from spcastat.search import default
 
 #: MB that the command may take beyond what spca(path) takes.

@@ -5,6 +5,6 @@ principal submatrix of at most c variables.
 """
 
 from spcastat.certify.branch import OPTIMAL, Proof, prove
-from spcastat.certify.certificate import Certificate, certify
+from spcastat.certify.component_bounds import Certificate, certify
 
 __all__ = ["OPTIMAL", "Certificate", "Proof", "certify", "prove"]

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.certify.clock import Clock
-from spcastat.certify.covariance import formed
-from spcastat.certify.leaves import Leaves
-from spcastat.certify.orthogonal import OrthogonalLeaves
-from spcastat.certify.problems import relaxed
+from spcastat.certify.adjusted_bounds import Sequence
+from spcastat.certify.best_met import Leaves
+from spcastat.certify.clock import Clock, formed
+from spcastat.certify.orthogonal_bounds import Orthogonal, OrthogonalLeaves
+from spcastat.certify.projection_bounds import Projection
+from spcastat.certify.relaxed import Relaxed
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
 from spcastat.certify.tuples import Stop, Tuples
 from spcastat.kernels.ties import RELATIVE
@@ -233,3 +234,9 @@ def verdict(value: float, bound: float) -> tuple[float, bool]:
     gap = 100.0 * (bound - value) / value if value > 0 else (0.0 if bound <= 0 else np.inf)
     return float(gap), bool(bound <= value * (1.0 + OPTIMAL))
 
+
+def relaxed(S: np.ndarray, cards: tuple[int, ...], measure: str, orthogonal: bool = False) -> Relaxed:
+    """Return the problem of "pev", "adjusted" or "least_squares", or of PEV of orthogonal loadings."""
+    if orthogonal:
+        return Orthogonal(S, cards)
+    return Sequence(S, cards) if measure == "adjusted" else Projection(S, cards, measure)

@@ -10,7 +10,7 @@ from math import comb, prod
 
 import numpy as np
 
-from spcastat.certify.dual import Running
+from spcastat.certify.dual import ROUNDING, Running, ky_fan
 from spcastat.certify.frame import Frame, elimination_bounds, pev_frame
 
 #: Choices of variables for components of one variable that are gone through, at most; and operations.
@@ -37,7 +37,7 @@ class Root:
     frame : Frame
     singles : ndarray of int, shape (m,)
     reach : ndarray of shape (r + 1, 2^q) or None
-        Bounds by sets of variables, see :func:`spcastat.certify.unions.reaches`.
+        Bounds by sets of variables, see :func:`spcastat.certify.relaxed.reaches`.
     taken : int
         The variables, as bits, that are in every such set.
     own : float
@@ -203,3 +203,37 @@ class Relaxed(ABC):
     @abstractmethod
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
         """Return the variables of the singles and of the chosen supports, one array a component."""
+
+
+#: Up to this many variables all their subsets are looked at.
+MOST_VARIABLES = 14
+
+
+def union_table(frame: Frame) -> np.ndarray:
+    """Return the bound for components on every set of variables, shape (2^q,); bit i of the index is place i.
+
+    Sets whose span is in doubt by rounding have the bound of all variables.
+    """
+    q, dense = len(frame.variables), frame.dense
+    table = np.full(1 << q, dense)
+    table[0] = frame.offset
+    for size in range(1, q + 1):
+        sets = np.array(list(combinations(range(q), size)))
+        D, sound = frame.bases(sets)
+        values = frame.offset + ky_fan(D.mT @ frame.M @ D, frame.k)
+        values += ROUNDING * float(np.trace(frame.M))
+        table[(1 << sets).sum(axis=1)] = np.where(sound, np.minimum(values, dense), dense)
+    return table
+
+
+def reaches(table: np.ndarray, most: int) -> np.ndarray:
+    """Return the largest bound of a set and up to r further variables, shape (most + 1, 2^q)."""
+    q = table.size.bit_length() - 1
+    found = np.empty((most + 1, table.size))
+    found[0] = table
+    index = np.arange(table.size)
+    for r in range(1, most + 1):
+        found[r] = found[r - 1]
+        for i in range(q):
+            np.maximum(found[r], found[r - 1][index | (1 << i)], out=found[r])
+    return found

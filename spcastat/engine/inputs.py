@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import GAPS, is_single, listed, plural, shown, user_frame, warn
-from spcastat.engine.aim import candidates_among
-from spcastat.engine.gaps import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
+from spcastat.engine.missing_values import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.engine.plan import Plan, require_rank
+from spcastat.engine.start_choice import candidates_among
 from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError, SpcaError
 from spcastat.intake import Design, ReadOptions, Spec, read_covariance, read_data, replay
 from spcastat.intake.checks import aligned, vector
@@ -33,7 +33,7 @@ from spcastat.operators import (
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
-from spcastat.operators.columns import ColumnUnits, Extremes, fits
+from spcastat.operators.standardisation import ColumnUnits, Extremes, fits
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
-from spcastat.engine.aim import Aim
 from spcastat.engine.options import CHECKS, MOST_STARTS
+from spcastat.engine.start_choice import Aim
 from spcastat.engine.starts import Start, matched
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method

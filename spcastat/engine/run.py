@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.engine.aim import candidates_to_begin, chosen
 from spcastat.engine.order_and_sign import settle
 from spcastat.engine.plan import Plan
+from spcastat.engine.start_choice import candidates_to_begin, chosen
 from spcastat.engine.starts import Start, first_loadings, of_component, starting_loadings
 from spcastat.errors import ComponentsError
 from spcastat.kernels.ties import first_max
@@ -18,7 +18,7 @@ from spcastat.measures import adjusted_variances, best_order
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
 from spcastat.progress import Advance, stage
 from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
-from spcastat.solvers.base import Component, Earlier
+from spcastat.solvers.solver import Component, Earlier
 
 if TYPE_CHECKING:
     from spcastat.engine.screening import Screening

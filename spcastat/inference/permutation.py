@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Operator
-from spcastat.operators.columns import CONSTANT
+from spcastat.operators.standardisation import CONSTANT
 from spcastat.resample import align, draw_generator, run_jobs
 from spcastat.resample.refit import Refit
 from spcastat.resample.sampler import RowSampler

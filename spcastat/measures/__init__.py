@@ -18,7 +18,7 @@ from spcastat.measures.adjusted import (
 )
 from spcastat.measures.least_squares import LEAST_SQUARES, least_squares
 from spcastat.measures.measure import Measure
-from spcastat.measures.projection import PEV, RRE, pev, rre
+from spcastat.measures.pev import PEV, RRE, pev, rre
 
 #: By name, in the order of the columns of ``fit.glance()``.
 MEASURES: dict[str, Measure] = {

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from spcastat.kernels.ties import RELATIVE, quotients
-from spcastat.measures.base import answer
-from spcastat.measures.measure import Measure
+from spcastat.measures.measure import Measure, answer
 from spcastat.operators import Operator
-from spcastat.operators.base import DEPENDENT
+from spcastat.operators.operator import DEPENDENT
 
 #: Up to so many components all orders are tried.
 ALL_ORDERS = 5

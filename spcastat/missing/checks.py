@@ -7,7 +7,7 @@ import pandas as pd
 
 from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
-from spcastat.operators.columns import CONSTANT
+from spcastat.operators.standardisation import CONSTANT
 
 
 def require_measured(

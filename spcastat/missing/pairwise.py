@@ -12,7 +12,7 @@ from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.kernels.eig import symmetric
 from spcastat.missing.checks import require_measured
 from spcastat.missing.nearest import Nearest, nearest_correlation
-from spcastat.operators.columns import CONSTANT
+from spcastat.operators.standardisation import CONSTANT
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ component as a low-rank view.
 """
 
 from spcastat.operators.accumulate import Accumulator, CrossProducts, Nothing, SquareProducts, Sums
-from spcastat.operators.base import Gram, Operator
 from spcastat.operators.build import (
     GRAM_ORDER,
     build,
@@ -14,10 +13,18 @@ from spcastat.operators.build import (
     standard_of,
     standardise,
 )
-from spcastat.operators.columns import Standardisation
-from spcastat.operators.deflated import DEFLATIONS, Deflated, Removed, deflate
-from spcastat.operators.deflated_rows import ROW_DEFLATIONS, DeflatedRows, deflate_rows
-from spcastat.operators.rows import DenseRows, Rows, SparseRows
+from spcastat.operators.deflation import (
+    DEFLATIONS,
+    ROW_DEFLATIONS,
+    Deflated,
+    DeflatedRows,
+    Removed,
+    deflate,
+    deflate_rows,
+)
+from spcastat.operators.operator import Gram, Operator
+from spcastat.operators.row_operators import DenseRows, Rows, SparseRows
+from spcastat.operators.standardisation import Standardisation
 
 __all__ = [
     "DEFLATIONS",

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.sparse import sparse_sums
+from spcastat.operators.sparse_products import sparse_sums
 
 #: Rows are worked through in blocks of about this many numbers (16 MB of float64).
 BLOCK = 2_000_000

@@ -13,10 +13,17 @@ from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_outer
-from spcastat.operators.base import Gram, Operator
-from spcastat.operators.columns import ColumnUnits, Standardisation, divided, fits, is_constant, largest_of
-from spcastat.operators.rows import DenseRows, SparseRows
-from spcastat.operators.sparse import sparse_squares
+from spcastat.operators.operator import Gram, Operator
+from spcastat.operators.row_operators import DenseRows, SparseRows
+from spcastat.operators.sparse_products import sparse_squares
+from spcastat.operators.standardisation import (
+    ColumnUnits,
+    Standardisation,
+    divided,
+    fits,
+    is_constant,
+    largest_of,
+)
 
 #: With no fewer rows than variables the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000

@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.config import elements, is_whole, one_of, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
-from spcastat.kernels.leading import leading
+from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import axes_for, frame_of, positions, settle, size_of
 from spcastat.plots.loading_dots import draw_dots, draw_intervals, intervals_of

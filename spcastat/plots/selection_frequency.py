@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.config import real_number, whole_number
 from spcastat.errors import DataError, ShapeError
-from spcastat.kernels.leading import leading
+from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name
 from spcastat.plots.axes_and_names import axes_for, frame_of, positions, settle
 from spcastat.plots.plot_and_table import plot

@@ -1,6 +1,5 @@
 """The table of methods: the one place that names them all."""
 
-from spcastat.registry.method import CONTROLS, Method
-from spcastat.registry.table import SOLVERS
+from spcastat.registry.method_table import CONTROLS, SOLVERS, Method
 
 __all__ = ["CONTROLS", "SOLVERS", "Method"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from spcastat.engine.inputs import Source
-from spcastat.kernels.leading import leading
+from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names
 from spcastat.report.equations import equations
 from spcastat.report.pictures import (

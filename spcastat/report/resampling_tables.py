@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.kernels.leading import leading
+from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names, name_text
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.engine.gaps import prepare_with_gaps, rank_of
+from spcastat.engine.missing_values import prepare_with_gaps, rank_of
 from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.missing.patterns import Patterns
 from spcastat.operators import Operator

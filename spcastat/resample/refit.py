@@ -14,7 +14,7 @@ from spcastat.errors import ComponentsError, OptionError
 from spcastat.kernels.rotation import varimax
 from spcastat.operators import Operator
 from spcastat.registry import SOLVERS
-from spcastat.solvers.supports import fitted
+from spcastat.solvers.exact_loadings import fitted
 from spcastat.state import FitState
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.engine.gaps import Gaps, prepare_with_gaps
 from spcastat.engine.inputs import Source
+from spcastat.engine.missing_values import Gaps, prepare_with_gaps
 from spcastat.errors import DataError, NoRowsError, WeightsError
 from spcastat.intake.formula import evaluate
 from spcastat.intake.terms import Model

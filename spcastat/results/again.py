@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import shown
-from spcastat.engine.gaps import prepare_with_gaps
 from spcastat.engine.inputs import Source, open_covariance, require_unchanged
+from spcastat.engine.missing_values import prepare_with_gaps
 from spcastat.errors import DataError, FormulaError, NoRowsError, OptionError, WeightsError
 from spcastat.intake import replay
 from spcastat.intake.frames import open_table

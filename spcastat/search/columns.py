@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.secular import bordered_lower
+from spcastat.kernels.eig import bordered_lower
 from spcastat.search.factors import divisor
 
 #: Entries within this share of one another tie; of ties the lowest index is taken.

@@ -19,8 +19,8 @@ from spcastat.search.pool import from_directions, greedy
 from spcastat.search.priced import Loaded, loaded, priced
 from spcastat.search.promise import REACHED, Promise, Promised
 from spcastat.search.sweeps import swept
-from spcastat.solvers.base import Earlier
 from spcastat.solvers.greedy import Controlled
+from spcastat.solvers.solver import Earlier
 
 #: Prices that are tried, and how often the best of them is looked for more closely.
 PRICES, CLOSER = 12, 6

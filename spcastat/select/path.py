@@ -19,8 +19,7 @@ from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator
 from spcastat.progress import stage
 from spcastat.solvers import Solution
-from spcastat.solvers.greedy import Greedy
-from spcastat.solvers.growth import Growth
+from spcastat.solvers.greedy import Greedy, Growth
 
 Cards = tuple[int, ...]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spcastat.solvers.base import ADVICE, ComponentSolver, JointSolver, Solution, Solver
-from spcastat.solvers.searched import Searched, Sparser
+from spcastat.solvers.solver import ADVICE, ComponentSolver, JointSolver, Searched, Solution, Solver, Sparser
 
 __all__ = ["ADVICE", "ComponentSolver", "JointSolver", "Searched", "Solution", "Solver", "Sparser"]

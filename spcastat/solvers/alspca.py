@@ -12,7 +12,7 @@ import numpy as np
 
 from spcastat.kernels.ties import RELATIVE, first_max, hard, levelled, soft_at, top, unit
 from spcastat.operators import Operator
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 
 #: Steps between two updates of the multipliers, at most.
 INNER = 100

@@ -16,8 +16,8 @@ import numpy as np
 from spcastat.kernels.ties import hard, l1_bounded, positive_part, soft
 from spcastat.operators import Operator
 from spcastat.progress import Advance, stage
-from spcastat.solvers.base import JointSolver, Solution
-from spcastat.solvers.supports import explained, fitted
+from spcastat.solvers.exact_loadings import explained, fitted
+from spcastat.solvers.solver import JointSolver, Solution
 
 Update = Callable[[np.ndarray], np.ndarray]
 

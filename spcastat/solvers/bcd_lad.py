@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.least_absolute import least_absolute
+from spcastat.kernels.least_absolute import least_absolute, weighted_median
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.ties import first_max, ranked, top
-from spcastat.kernels.weighted_median import weighted_median
 from spcastat.operators import Operator, Rows
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 
 #: Variables from which a component is begun: at most this many, those of the largest mean absolute values.
 BEGUN = 50

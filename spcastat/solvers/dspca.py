@@ -14,7 +14,7 @@ from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh, whole_groups
 from spcastat.kernels.ties import first_max, soft_at, top, unit
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: Matrices of a larger order are refused: every step takes all eigenvectors of one.
 LARGEST_ORDER = 1000

@@ -12,8 +12,8 @@ import numpy as np
 from spcastat.kernels.eig import DENSE_ORDER, largest_pairs, symmetric, top_eigh, top_lanczos
 from spcastat.kernels.ties import ranked
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.power import with_length
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 
 @dataclass(frozen=True)

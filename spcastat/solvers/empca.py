@@ -12,8 +12,8 @@ import numpy as np
 
 from spcastat.kernels.ties import positive_part, soft
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.power import power, renormalised, with_length
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,25 @@
-"""The generalised power method, one component at a time.
+"""The generalised power method, one component at a time or all together.
 
 Journee, Nesterov, Richtarik and Sepulchre (2010), "Generalized power method for sparse principal component
-analysis", Journal of Machine Learning Research: Algorithms 2 and 3, and the post-processing of section 4.
+analysis", Journal of Machine Learning Research: Algorithms 2 to 5, and the post-processing of section 4.
+
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from spcastat.kernels.ties import hard_at, level_for, soft_at
+from spcastat.errors import OptionError
+from spcastat.kernels.eig import symmetric
+from spcastat.kernels.ties import RELATIVE, hard_at, level_for, levelled, soft_at, tie_width, top, unit
 from spcastat.operators import Operator
-from spcastat.solvers.penalised import Penalised, Run
+from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, Penalised, Run
 from spcastat.solvers.power import correlations, power, renormalised
+from spcastat.solvers.solver import JointSolver, Solution
 
 
 @dataclass(frozen=True)
@@ -73,3 +78,239 @@ class GPower(Penalised):
 def longest_column(view: Operator) -> float:
     """Return max_i |a_i|: the largest standard deviation that is left."""
     return float(np.sqrt(max(view.diagonal().max(), np.finfo(float).tiny)))
+
+
+#: Directions whose share of the largest is below this are not orthonormalised but left out.
+DEPENDENT = 1e-10
+#: A penalty that a cardinality implies is raised by this share, so that rounding keeps nothing below it.
+BEYOND = 1e-9
+
+#: Sizes of A'X, shape (p, k) -> which entries stay, and the level of each column, shape (k,).
+Rule = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run: the thresholded A'X, shape (p, k), the relative penalties, shape (k,), and how it ended."""
+
+    Z: np.ndarray
+    penalty: np.ndarray
+    n_iter: int
+    converged: bool
+
+    @property
+    def nonzeros(self) -> int:
+        return int(np.count_nonzero(self.Z))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every component has a loading."""
+        return bool(self.Z.any(axis=0).all())
+
+
+@dataclass(frozen=True)
+class GPowerBlock(JointSolver):
+    """Maximise, over orthonormal X, a sum over variables i and components j.
+
+    Its terms are [mu_j |a_i'x_j| - gamma_j]_+^2 ("l1") or [(mu_j a_i'x_j)^2 - gamma_j]_+ ("l0").
+
+    The a_i are the columns of the data and X holds k orthonormal scores. Under "l1" the maximiser gives the
+    supports alone, and the loadings are then fitted jointly on them (section 4 of the paper); under "l0" the
+    loadings are A'X on the supports.
+
+    Attributes
+    ----------
+    norm : {"l0", "l1"}
+    card : tuple of int or None
+        Nonzeros of each component: every step thresholds each of them at its own (card + 1)-th largest value.
+        The penalties that this implies are reported; where the method gives the same supports with them as
+        given penalties, "by penalty" says so, and the fit is that one.
+    total : int or None
+        Nonzeros of all components together, which one penalty common to all meets: the method shares them
+        out by itself.
+    penalty : tuple of float or None
+        gamma_j of each component relative to its theoretical upper bound: in units of mu_j max_i |a_i| ("l1")
+        or of mu_j^2 max_i |a_i|^2 ("l0"), from 0 up to below 1.
+    mu : tuple of float or None
+        Weights of the components, 1 by default; distinct ones such as 1, 1/2, 1/3 draw the components
+        towards principal axes in that order.
+    tol : float
+        Converged when no entry of the k directions changes by more than this.
+    max_iter : int
+    """
+
+    norm: Literal["l0", "l1"] = "l1"
+    card: tuple[int, ...] | None = None
+    total: int | None = None
+    penalty: tuple[float, ...] | None = None
+    mu: tuple[float, ...] | None = None
+    tol: float = 1e-8
+    max_iter: int = 3000
+
+    uses_starts = True
+    at_once = False
+
+    @property
+    def comparable(self) -> bool:
+        return self.penalty is None
+
+    criterion = "adjusted variance"
+
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
+        V = starts[0].T
+        mu = np.ones(k) if self.mu is None else np.array(self.mu)
+        searched = False
+        if self.penalty is not None:
+            run = self._given(op, V, mu, np.array(self.penalty))
+        elif self.card is not None:
+            run = self._run(op, V, mu, _each(self.card))
+            found = self._run(op, V, mu, _above(run.penalty * (1.0 + BEYOND), self._power, op))
+            searched = found.converged and bool(((found.Z != 0) == (run.Z != 0)).all())
+            run = found if searched else run
+        else:
+            assert self.total is not None
+            common = self._searched(op, V, mu, self.total)
+            searched = common is not None
+            run = self._run(op, V, mu, _together(self.total)) if common is None else common
+        W, steps, settled = unit(run.Z), 0, True
+        if self.norm == "l1":
+            W, steps, settled = self._filled(op, W, mu)
+        status = "converged" if run.converged and settled else "max_iter"
+        value = float(op.score_basis(W)[0].sum())
+        details: dict[str, Any] = {"penalty": [float(one) for one in run.penalty]}
+        if self.penalty is None:
+            details["by penalty"] = [searched] * k
+        if self.total is not None:
+            details["total hit"] = [int(np.count_nonzero(W)) == self.total] * k
+        return Solution(W, status, run.n_iter + steps, value, np.array([value]), details)
+
+    @property
+    def _power(self) -> int:
+        """A penalty in the paper's units is the relative threshold to this power."""
+        return 2 if self.norm == "l0" else 1
+
+    def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _Run:
+        def at(share: float) -> _Run:
+            return self._run(op, V, mu, _above(share * penalty, self._power, op))
+
+        run = at(1.0)
+        if run.whole:
+            return run
+        low, high = 0.0, 1.0  # the largest share of the given penalties that leaves no component empty
+        while high - low > 1e-6:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if at(middle).whole else (low, middle)
+        empty = np.flatnonzero(~run.Z.any(axis=0))
+        raise OptionError(
+            f"penalty={tuple(float(x) for x in penalty)} leaves no loading in component "
+            f"{int(empty[0]) + 1}; the values must lie between {tuple(0.0 for _ in penalty)} and at most "
+            f"{low:.4g} times those given, {tuple(round(float(low * x), 6) for x in penalty)}."
+        )
+
+    def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _Run | None:
+        """Return the run at the smallest common penalty with `total` nonzeros, or None."""
+        k = V.shape[1]
+
+        def at(penalty: float) -> _Run:
+            return self._run(op, V, mu, _above(np.full(k, penalty), self._power, op))
+
+        best: _Run | None = None
+        low, high = 0.0, 1.0
+        run = at(0.0)
+        if run.nonzeros <= total:
+            return run if run.nonzeros == total and run.whole else None
+        while high - low > (BRACKET if best is None else BRACKET_FOUND):
+            middle = 0.5 * (low + high)
+            run = at(middle)
+            if run.whole and run.nonzeros > total:
+                low = middle
+            else:
+                high = middle
+                if run.whole and run.nonzeros == total:
+                    best = run
+        return best
+
+    def _run(self, op: Operator, V: np.ndarray, mu: np.ndarray, rule: Rule) -> _Run:
+        """Iterate from the scores of `V`; `rule` says in every step what stays and above which levels."""
+        longest = longest_column(op)
+        W = V
+        for step in range(1, self.max_iter + 1):
+            Q = levelled(polar_products(op, W), RELATIVE)
+            size = np.abs(Q)
+            kept, level = rule(size)
+            Z = np.where(kept, Q if self.norm == "l0" else soft_at(Q, level), 0.0)
+            implied = (level / longest) ** self._power
+            if not Z.any(axis=0).all():
+                return _Run(Z, implied, step, True)
+            new = mu**2 * Z / np.linalg.norm(mu**2 * Z)
+            change = float(np.abs(new - W).max())
+            W = new
+            if change <= self.tol:
+                return _Run(Z, implied, step, True)
+        return _Run(Z, implied, self.max_iter, False)
+
+    def _filled(self, op: Operator, W: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, int, bool]:
+        """Raise Tr(X'AWN) over orthonormal X and unit columns of W with the given supports, N = diag(mu)."""
+        support = W != 0
+        for step in range(1, self.max_iter + 1):
+            new = unit(np.where(support, polar_products(op, W * mu), 0.0))
+            new = np.where(new.any(axis=0), new, W)
+            change = float(np.abs(new - W).max())
+            W = new
+            if change <= self.tol:
+                return W, step, True
+        return W, self.max_iter, False
+
+
+def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
+    """Return A'X, shape (p, k), for the orthonormal X nearest to A W: its polar factor.
+
+    X = A W (W'SW)^(-1/2); directions in which the scores A W do not extend are left out.
+    """
+    SW = op.dot(W)
+    M = W.T @ SW
+    values, vectors = np.linalg.eigh(symmetric(M))
+    extends = values > DEPENDENT * values[-1]
+    root = np.where(extends, 1.0 / np.sqrt(np.where(extends, values, 1.0)), 0.0)
+    return np.asarray(SW @ ((vectors * root) @ vectors.T))
+
+
+def _above(penalty: np.ndarray, power: int, op: Operator) -> Rule:
+    """Return the rule that keeps what exceeds the level of given relative penalties, shape (k,)."""
+    level = penalty ** (1.0 / power) * longest_column(op)
+    return lambda size: (size > level, level)
+
+
+def _each(card: tuple[int, ...]) -> Rule:
+    """Return the rule that keeps the `card` largest entries of each column."""
+
+    def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        kept, levels = zip(*(level_for(q, one) for q, one in zip(size.T, card, strict=True)), strict=True)
+        return np.column_stack(kept) & (size > 0), np.array(levels)
+
+    return rule
+
+
+def _together(total: int) -> Rule:
+    """Return the rule that keeps `total` entries in all, and at least one of each column."""
+
+    def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        kept, level = largest_entries(size, total)
+        return kept, np.full(size.shape[1], level)
+
+    return rule
+
+
+def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
+    """Mark the largest entry of every column and the largest others, `total` in all.
+
+    Returns the marks and the level below them: the largest entry that ties with none that is marked.
+    """
+    p, k = size.shape
+    kept = top(size, 1)
+    if total > k:
+        rest = np.where(kept, -np.inf, size).T.ravel()  # one component after another: ties go to the first
+        kept |= top(rest, total - k).reshape(k, p).T
+    smallest = size[kept].min()
+    below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
+    return kept, float(below.max()) if below.size else 0.0

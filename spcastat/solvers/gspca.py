@@ -13,9 +13,9 @@ import numpy as np
 from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import tie_width
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
-from spcastat.solvers.growth import Growth
+from spcastat.solvers.greedy import Growth
 from spcastat.solvers.power import with_length
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: Backward elimination starts from all variables up to this many: its cost grows as their fourth power.
 BACKWARD_ORDER = 150

@@ -14,7 +14,7 @@ from spcastat.kernels.least_absolute import least_absolute
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator, Rows
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 
 #: A direction of the fit with less than this share of the length of the first is none.
 EMPTY = 1e-10

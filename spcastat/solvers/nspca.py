@@ -15,7 +15,7 @@ from spcastat.errors import OptionError
 from spcastat.kernels.elastic_net import Columns
 from spcastat.kernels.ties import LEVEL, first_max, ranked, top, unit
 from spcastat.operators import Operator
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 
 #: Columns of S that are fetched at a time.
 BATCH = 128

@@ -13,9 +13,9 @@ import numpy as np
 from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.optimality import variance_bound
 from spcastat.solvers.power import renormalised
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: A bound this close to the variance, as a share of it, proves that no better support exists.
 PROVED = 1e-6

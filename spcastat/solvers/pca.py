@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.ties import RELATIVE, hard
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
 from spcastat.solvers.power import Limit
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: The bracket of the penalty is halved until it is narrower than this share of the largest penalty, ...
 BRACKET = 1e-9

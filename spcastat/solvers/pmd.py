@@ -13,9 +13,9 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.ties import l1_bounded, soft
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, Earlier
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.power import Rule, power, with_length
+from spcastat.solvers.solver import Component, Earlier
 
 
 @dataclass(frozen=True)

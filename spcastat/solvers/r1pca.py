@@ -13,10 +13,10 @@ import numpy as np
 
 from spcastat.kernels.blocks import blocks
 from spcastat.kernels.eig import symmetric, top_eigh
+from spcastat.kernels.least_absolute import weighted_median
 from spcastat.kernels.ties import first_max
-from spcastat.kernels.weighted_median import weighted_median
 from spcastat.operators import Operator, Rows
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 
 #: The lengths of residuals under "l1" are rounded below this share of the median's.
 SHARP = 1e-6

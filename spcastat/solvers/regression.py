@@ -18,7 +18,7 @@ from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.kernels.elastic_net import Columns, elastic_net
 from spcastat.kernels.ties import level_for, soft_at, unit
 from spcastat.operators import Operator
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 from spcastat.solvers.spco import procrustes
 
 #: The ridge, in mean variances, where there is nothing for it to do but to keep systems regular.

@@ -18,7 +18,7 @@ import numpy as np
 from spcastat.kernels.lp_thresholds import half, lp
 from spcastat.kernels.ties import first_max, hard, l1_bounded, soft, unit
 from spcastat.operators import Operator, Rows
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: Scores below this share of the largest (or of what other loadings give the row) are zero.
 ZERO_SCORE = 1e-13

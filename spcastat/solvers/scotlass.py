@@ -16,7 +16,7 @@ from spcastat.errors import OptionError
 from spcastat.kernels.orthogonal_soft import OrthogonalSoft
 from spcastat.kernels.ties import RELATIVE, levelled
 from spcastat.operators import Operator
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: How far the l1 norm may exceed its bound, from rounding.
 SLACK = 1e-8

@@ -16,7 +16,7 @@ from spcastat.kernels.blocks import blocks
 from spcastat.kernels.scales import SCALES
 from spcastat.kernels.ties import ranked, top
 from spcastat.operators import Operator, Rows
-from spcastat.solvers.base import Component, ComponentSolver, Earlier
+from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: The bracket of the penalty is halved until it is narrower than this share of its upper end.
 BRACKET = 1e-2

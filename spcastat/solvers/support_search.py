@@ -12,8 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from spcastat.kernels.eig import bordered_top, top_eigh
-from spcastat.kernels.secular import bordered_lower
+from spcastat.kernels.eig import bordered_lower, bordered_top, top_eigh
 from spcastat.kernels.ties import first_max, hard, hard_marked, top
 from spcastat.operators import Gram, Operator
 

@@ -14,7 +14,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.ties import hard, tie_width, unit
 from spcastat.operators import Operator
-from spcastat.solvers.base import JointSolver, Solution
+from spcastat.solvers.solver import JointSolver, Solution
 
 #: Rotations of statsmodels' factor_rotation that need no further argument; the last two are oblique.
 ROTATIONS = (

@@ -15,7 +15,7 @@ from spcastat.config import plural
 from spcastat.errors import NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
 from spcastat.operators import Accumulator, Standardisation
-from spcastat.operators.columns import Divided
+from spcastat.operators.standardisation import Divided
 from spcastat.streams.prints import Print
 
 A = TypeVar("A", bound=Accumulator)

@@ -12,9 +12,9 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.ties import settled
 from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
 from spcastat.operators.accumulate import row_blocks
-from spcastat.operators.columns import is_constant
-from spcastat.operators.rows import FAR_MEAN
-from spcastat.operators.sparse import product
+from spcastat.operators.row_operators import FAR_MEAN
+from spcastat.operators.sparse_products import product
+from spcastat.operators.standardisation import is_constant
 from spcastat.streams.base import Stream
 from spcastat.streams.krylov import WIDE, block_lanczos, krylov
 

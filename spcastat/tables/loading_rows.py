@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spcastat.config import flag, real_number, whole_number
 from spcastat.errors import ShapeError
 from spcastat.intake.checks import frame_values
-from spcastat.kernels.leading import leading
+from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names
 from spcastat.tables.cells import Figures, each, interval
 from spcastat.tables.grid import Row, Table

@@ -9,7 +9,7 @@ import pytest
 
 from spcastat.certify import prove
 from spcastat.datasets import load_pitprops
-from spcastat.kernels.secular import bordered_lower
+from spcastat.kernels.eig import bordered_lower
 from spcastat.solvers.support_search import best_support, improve_support
 
 from .conftest import matrices, values_of_supports

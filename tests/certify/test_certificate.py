@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-import spcastat.certify.certificate as module
+import spcastat.certify.component_bounds as module
 from spcastat.certify import certify
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, build, standardise

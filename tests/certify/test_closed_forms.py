@@ -7,10 +7,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from spcastat.certify import certificate
+from spcastat.certify import component_bounds as certificate
 from spcastat.certify.dual import ky_fan
 from spcastat.certify.ordered import sequential
-from spcastat.certify.orthogonal import Orthogonal
+from spcastat.certify.orthogonal_bounds import Orthogonal
 from spcastat.operators import Gram
 
 

@@ -10,7 +10,7 @@ import pytest
 import spcastat as sp
 from spcastat.certify import certify
 from spcastat.operators import Gram
-from spcastat.solvers.supports import explained, fitted
+from spcastat.solvers.exact_loadings import explained, fitted
 
 #: Methods whose loadings are, by their papers, the leading eigenvector on the support that they find.
 EXACT = ("bcd-l0", "greedy", "rsvd-l0", "gpower-l0", "gpower-l1", "gpower-l0-block", "gpower-l1-block")

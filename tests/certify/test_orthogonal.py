@@ -11,7 +11,7 @@ import spcastat as sp
 from benchmarks import proofs
 from spcastat.certify.joint import certify_joint
 from spcastat.certify.ordered import certified, ordered_bounds
-from spcastat.certify.orthogonal import Orthogonal, climbed
+from spcastat.certify.orthogonal_bounds import Orthogonal, climbed
 from spcastat.operators import Gram
 
 

@@ -11,13 +11,13 @@ from spcastat.certify.bounds import largest_others
 from spcastat.certify.clock import Clock
 from spcastat.certify.dual import capped_simplex
 from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
+from spcastat.certify.joint import relaxed
 from spcastat.certify.node import _possible_by_sums as possible_by_sums
 from spcastat.certify.ordered import certified, ordered_bounds, sequential
-from spcastat.certify.orthogonal import Orthogonal
-from spcastat.certify.problems import relaxed
-from spcastat.certify.projection import meeting
+from spcastat.certify.orthogonal_bounds import Orthogonal
+from spcastat.certify.projection_bounds import meeting
+from spcastat.certify.relaxed import reaches, union_table
 from spcastat.certify.root import root_bound, sparse_eigenvalues
-from spcastat.certify.unions import reaches, union_table
 from spcastat.operators import Gram
 
 from .conftest import values_of_supports

@@ -3,7 +3,7 @@
 import numpy as np
 
 from spcastat.certify.dual import support_bounds
-from spcastat.certify.projection import spanned_bounds
+from spcastat.certify.projection_bounds import spanned_bounds
 
 SUPPORTS = ([0, 1, 2], [2, 3, 4], [1, 4, 5])
 

@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from spcastat.certify import branch, certificate, clock, joint, relaxed, root
+from spcastat.certify import branch, clock, joint, relaxed, root
+from spcastat.certify import component_bounds as certificate
+from spcastat.certify.best_met import Leaves, placed
 from spcastat.certify.bounds import (
     EPS,
     cut_off,
@@ -22,10 +24,9 @@ from spcastat.certify.bounds import (
 )
 from spcastat.certify.branch import Proof
 from spcastat.certify.clock import Clock
-from spcastat.certify.leaves import Leaves, placed
+from spcastat.certify.joint import relaxed as problem_of
 from spcastat.certify.node import SHARES, Node, complement, examine
-from spcastat.certify.orthogonal import Orthogonal, OrthogonalLeaves
-from spcastat.certify.problems import relaxed as problem_of
+from spcastat.certify.orthogonal_bounds import Orthogonal, OrthogonalLeaves
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
 from spcastat.certify.tuples import Stop, Tuples
 from spcastat.measures import MEASURES

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from spcastat.certify import tuples
-from spcastat.certify.relaxed import Relaxed, Root, single_work
+from spcastat.certify.relaxed import Relaxed, Root, reaches, single_work
 from spcastat.certify.tuples import Open, Stop, Tuples
-from spcastat.certify.unions import reaches
 
 #: Large enough for bounds that are closed between the best value and the threshold.
 TOLERANCE = 0.03

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.engine import Request, aim, make_plan, run
+from spcastat.engine import Request, make_plan, run, start_choice
 from spcastat.engine.order_and_sign import settle
 from spcastat.engine.screening import Screening
 from spcastat.engine.starts import starting_loadings
@@ -223,8 +223,8 @@ def test_without_screening_nothing_changes():
 
 def test_many_variables_are_screened_unasked(monkeypatch):
     monkeypatch.setattr(widened, "GRAM_ORDER", 50)
-    monkeypatch.setattr(aim, "GRAM_ORDER", 50)
-    monkeypatch.setattr(aim, "NONZEROS", 12)
+    monkeypatch.setattr(start_choice, "GRAM_ORDER", 50)
+    monkeypatch.setattr(start_choice, "NONZEROS", 12)
     operators = forms(counts(150, 60, 2))
     assert fitted(operators["sparse"], 2, 5).screening is not None
     assert fitted(operators["dense"], 2, 5).screening is not None

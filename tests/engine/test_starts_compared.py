@@ -5,7 +5,7 @@ import pytest
 
 from spcastat.engine.run import _best, _better_part
 from spcastat.operators import Gram
-from spcastat.solvers.base import Component, Solution
+from spcastat.solvers.solver import Component, Solution
 
 VIEW = Gram(np.diag([3.0, 2.0, 1.0]))
 AXES = np.eye(3)

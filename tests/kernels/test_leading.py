@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spcastat.kernels.leading import leading
+from spcastat.kernels.largest_rows import leading
 
 
 def turns(values: np.ndarray, count: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spcastat.kernels.secular import bordered_lower
+from spcastat.kernels.eig import bordered_lower
 
 
 def problems(s: int, m: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spcastat.kernels.weighted_median import weighted_median
+from spcastat.kernels.least_absolute import weighted_median
 
 
 def test_whole_weights_are_repeated_values():

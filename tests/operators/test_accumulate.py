@@ -13,7 +13,7 @@ import spcastat as sp
 from spcastat.errors import ConstantColumnError, DataError, InfiniteValuesError, MissingValuesError
 from spcastat.intake import frames, read
 from spcastat.operators import CrossProducts, Sums, accumulate, build, prepare, standardise
-from spcastat.operators.sparse import product, sparse_sums
+from spcastat.operators.sparse_products import product, sparse_sums
 
 
 def exact_moments(X, w):
@@ -90,7 +90,7 @@ def test_single_precision_is_summed_in_double():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_sums_and_products_in_small_pieces(kind, weighted, dtype, monkeypatch):
-    from spcastat.operators import sparse as module
+    from spcastat.operators import sparse_products as module
 
     monkeypatch.setattr(module, "ENTRIES", 17)
     monkeypatch.setattr(module, "PER_COLUMN", 0)
@@ -132,7 +132,7 @@ def test_columns_that_do_not_vary_have_no_negative_squares(kind):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("center", [True, False])
 def test_rows_held_one_by_one_serve_as_those_held_by_column(weighted, center, monkeypatch):
-    from spcastat.operators import rows
+    from spcastat.operators import row_operators as rows
 
     monkeypatch.setattr(rows, "SLAB", 3)
     monkeypatch.setattr(accumulate, "BLOCK", 100)

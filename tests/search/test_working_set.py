@@ -10,7 +10,7 @@ import scipy.sparse
 import spcastat as sp
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, prepare
-from spcastat.operators.rows import SparseRows
+from spcastat.operators.row_operators import SparseRows
 from spcastat.search import default, working_set
 from spcastat.search.default import joint
 from spcastat.search.moments import Dense, Known

@@ -11,7 +11,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import CardinalityError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.select import path_cards
-from spcastat.solvers.growth import Growth
+from spcastat.solvers.greedy import Growth
 
 
 @pytest.fixture(scope="module")

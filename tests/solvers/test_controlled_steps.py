@@ -7,8 +7,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.operators import Gram, Removed, deflate
-from spcastat.solvers.greedy import REACHED
-from spcastat.solvers.growth import Growth
+from spcastat.solvers.greedy import REACHED, Growth
 
 
 def step_by_step(S, k, variance, c, exact):

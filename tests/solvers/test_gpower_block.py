@@ -10,7 +10,7 @@ import scipy.sparse
 import spcastat as sp
 from spcastat.errors import CardinalityError, ConvergenceWarning, OptionError
 from spcastat.operators import Gram
-from spcastat.solvers.gpower_block import GPowerBlock, largest_entries, polar_products
+from spcastat.solvers.gpower import GPowerBlock, largest_entries, polar_products
 
 METHODS = ("gpower-l0-block", "gpower-l1-block")
 

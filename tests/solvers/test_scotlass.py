@@ -11,8 +11,8 @@ import spcastat as sp
 from spcastat.errors import OptionError
 from spcastat.kernels.orthogonal_soft import OrthogonalSoft
 from spcastat.operators import Gram
-from spcastat.solvers.base import Earlier
 from spcastat.solvers.scotlass import ScotLASS
+from spcastat.solvers.solver import Earlier
 
 R = sp.datasets.load_pitprops()
 

@@ -9,9 +9,9 @@ import pytest
 
 from spcastat.operators import Gram
 from spcastat.registry import SOLVERS
-from spcastat.solvers.base import ComponentSolver, Earlier
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.pmd import PMD
+from spcastat.solvers.solver import ComponentSolver, Earlier
 
 SINGLE = [
     name

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
-from spcastat.registry.method import Method
+from spcastat.registry.method_table import Method
 from spcastat.solvers.thresholding import ROTATIONS
 
 #: Options that are not a field of a solver, because the engine serves them for all that have them.

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.kernels.orthonormal import orthonormalise
-from spcastat.measures.base import answer
-from spcastat.measures.measure import Measure
+from spcastat.measures.measure import Measure, answer
 from spcastat.operators import Operator
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from spcastat.certify.dual import Running, planes, support_bounds, within_union
 from spcastat.certify.frame import Frame, least_squares_frame, pev_frame, without
-from spcastat.certify.relaxed import MOST_SUPPORTS, Relaxed, Root
-from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
+from spcastat.certify.relaxed import MOST_SUPPORTS, MOST_VARIABLES, Relaxed, Root, reaches, union_table
 
 
 class Projection(Relaxed):

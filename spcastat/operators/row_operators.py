@@ -12,8 +12,8 @@ from spcastat.kernels.eig import DENSE_ORDER, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.ties import settled
 from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
-from spcastat.operators.base import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
-from spcastat.operators.sparse import product, sparse_squares
+from spcastat.operators.operator import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
+from spcastat.operators.sparse_products import product, sparse_squares
 
 #: Sparse rows with more than this share of stored entries are multiplied as dense blocks.
 FULL = 0.08

@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat.errors import OptionError
 from spcastat.missing import PpcaModel, em_moments, pairwise_moments
 from spcastat.operators import CrossProducts, Operator, Standardisation, from_products, prepare
-from spcastat.operators.columns import ColumnUnits, largest_of
+from spcastat.operators.standardisation import ColumnUnits, largest_of
 
 #: More variables than this have no dense covariance matrix.
 MOST_VARIABLES = 5000

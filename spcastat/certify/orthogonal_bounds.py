@@ -12,9 +12,9 @@ from math import comb
 import numpy as np
 
 from spcastat.certify import ordered
+from spcastat.certify.best_met import placed
 from spcastat.certify.dual import ROUNDING, Running, ky_fan
-from spcastat.certify.leaves import placed
-from spcastat.certify.projection import Projection
+from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import MOST_SUPPORTS, Root
 from spcastat.operators import Operator
 from spcastat.search.default import joint

@@ -10,8 +10,7 @@ import numpy as np
 from spcastat.certify import ordered
 from spcastat.certify.dual import ROUNDING, Running
 from spcastat.certify.frame import least_squares_frame, without
-from spcastat.certify.relaxed import MOST_SUPPORTS, Relaxed, Root
-from spcastat.certify.unions import MOST_VARIABLES, reaches, union_table
+from spcastat.certify.relaxed import MOST_SUPPORTS, MOST_VARIABLES, Relaxed, Root, reaches, union_table
 
 #: Components of one variable whose orders are all gone through, at most.
 MOST_ORDERED = 8

@@ -10,12 +10,11 @@ import numpy as np
 
 from spcastat.certify.bounds import enlarged, trace_bound
 from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, prove
-from spcastat.certify.clock import PASS, Clock
-from spcastat.certify.covariance import formed
+from spcastat.certify.clock import PASS, Clock, formed
 from spcastat.kernels.eig import symmetric, top_lanczos
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, Operator, Removed, deflate
-from spcastat.operators.base import lanczos_start
+from spcastat.operators.operator import lanczos_start
 from spcastat.progress import stage
 
 #: Up to this many variables S is formed and searched; above it only cheap bounds are given.

@@ -1,8 +1,82 @@
-"""All methods, in the order in which they are listed."""
+"""The table of methods: names, papers, solvers, and when to use them."""
 
 from __future__ import annotations
 
-from spcastat.registry.method import AIMED, SCREENED, Method
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from importlib import import_module
+from typing import Any, cast
+
+from spcastat.solvers import Solver
+
+#: Options by which a user says how sparse a fit should be.
+CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
+
+#: Options by which the best of several starts is chosen, and by which the search runs on some of many
+#: variables.
+AIMED = ("objective",)
+SCREENED = ("screen",)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name under which a solver is called.
+
+    Attributes
+    ----------
+    name : str
+        What users write.
+    title, paper : str
+        For headers and tables.
+    home : str
+        Module, below `spcastat`, and class of the solver, the frozen dataclass whose fields are the options.
+        It is imported when it is first asked for.
+    fixed : Mapping
+        Fields that the name itself decides.
+    without : tuple of str
+        Fields that make no sense under this name.
+    further : tuple of str
+        Options that the engine serves for this method: AIMED, SCREENED.
+    use : str
+        When to take it, and when not, in a sentence or two.
+    """
+
+    name: str
+    title: str
+    paper: str
+    home: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+    use: str = ""
+
+    @property
+    def solver(self) -> type[Solver]:
+        """The class of the solver."""
+        module, _, name = self.home.rpartition(".")
+        return cast(type[Solver], getattr(import_module(f"spcastat.{module}"), name))
+
+    @cached_property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options that the method has."""
+        own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
+        own = [name for name in own if name not in self.fixed and name not in self.without]
+        return (
+            tuple(own)
+            + self.further
+            + (("start", "n_init") if self.solver.uses_starts else ())
+        )
+
+    @cached_property
+    def controls(self) -> tuple[str, ...]:
+        """Those of the options that set the sparsity."""
+        return tuple(name for name in CONTROLS if name in self.options)
+
+    def build(self, options: Mapping[str, Any]) -> Solver:
+        """Return the solver with `options` (checked before) and defaults for the rest."""
+        return self.solver(**self.fixed, **options)
+
 
 _BCD = "Zhao, Meng, Xu and Gao (2015), Neurocomputing"
 _HMP = "He, Monteiro and Park (2010)"
@@ -147,7 +221,7 @@ _ALL = (
         "gpower-l0-block",
         "Generalised power, l0, joint",
         _GPOWER,
-        "solvers.gpower_block.GPowerBlock",
+        "solvers.gpower.GPowerBlock",
         {"norm": "l0"},
         use="All components at once on very wide data, one penalty sharing the nonzeros out.",
     ),
@@ -155,7 +229,7 @@ _ALL = (
         "gpower-l1-block",
         "Generalised power, l1, joint",
         _GPOWER,
-        "solvers.gpower_block.GPowerBlock",
+        "solvers.gpower.GPowerBlock",
         {"norm": "l1"},
         use="As gpower-l0-block, with a convex penalty.",
     ),

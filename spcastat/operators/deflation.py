@@ -1,0 +1,253 @@
+"""Deflation: what is left of S, or of the rows, after a component, as a low-rank view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spcastat.errors import OptionError
+from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.operators.operator import DEPENDENT, Operator
+from spcastat.operators.row_operators import Rows
+
+
+class Deflated(Operator):
+    """The operator S + L M L' for a low-rank update.
+
+    Parameters
+    ----------
+    base : Operator
+    L : ndarray of shape (p, r)
+    M : ndarray of shape (r, r), symmetric
+    """
+
+    def __init__(self, base: Operator, L: np.ndarray, M: np.ndarray):
+        self.base = base
+        self.L = L
+        self.M = M
+        self.p = base.p
+        self.rank_limit = base.rank_limit
+        self.unit = base.unit
+
+    def diagonal(self) -> np.ndarray:
+        """Return the variances that are left; rounding below zero is cut off."""
+        return (self.base.diagonal() + np.einsum("ij,jk,ik->i", self.L, self.M, self.L)).clip(min=0.0)
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        return self.base.dot(V) + self.L @ (self.M @ (self.L.T @ V))
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        return self.base.columns(J) + self.L @ (self.M @ self.L[J].T)
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        return self.base.block(J) + self.L[J] @ self.M @ self.L[J].T
+
+    def take(self, J: np.ndarray) -> Deflated:
+        return Deflated(self.base.take(J), self.L[J], self.M)
+
+    def divided(self, unit: float) -> Deflated:
+        return Deflated(self.base.divided(unit), self.L, self.M / unit**2)
+
+
+@dataclass(frozen=True, eq=False)
+class Removed:
+    """A component to be removed.
+
+    Attributes
+    ----------
+    v : ndarray of shape (p,)
+        Its unit loadings.
+    raw : ndarray of shape (p,)
+        Its loadings at the length that its method gave them, for ``residual``.
+    before : ndarray of shape (p, i)
+        The unit loadings of the components before it.
+    """
+
+    v: np.ndarray
+    raw: np.ndarray
+    before: np.ndarray
+
+
+Update = tuple[np.ndarray, np.ndarray]
+
+
+def schur(view: Operator, part: Removed) -> Update:
+    """Remove all that the score explains: He, Monteiro and Park (2010), equation 3.12."""
+    Sv = view.dot(part.v)
+    variance = float(part.v @ Sv)
+    whole = float(part.v @ view.base.dot(part.v)) if isinstance(view, Deflated) else variance
+    left = variance > DEPENDENT**2 * whole  # else a combination of the earlier scores: nothing to remove
+    return (Sv / np.sqrt(variance) if left else 0.0 * Sv)[:, None], -np.eye(1)
+
+
+def hotelling(view: Operator, part: Removed) -> Update:
+    """S - (v'Sv) v v': exact for eigenvectors only, and then what is left may be indefinite otherwise."""
+    return part.v[:, None], np.array([[-float(part.v @ view.dot(part.v))]])
+
+
+def projection(view: Operator, part: Removed) -> Update:
+    """(I - v v') S (I - v v'): rows projected off the loadings (Mackey 2009)."""
+    return _projected(view, part.v)
+
+
+def orthogonalised(view: Operator, part: Removed) -> Update:
+    """Projection off the part of the loadings that is orthogonal to those before (Mackey 2009)."""
+    Q, remainder = orthonormalise(np.column_stack([part.before, part.v]))
+    if remainder[-1] == 0:
+        return np.zeros((view.p, 1)), np.zeros((1, 1))
+    return _projected(view, Q[:, -1])
+
+
+def residual(view: Operator, part: Removed) -> Update:
+    """Remove u w' from the rows, u the unit score and w the raw loadings: Shen and Huang (2008)."""
+    Sv = view.dot(part.v)
+    variance = float(part.v @ Sv)
+    if variance <= 0:
+        return np.zeros((view.p, 1)), np.zeros((1, 1))
+    return np.column_stack([part.raw, Sv / np.sqrt(variance)]), np.array([[1.0, -1.0], [-1.0, 0.0]])
+
+
+def _projected(view: Operator, q: np.ndarray) -> Update:
+    Sq = view.dot(q)
+    return np.column_stack([q, Sq]), np.array([[float(q @ Sq), -1.0], [-1.0, 0.0]])
+
+
+#: name -> function (view, component) -> L and M of the update.
+DEFLATIONS: dict[str, Callable[[Operator, Removed], Update]] = {
+    "schur": schur,
+    "projection": projection,
+    "hotelling": hotelling,
+    "orthogonalised": orthogonalised,
+    "residual": residual,
+}
+
+
+def deflate(view: Operator, part: Removed, how: str) -> Deflated:
+    """Return what is left of `view` after a component; `how` is a name in DEFLATIONS."""
+    L, M = DEFLATIONS[how](view, part)
+    if not isinstance(view, Deflated):
+        return Deflated(view, L, M)
+    r = view.M.shape[0]
+    joined = np.zeros((r + M.shape[0], r + M.shape[0]))
+    joined[:r, :r] = view.M
+    joined[r:, r:] = M
+    return Deflated(view.base, np.hstack([view.L, L]), joined)
+
+
+class DeflatedRows(Rows):
+    """The rows Y - A B' for a low-rank update.
+
+    Parameters
+    ----------
+    base : Rows
+    A : ndarray of shape (n, r)
+    B : ndarray of shape (p, r)
+    """
+
+    def __init__(self, base: Rows, A: np.ndarray, B: np.ndarray):
+        self.base = base
+        self.A = A
+        self.B = B
+        self.n, self.p = base.n, base.p
+        self.root_weights = base.root_weights
+        self.rank_limit = base.rank_limit
+        self.unit = base.unit
+
+    @cached_property
+    def _update(self) -> tuple[np.ndarray, np.ndarray]:
+        """L (p, 2r) and M (2r, 2r) with (Y - A B')'(Y - A B') = Y'Y + L M L'."""
+        r = self.A.shape[1]
+        M = np.block([[np.zeros((r, r)), -np.eye(r)], [-np.eye(r), self.A.T @ self.A]])
+        return np.hstack([self.base.adjoint(self.A), self.B]), M
+
+    def diagonal(self) -> np.ndarray:
+        """Return the variances that are left; rounding below zero is cut off."""
+        L, M = self._update
+        return (self.base.diagonal() + np.einsum("ij,jk,ik->i", L, M, L)).clip(min=0.0)
+
+    def forward(self, V: np.ndarray) -> np.ndarray:
+        return self.base.forward(V) - self.A @ (self.B.T @ V)
+
+    def adjoint(self, U: np.ndarray) -> np.ndarray:
+        return self.base.adjoint(U) - self.B @ (self.A.T @ U)
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        L, M = self._update
+        return self.base.columns(J) + L @ (M @ L[J].T)
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        L, M = self._update
+        return self.base.block(J) + L[J] @ M @ L[J].T
+
+    def take(self, J: np.ndarray) -> DeflatedRows:
+        return DeflatedRows(self.base.take(J), self.A, self.B[J])
+
+    def divided(self, unit: float) -> DeflatedRows:
+        return DeflatedRows(self.base.divided(unit), self.A / unit, self.B)
+
+    def cross_products(self) -> np.ndarray:
+        if self.n >= self.p:
+            L, M = self._update
+            return self.base.cross_products() + L @ M @ L.T
+        crossed = self.base.forward(self.B) @ self.A.T
+        inner = self.A @ (self.B.T @ self.B) @ self.A.T
+        return self.base.cross_products() - crossed - crossed.T + inner
+
+
+RowUpdate = tuple[np.ndarray, np.ndarray]
+
+
+def schur_of_rows(view: Rows, part: Removed) -> RowUpdate:
+    """Y - t t'Y / t't, t = Y v: regress every variable on the score (He, Monteiro and Park 2010)."""
+    t = view.forward(part.v)
+    variance = float(t @ t)
+    return t / variance if variance > 0 else 0.0 * t, view.adjoint(t)
+
+
+def projection_of_rows(view: Rows, part: Removed) -> RowUpdate:
+    """Y (I - v v'): rows projected off the loadings (Mackey 2009; Zhao, Meng and Xu 2014, step 2.1)."""
+    return view.forward(part.v), part.v
+
+
+def orthogonalised_of_rows(view: Rows, part: Removed) -> RowUpdate:
+    """Projection off the part of the loadings that is orthogonal to those before (Mackey 2009)."""
+    q = orthonormalise(np.column_stack([part.before, part.v]))[0][:, -1]
+    return view.forward(q), q
+
+
+def residual_of_rows(view: Rows, part: Removed) -> RowUpdate:
+    """Y - u w', u the unit score and w the raw loadings: Shen and Huang (2008)."""
+    t = view.forward(part.v)
+    length = float(np.linalg.norm(t))
+    return t / length if length > 0 else 0.0 * t, part.raw
+
+
+#: name -> function (view, component) -> A and B of the update; each is the twin of one in DEFLATIONS.
+ROW_DEFLATIONS: dict[str, Callable[[Rows, Removed], RowUpdate]] = {
+    "schur": schur_of_rows,
+    "projection": projection_of_rows,
+    "orthogonalised": orthogonalised_of_rows,
+    "residual": residual_of_rows,
+}
+
+
+def deflate_rows(view: Rows, part: Removed, how: str) -> DeflatedRows:
+    """Return what is left of the rows after a component; `how` is a name in ROW_DEFLATIONS.
+
+    Raises
+    ------
+    OptionError
+        For "hotelling", which subtracts from the covariance matrix what no rows correspond to.
+    """
+    if how not in ROW_DEFLATIONS:
+        raise OptionError(
+            f"deflation={how!r} changes the covariance matrix into one that no rows have, and this method "
+            f"works on rows; choose one of {', '.join(repr(name) for name in ROW_DEFLATIONS)}."
+        )
+    a, b = ROW_DEFLATIONS[how](view, part)
+    if not isinstance(view, DeflatedRows):
+        return DeflatedRows(view, a[:, None], b[:, None])
+    return DeflatedRows(view.base, np.column_stack([view.A, a]), np.column_stack([view.B, b]))
