@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from spcastat.engine.inputs import Source
-from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names
 from spcastat.report.equations import equations
+from spcastat.report.methods_text import describe
 from spcastat.report.pictures import (
     Picture,
     diagnostics_picture,
@@ -23,11 +23,10 @@ from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import row_scores as rows
 from spcastat.state.record import Record
-from spcastat.tables import Document, Row, Table
+from spcastat.tables import Arrangement, Document, Row, Table
 from spcastat.tables.cells import fixed, percent
+from spcastat.tables.grid import DIGITS
 
-#: Variables in a table, at most.
-MOST_VARIABLES = 40
 #: Terms of an equation, at most.
 MOST_TERMS = 20
 
@@ -61,10 +60,12 @@ def chapter_of(
     return Chapter(heading, (document, Picture(lambda ax: draw(ax=ax), 4.9, 3.4, name, about, caption)))
 
 
-def chapters(state: FitState, source: Source | None, call: str) -> Iterator[Chapter]:
-    """Yield what the report of a fit holds."""
+def chapters(
+    state: FitState, source: Source | None, call: str, arrangement: Arrangement, digits: int = DIGITS
+) -> Iterator[Chapter]:
+    """Yield what the report of a fit holds; `arrangement` and `digits` are for its tables of variables."""
     in_memory = source is not None and source.has_rows
-    yield Chapter("Summary", (summarise(state, max_rows=MOST_VARIABLES).document,))
+    yield Chapter("Summary", (summarise(state, digits=digits, **vars(arrangement)).document,))
     yield Chapter("Equations", (formulas(state),))
     yield Chapter("Loadings and variance", (loadings_picture(state), scree_picture(state)))
     if state.trust:
@@ -72,9 +73,10 @@ def chapters(state: FitState, source: Source | None, call: str) -> Iterator[Chap
     if len(state.components) > 1 and (in_memory or state.scores is not None):
         drawn = score_pictures(state, rows.scores(state, source))
         yield Chapter("Rows on the components", tuple(drawn))
-    yield Chapter("How the components go together", (together(state), correlations(state)))
+    yield Chapter("How the components go together", (together(state), correlations(state, arrangement)))
     if in_memory:
         yield Chapter("Rows that the fit does not describe", (diagnostics_picture(state, source),))
+    yield Chapter("For a methods section", methods(state))
     yield Chapter("How this was made", (made(state.record, call),))
 
 
@@ -88,6 +90,12 @@ def formulas(state: FitState) -> Lines:
     return Lines(tuple(lines), f"In the {about + ' ' if about else ''}variables; zero terms are left out.")
 
 
+def methods(state: FitState) -> tuple[Document, Lines]:
+    """Return the paragraph for a methods section with its references, and these as BibTeX."""
+    found = describe(state)
+    return Document("", notes=(found.text, *found.references)), Lines(tuple(found.bibtex.splitlines()))
+
+
 def made(record: Record, call: str) -> Lines:
     """Return the call, the options and the versions."""
     code = "" if call.startswith("spcastat ") else "import spcastat as sp\nfit = sp."
@@ -98,7 +106,7 @@ def made(record: Record, call: str) -> Lines:
 
 
 def together(state: FitState) -> Document:
-    """Return how much each component explains alone and beside the others, and the correlations of scores."""
+    """Return how much each component explains alone and given the others, and the correlations of scores."""
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
     names = tuple(full_names(state.components))
     lines = [
@@ -118,19 +126,22 @@ def together(state: FitState) -> Document:
     return Document("", tables=(Table("Component", names, tuple(lines)),), caption=caption)
 
 
-def correlations(state: FitState) -> Document:
-    """Return the correlations of the variables that have a loading, the leading ones if they are many."""
-    kept = leading(state.V, MOST_VARIABLES)
+def correlations(state: FitState, arrangement: Arrangement) -> Document:
+    """Return the correlations of the variables with the scores, in the order of the table of loadings."""
+    kept, groups = arrangement.rows(state.V, state.spec.columns)
     values = frames.correlations(state).iloc[kept]
     labels = full_names(values.index)
-    cells = zip(labels, values.to_numpy().tolist(), frames.communalities(state).iloc[kept], strict=True)
-    lines = tuple(Row(label, (*(fixed(r, 2) for r in line), fixed(h, 2))) for label, line, h in cells)
+    shares = frames.communalities(state).iloc[kept]
+    cells = zip(labels, values.to_numpy().tolist(), shares, groups, strict=True)
+    lines = tuple(
+        Row(name, (*(fixed(r, 2) for r in line), fixed(h, 2)), group) for name, line, h, group in cells
+    )
     note = (
         "Correlations of variables with scores; the communality is the share of a variable's variance that "
         "regression on all scores explains."
     )
     if len(kept) < len(state.V):
-        note += f" {len(kept)} of {len(state.V)} variables are shown, those that lead on a component."
+        note += f" {len(kept)} of {len(state.V)} variables are shown, those of the table of loadings."
     headings = (*full_names(state.components), "communality")
     table = Table("Correlation", headings, lines, notes=(note,))
     return Document("", tables=(table,), caption="Correlations of variables with scores")

@@ -1,4 +1,4 @@
-"""What stands beside, below and behind the loadings of a summary: dense PCA, intervals, stars."""
+"""Loadings printed by themselves; what a summary adds to them: dense PCA, intervals, stars, columns."""
 
 from __future__ import annotations
 
@@ -14,15 +14,24 @@ from spcastat.report.resampling_tables import FDR, UNSAID
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
+from spcastat.state.copies import own
 
 #: The largest q value that earns this many stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 
 
-def beside_loadings(
-    state: FitState, source: Source | None, *, dense: bool, conf_int: bool, level: float, stars: bool
+def loading_columns(
+    state: FitState,
+    source: Source | None,
+    *,
+    dense: bool = False,
+    conf_int: bool = False,
+    level: float = 0.95,
+    stars: bool = False,
+    communality: bool = False,
+    complexity: bool = False,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what the table of loadings takes besides, and the sentences that say what it is."""
+    """Return what the table of loadings takes besides them, and the sentences that say what it is."""
     given: dict[str, Any] = {}
     said: list[str] = []
     level = trust.checked_level(level)
@@ -35,7 +44,32 @@ def beside_loadings(
     if flag("stars", stars):
         given["stars"] = _stars(state)
         said += _of_stars(state)
+    columns: dict[str, pd.Series] = {}
+    if flag("communality", communality):
+        columns["h2"] = frames.communalities(state)
+        said.append("h2: the communality, the share of variance that regression on all scores explains.")
+    if flag("complexity", complexity):
+        columns["com"] = hofmann(state)
+        said.append(
+            "com: Hofmann's complexity (1978), the number of components that a variable loads on, its "
+            "loadings times the standard deviations of the scores; 1 for a variable of one component."
+        )
+    if columns:
+        given["columns"] = pd.DataFrame(columns)
     return given, said
+
+
+def hofmann(state: FitState) -> pd.Series:
+    """Return Hofmann's complexity of each variable, length p; NaN where all of its loadings are zero.
+
+    (sum_j a_j^2)^2 / sum_j a_j^4 of the loadings times the standard deviations of the scores, as ``psych`` in
+    R has it. Hofmann (1978), "Complexity and simplicity as objective indices descriptive of factor
+    solutions", Multivariate Behavioral Research.
+    """
+    squares = state.V**2 * np.diag(state.moments.scores).clip(min=0.0)
+    with np.errstate(invalid="ignore"):
+        found = squares.sum(axis=1) ** 2 / (squares**2).sum(axis=1)
+    return pd.Series(found, own(state.spec.columns))
 
 
 def dense_loadings(state: FitState, source: Source | None) -> pd.DataFrame:
@@ -78,7 +112,7 @@ def _bounds(state: FitState, level: float) -> tuple[pd.DataFrame, pd.DataFrame]:
 def _of_intervals(state: FitState, level: float) -> list[str]:
     found = state.trust.bootstrap
     assert found is not None
-    how = "variables selected anew" if found.select else "given these variables"
+    how = "variables selected again in each draw" if found.select else "given these variables"
     draws = plural(len(found.values), "draw")
     return [
         f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({draws}).",
@@ -110,10 +144,13 @@ def _of_stars(state: FitState) -> list[str]:
 def print_loadings(
     state: FitState,
     digits: int = 3,
-    cutoff: float = 0.0,
-    sort: bool = False,
+    cut: float = 0.0,
+    sort: bool | None = None,
     contributions: bool = False,
-    max_rows: int = 40,
+    max_rows: int | None = None,
+    *,
+    groups: Any = None,
+    cutoff: float | None = None,
 ) -> None:
     """Print the loadings; a blank is exactly zero.
 
@@ -122,23 +159,22 @@ def print_loadings(
     state : FitState
     digits : int
         Decimals. A nonzero that rounds to zero prints as ``<.001``.
-    cutoff : float
+    cut : float
         Loadings below it in absolute value are hidden behind a mark, and counted.
-    sort : bool
-        Group the variables by the component on which they load most.
+    sort : bool, optional
+        Order the variables by the component on which they load most, then by the size of that loading; by
+        default with more than 25 variables.
     contributions : bool
         Squared loadings in percent instead.
-    max_rows : int
-        The most variables to show.
+    max_rows : int, optional
+        The most variables to show; by default all that have a loading.
+    groups : Series, mapping or sequence of length p, optional
+        A group for each variable; those of a group stand together under its name.
+    cutoff : float, optional
+        The same as `cut`.
     """
-    from spcastat.tables import Document, loadings_table, render
+    from spcastat.tables import Arrangement, Document, loadings_table, render
 
-    table = loadings_table(
-        frames.loadings(state),
-        digits=digits,
-        cutoff=cutoff,
-        sort=sort,
-        contributions=contributions,
-        max_rows=max_rows,
-    )
+    arrangement = Arrangement(sort, max_rows, groups, cut if cutoff is None else cutoff)
+    table = loadings_table(frames.loadings(state), arrangement, digits=digits, contributions=contributions)
     print(render(Document(title="", facts=(), tables=(table,), notes=()), "text"))

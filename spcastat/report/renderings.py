@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from spcastat.config import require_extra
+from spcastat.tables.table_layout import Layout
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -14,6 +19,45 @@ if TYPE_CHECKING:
 
 #: LaTeX without the package booktabs has its plain rules instead: notebooks load what they load.
 PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in ("top", "mid", "bottom"))
+#: Options of a layout that every format takes.
+COMMON = ("digits", "decimal", "full_names", "caption", "notes")
+
+
+def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a method that takes a layout the options of it as parameters: those in COMMON and `further`.
+
+    The options are keywords with the defaults of :class:`Layout`, which checks them; `width`, where it is
+    the first of `further`, may also be given by position.
+    """
+    positional = further[:1] == ("width",)
+    known = {one.name: one for one in fields(Layout)}
+
+    def dress(method: Callable[..., Any]) -> Callable[..., Any]:
+        plain = inspect.signature(method)
+        options = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if positional and name == "width"
+                else inspect.Parameter.KEYWORD_ONLY,
+                default=known[name].default,
+                annotation=known[name].type,
+            )
+            for name in (*further[:1], *COMMON, *further[1:])
+        ]
+        before = [one for name, one in plain.parameters.items() if name != "layout"]
+        signature = plain.replace(parameters=[*before, *options])
+
+        @functools.wraps(method)
+        def laid_out(*args: Any, **keywords: Any) -> Any:
+            given = signature.bind(*args, **keywords).arguments
+            layout = Layout(**{one.name: given.pop(one.name) for one in options if one.name in given})
+            return method(**given, layout=layout)
+
+        laid_out.__signature__ = signature  # type: ignore[attr-defined]
+        return laid_out
+
+    return dress
 
 
 class Renderings:
@@ -43,37 +87,13 @@ class Renderings:
         """What is printed, as tables of text."""
         raise NotImplementedError
 
-    def as_text(
-        self,
-        width: int = 80,
-        *,
-        digits: int | None = None,
-        decimal: str = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
-    ) -> str:
+    @with_layout("width")
+    def as_text(self, layout: Layout) -> str:
         """Return plain text in lines of at most `width` characters; see :class:`Renderings` for the rest."""
-        return self._rendered(
-            "text",
-            width=width,
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            notes=notes,
-        )
+        return self._rendered("text", layout)
 
-    def as_html(
-        self,
-        *,
-        digits: int | None = None,
-        decimal: str = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        label: str | None = None,
-        notes: bool = True,
-    ) -> str:
+    @with_layout("label")
+    def as_html(self, layout: Layout) -> str:
         """Return an HTML fragment without external resources; names are escaped, long ones wrap.
 
         Parameters
@@ -83,29 +103,10 @@ class Renderings:
         label : str, optional
             The id of the fragment, for links to it.
         """
-        return self._rendered(
-            "html",
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            label=label,
-            notes=notes,
-        )
+        return self._rendered("html", layout)
 
-    def as_latex(
-        self,
-        *,
-        digits: int | None = None,
-        decimal: str = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        label: str | None = None,
-        notes: bool = True,
-        longtable: bool | None = None,
-        siunitx: bool = False,
-        width: int = 80,
-    ) -> str:
+    @with_layout("label", "longtable", "siunitx", "width")
+    def as_latex(self, layout: Layout) -> str:
         r"""Return LaTeX with the rules of booktabs; names are escaped, long ones go on in further lines.
 
         A comment in the first line names the packages that are needed: booktabs, and longtable and siunitx
@@ -124,30 +125,10 @@ class Renderings:
         width : int
             How wide the page is: 80 is the width of a page of the class ``article``. Wider tables are split.
         """
-        return self._rendered(
-            "latex",
-            width=width,
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            label=label,
-            notes=notes,
-            longtable=longtable,
-            siunitx=siunitx,
-        )
+        return self._rendered("latex", layout)
 
-    def as_markdown(
-        self,
-        *,
-        digits: int | None = None,
-        decimal: str = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        label: str | None = None,
-        notes: bool = True,
-        width: int = 80,
-    ) -> str:
+    @with_layout("label", "width")
+    def as_markdown(self, layout: Layout) -> str:
         """Return Markdown with pipe tables, as pandoc, Quarto and GitHub read them.
 
         Parameters
@@ -160,29 +141,10 @@ class Renderings:
         width : int
             Characters of a page. Wider tables are split.
         """
-        return self._rendered(
-            "markdown",
-            width=width,
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            label=label,
-            notes=notes,
-        )
+        return self._rendered("markdown", layout)
 
-    def as_docx(
-        self,
-        path: str | PathLike[str],
-        *,
-        digits: int | None = None,
-        decimal: str = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        label: str | None = None,
-        notes: bool = True,
-        width: int = 80,
-    ) -> None:
+    @with_layout("label", "width")
+    def as_docx(self, path: str | PathLike[str], layout: Layout) -> None:
         """Write a file for Word with real tables, whose headings stand on every page, and a caption.
 
         It needs the extra: ``pip install 'spcastat[docx]'``.
@@ -205,29 +167,11 @@ class Renderings:
             Where the file cannot be written, or has another ending than .docx.
         """
         from spcastat.report.docx_file import write_tables
-        from spcastat.tables import Layout
 
-        layout = Layout(
-            width=width,
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            label=label,
-            notes=notes,
-        )
         write_tables(path, [self.document], layout)
 
-    def as_gt(
-        self,
-        table: str | None = None,
-        *,
-        digits: int | None = None,
-        decimal: str = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
-    ) -> GT:
+    @with_layout()
+    def as_gt(self, layout: Layout, table: str | None = None) -> GT:
         """Return a table of great_tables, to be styled with its methods.
 
         Its columns are numbers, where they hold nothing else, so that they can be coloured by their size;
@@ -248,18 +192,15 @@ class Renderings:
         OptionError
             For a table that is not there.
         """
-        from spcastat.tables import Layout
-
-        layout = Layout(digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes)
         require_extra("great_tables", "gt", "as_gt()")
         from spcastat.tables.gt import table_of
 
         return table_of(self.document, table, layout)
 
-    def _rendered(self, kind: str, **options: Any) -> str:
-        from spcastat.tables import Layout, render
+    def _rendered(self, kind: str, layout: Layout) -> str:
+        from spcastat.tables import render
 
-        return render(self.document, kind, layout=Layout(**options))
+        return render(self.document, kind, layout=layout)
 
     def __repr__(self) -> str:
         return self.as_text()

@@ -6,9 +6,9 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spcastat.config import flag, text
+from spcastat.config import flag, text, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.labels import printable
 from spcastat.report.chapters import Chapter, Content, Lines, chapters
@@ -17,7 +17,7 @@ from spcastat.report.html_page import ENDINGS, chapters_page, write_page
 from spcastat.report.pictures import Picture
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
-from spcastat.tables import Document, Layout
+from spcastat.tables import Arrangement, Document, Layout
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -36,6 +36,12 @@ def write_report(
     call: str | None = None,
     full_names: bool = True,
     before: Sequence[Chapter] = (),
+    *,
+    sort: bool | None = None,
+    max_rows: int | None = None,
+    groups: Any = None,
+    digits: int = 3,
+    cut: float = 0.0,
 ) -> None:
     """Write the tables, the plots, the call and the versions: one HTML page, or for Word.
 
@@ -55,6 +61,9 @@ def write_report(
         Whether long names stand in tables in full; otherwise they are shortened, with a key.
     before : sequence of Chapter
         Chapters before those of the fit.
+    sort, max_rows, groups, digits, cut
+        Which variables the tables show, in which order, and how: see `summary`. `groups` are those of the
+        variables.
 
     Raises
     ------
@@ -65,6 +74,8 @@ def write_report(
     OptionError
         For the file that the rows of the fit are read from.
     """
+    arrangement = Arrangement(sort, max_rows, groups, cut)
+    digits = whole_number("digits", digits, 0, 10)
     target = file_path(path, (*ENDINGS, ENDING))
     if source is not None:
         source.spare(target)
@@ -75,7 +86,7 @@ def write_report(
     if word:
         require_docx("report()")
     heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"
-    parts = [*before, *chapters(state, source, call or record.call)]
+    parts = [*before, *chapters(state, source, call or record.call, arrangement, digits)]
     if not flag("full_names", full_names):
         parts = list(map(_shortened, parts))
     if word:

@@ -18,33 +18,32 @@ from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 if TYPE_CHECKING:
     from spcastat.tables import Document, Row, Table
 
-#: Loadings that tables show, at most.
-ROWS = 40
+#: Loadings that tables show, at most; clusters, and pairs of variables.
+ROWS, PAIRS = 40, 5
 #: Above this q of a loading that is zero is not shown.
 LEVEL = 0.05
-#: A loading that is zero in the fit is shown where this many draws selected it.
-OFTEN = 0.1
+#: A loading that is zero in the fit is shown where this share of the draws selected it.
+OFTEN = 0.25
+#: A bound on false selections that is a larger share of the stable loadings than this guarantees nothing.
+MOST_FALSE = 0.5
 #: Words for the shares of false discoveries.
 FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 
 #: What the figures do not say.
 UNSAID = {
     "interval": (
-        "Intervals tell how far estimates would move with new rows, the variables chosen anew; of loadings "
-        "that are zero they say nothing, since a zero is not an estimate with an error."
+        "Intervals show how far estimates would move with new rows, with variables selected again; a loading "
+        "that is zero has none."
     ),
     "given": (
-        "Given these variables: these intervals take the selection for granted, and are not valid where the "
-        "same data chose the variables."
+        "Given these variables: the intervals take the selection as fixed, and are not valid where the same "
+        "data chose the variables."
     ),
     "selected": "The share of draws that select a variable is not the probability that it belongs there.",
-    "variance": (
-        "The held-out variance is what to expect of new rows; the interval does not say how much of the "
-        "total would be kept with other variables."
-    ),
+    "variance": "Held out: the variance to expect of new rows; the interval is not one for other variables.",
     "frequency": (
-        "A frequency tells what half as many rows would select again: a variable below the threshold may "
-        "still belong to the component, since weak signals are missed."
+        "Frequency: what half as many rows would select again. A variable below the threshold may still "
+        "belong to the component, since weak signals are missed."
     ),
     "split": (
         "These intervals are for the leading eigenvector of the true covariance matrix on the variables that "
@@ -52,7 +51,7 @@ UNSAID = {
     ),
     "test": (
         "A small q says that a variable goes with a component, not that its loading is large. Read q rather "
-        "than p: variables are selected since they go together, so that their p is small even in noise."
+        "than p: variables are selected because they go together, so their p is small even in noise."
     ),
 }
 
@@ -64,7 +63,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
     table, rest = _intervals(state, found, level)
     variances = trust.variance_ci(state, found, level)
     lines = _lines(variances, ("estimate", "std_error", "lower", "upper", "held_out"), "component", _four)
-    how = "variables selected anew" if found.select else "given these variables"
+    how = "variables selected again in each draw" if found.select else "given these variables"
     kind = "normal" if found.kind == "normal" else "percentile"
     heading = ("variance", "std. error", "lower", "upper", "held out")
     notes = [UNSAID["interval" if found.select else "given"], *rest]
@@ -87,23 +86,24 @@ def stability_document(state: FitState, found: Halved) -> Document:
     frequency = trust.frequency(state, found)
     bound, counts = trust.bound(state, found), np.count_nonzero(state.V, axis=0)
     stable = (frequency.to_numpy() >= found.threshold).sum(axis=0)
-    told = trust.informative(state, found)
+    told = trust.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     heading = ("selected", "stable", "false, at most", "similarity")
     alike = trust.similarity(state, found.similarity)
     rows = [
-        (name, (str(counts[c]), str(stable[c]), _fixed(bound.iloc[c], 2) if told[c] else "uninformative",
+        (name, (str(counts[c]), str(stable[c]), _fixed(bound.iloc[c], 2) if told[c] else "no guarantee",
                 _fixed(alike.iloc[c], 2)))
         for c, name in enumerate(state.components)
     ]
-    total = f"{bound['all']:.2f}" if told.all() else "uninformative"
+    total = "no guarantee for all components together"
+    if bound["all"] < MOST_FALSE * stable.sum():
+        total = f"{bound['all']:.2f} of the {plural(int(stable.sum()), 'stable loading')}, in expectation"
     groups = trust.clusters(state, found)
     tables = [_frequencies(state, found, frequency), Table("Component", heading, _rows(rows))]
     return Document(
         title=f"Stability: {len(found.chosen)} fits of half of the rows, threshold {found.threshold:g}",
         facts=(
             ("Draws", _draws(len(found.chosen) // 2, found.asked, found.again, found.normal, "pair")),
-            ("False, at most", f"{total} stable loadings expected in all (Shah and Samworth); assumes that "
-             "noise variables are exchangeable, and selected no better than at random"),
+            ("False, at most", f"{total} (Shah and Samworth), if noise variables are exchangeable"),
             *_considered(state, found),
         ),
         tables=(*tables, *_groups(groups, found), *_associates(state, found)),
@@ -123,8 +123,8 @@ def _considered(state: FitState, found: Halved) -> Iterator[tuple[str, str]]:
 def _uninformative(told: np.ndarray) -> Iterator[str]:
     if not told.all():
         yield (
-            "A bound that is not below the number of selected variables is uninformative: there are too many "
-            "of them for so few variables in all."
+            "No guarantee: the bound on false selections is half of the stable loadings or more, since "
+            "halves select many of few variables."
         )
 
 
@@ -138,7 +138,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
     variances = trust.split_variance_ci(state, found, level)
     many = len(frame) > ROWS
     first, second = found.rows
-    again = f"; drawn anew {found.again} times" if found.again else ""
+    again = f"; drawn again {found.again} times" if found.again else ""
     normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
     left = f"Of {len(frame)} loadings the largest are shown; conf_int() has all."
     return Document(
@@ -226,7 +226,7 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
         shown = ("selected",) if intervals else ("lower", "upper", "selected")
         columns |= {name: frame[name].to_numpy() for name in shown}
         if not intervals:
-            how = "variables selected anew" if found.select else "given these variables"
+            how = "variables selected again in each draw" if found.select else "given these variables"
             notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
         notes.append(UNSAID["interval" if found.select else "given"])
     if known.stability is not None:
@@ -257,10 +257,10 @@ def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Tabl
         notes.append(f"Of {len(shown)} loadings the largest are shown; conf_int() has all.")
     if len(frame) > len(shown):
         count = plural(len(frame) - len(shown), "further loading")
-        notes.append(f"{count} selected in less than 10 % of the draws: conf_int() has them.")
+        notes.append(f"{count} selected in less than {100 * OFTEN:g} % of the draws: conf_int() has them.")
     columns = ("estimate", "std_error", "lower", "upper", "selected")
     heading = ("loading", "std. error", "lower", "upper", "selected")
-    lines = _lines(_largest(shown), columns, "term", _three, "component")
+    lines = _lines(_largest(shown), columns, "term", _of_interval, "component")
     return Table("Loading", heading, lines), notes
 
 
@@ -284,9 +284,10 @@ def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Tab
 def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
     from spcastat.tables import Table
 
+    frame = frame[frame["frequency"] >= OFTEN]
     if len(frame):
         rows = []
-        frame = frame.sort_values("frequency", ascending=False, kind="stable").head(ROWS // 4)
+        frame = frame.sort_values("frequency", ascending=False, kind="stable").head(PAIRS)
         for component, members, often, largest in frame.itertuples(index=False):
             names = full_names(members)
             text = " ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -295,14 +296,14 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
             f"Clusters, |r| >= {found.groups:g}",
             ("any member", "most selected"),
             _rows(rows),
-            notes=("Near copies crowd one another out: look at the cluster, not at each of its members.",),
+            notes=("Variables of a cluster are nearly the same: judge the cluster, not its members.",),
         )
 
 
 def _associates(state: FitState, found: Halved) -> Iterator[Table]:
     from spcastat.tables import Table
 
-    frame = trust.associates(state, found).sort_values("share", ascending=False).head(ROWS // 4)
+    frame = trust.associates(state, found).sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
         own, other = full_names(frame["term"]), full_names(frame["associate"])
         cells = [
@@ -315,7 +316,7 @@ def _associates(state: FitState, found: Halved) -> Iterator[Table]:
             "Associates",
             ("without it", "with it", "r"),
             _rows(rows),
-            notes=("Associates: variables not selected that take a selected one's place, and how often.",),
+            notes=("Associates: variables that take the place of a selected one, and how often.",),
         )
 
 
@@ -360,6 +361,13 @@ def _three(values: np.ndarray) -> tuple[str, ...]:
     return ("" if values[0] == 0 else first, *rest)
 
 
+def _of_interval(values: np.ndarray) -> tuple[str, ...]:
+    """Return the cells of a loading with its interval; of a zero only how often draws select it."""
+    if values[0] == 0:
+        return ("", "", "", "", _fixed(values[-1], 3))
+    return _three(values)
+
+
 def _four(values: np.ndarray) -> tuple[str, ...]:
     from spcastat.tables.cells import alike
 
@@ -377,7 +385,7 @@ def _draws(done: int, asked: int, again: int, normal: bool, unit: str) -> str:
     if normal:
         text += ", of normal rows with this covariance matrix"
     if again:
-        text += f"; {plural(again, 'sample')} drawn anew, since no fit was possible on them"
+        text += f"; {plural(again, 'sample')} drawn again, since no fit was possible on them"
     return text
 
 

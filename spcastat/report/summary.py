@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pandas as pd
 from spcastat.config import plural, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.measures.adjusted import best_order, totals_in_orders
-from spcastat.report.loading_columns import beside_loadings
+from spcastat.report.loading_columns import loading_columns
 from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
 from spcastat.report.resampling_tables import summary_tables
@@ -36,8 +36,8 @@ VERY_DIFFERENT = 10.0
 SAFE = 0.1
 #: With more passes than this over rows that are computed anew a remark is made.
 FEW = 3
-#: Variables that a summary shows, at most.
-ROWS = 30
+#: Variables that the print of a fit shows, at most, and its rendering in a notebook.
+SCREEN, NOTEBOOK = 100, 1000
 
 
 class Summary(Renderings):
@@ -83,8 +83,13 @@ def summarise(
     state: FitState,
     source: Source | None = None,
     digits: int = 3,
-    max_rows: int = ROWS,
+    max_rows: int | None = None,
     *,
+    sort: bool | None = None,
+    groups: Any = None,
+    cut: float = 0.0,
+    communality: bool = False,
+    complexity: bool = False,
     dense: bool = False,
     conf_int: bool = False,
     level: float = 0.95,
@@ -96,10 +101,22 @@ def summarise(
     ----------
     digits : int
         Decimals of the loadings, 0 to 10; other numbers have as many more or fewer.
-    max_rows : int
-        The most variables to show.
+    max_rows : int, optional
+        The most variables to show, those with the largest loadings of every component; by default all that
+        have a loading.
+    sort : bool, optional
+        Order the variables by the component on which they load most, then by the size of that loading; False
+        keeps the order of the data. By default tables of more than 25 variables are sorted.
+    groups : Series, mapping or sequence of length p, optional
+        A group for each variable, such as the scale of a questionnaire; the variables of a group stand
+        together under its name.
+    cut : float
+        Loadings below it in absolute value print as "." and are counted in a note.
+    communality, complexity : bool
+        Add a column: the share of the variable's variance that regression on all scores explains; Hofmann's
+        number of components that the variable loads on.
     dense : bool
-        Set the loadings of as many dense principal components beside those of the sparse ones.
+        Show the loadings of as many dense principal components next to those of the sparse ones.
     conf_int : bool
         Put intervals of the last `bootstrap()` below the loadings.
     level : float in [0.5, 0.9999]
@@ -115,19 +132,28 @@ def summarise(
     NoRowsError
         Dense loadings of a fit from a file, which has no data.
     """
-    from spcastat.tables import Document, loadings_table, variance_table  # only for what is printed
+    from spcastat.tables import Arrangement, Document, loadings_table, variance_table
     from spcastat.tables.table_layout import restyled
 
     digits = whole_number("digits", digits, 0, 10)
     record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
-    beside, said = beside_loadings(state, source, dense=dense, conf_int=conf_int, level=level, stars=stars)
+    further, said = loading_columns(
+        state,
+        source,
+        dense=dense,
+        conf_int=conf_int,
+        level=level,
+        stars=stars,
+        communality=communality,
+        complexity=complexity,
+    )
     largest = largest_with_another(frames.score_correlation(state))
     sure, unsaid = summary_tables(state, intervals=conf_int)
     document = Document(
         title=_title(record, variance["cardinality"]),
         facts=(*_facts(record), *facts_of(state)),
         tables=(
-            loadings_table(loadings, max_rows=max_rows, **beside),
+            loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further),
             variance_table(variance, largest if record.k > 1 else None),
             *sure,
         ),
@@ -140,7 +166,8 @@ def summarise(
         ),
     )
     tables = {"loadings": loadings, "variance": variance}
-    tables |= {"dense": beside["dense"]} if dense else {}
+    tables |= {"dense": further["dense"]} if dense else {}
+    tables |= {"variables": further["columns"]} if "columns" in further else {}
     tables |= {"tidy": frames.tidy(state, conf_int=True)} if sure else {}
     return Summary(restyled(document, digits), tables)
 
@@ -196,12 +223,17 @@ def describe_data(record: Record) -> str:
         parts.append(f"{plural(record.dropped, 'row')} with missing values dropped")
     if record.formula is not None:
         parts.append(f"formula {record.formula}")
-    about_means = record.centring == "mean" or record.scaling != "sd"
-    scaled = SCALING[record.scaling or "none"] if about_means else "scaled by the root mean square"
-    parts += [CENTRING[record.centring or "none"], scaled]
+    parts += standardisation(record)
     if record.weighted:
         parts.append("rows weighted")
     return ", ".join(parts)
+
+
+def standardisation(record: Record) -> tuple[str, str]:
+    """Return how the variables were centred and how they were scaled, in words."""
+    about_means = record.centring == "mean" or record.scaling != "sd"
+    scaled = SCALING[record.scaling or "none"] if about_means else "scaled by the root mean square"
+    return CENTRING[record.centring or "none"], scaled
 
 
 def describe_missing(record: Record) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from spcastat.report.methods_text import describe
 from spcastat.report.report_file import write_report
 from spcastat.report.workbook import fit_sheets, write_workbook
+from spcastat.results.delegation import delegated
 from spcastat.results.inherited_docs import documented
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Written:
-    """Files for people."""
+    """Words and files for people."""
 
     _state: FitState
     _source: Source | None
@@ -31,8 +33,14 @@ class Written:
         title: str | None = None,
         call: str | None = None,
         full_names: bool = True,
+        sort: bool | None = None,
+        max_rows: int | None = None,
+        groups: Any = None,
+        digits: int = 3,
+        cut: float = 0.0,
     ) -> None:
-        self._report(path, title, call, full_names)
+        options = {"sort": sort, "max_rows": max_rows, "groups": groups, "digits": digits, "cut": cut}
+        self._report(path, title, call, full_names, **options)
 
     def _report(
         self,
@@ -41,8 +49,9 @@ class Written:
         call: str | None,
         full_names: bool,
         before: tuple[Chapter, ...] = (),
+        **options: Any,
     ) -> None:
-        write_report(self._state, self._source, path, title, call, full_names, before)
+        write_report(self._state, self._source, path, title, call, full_names, before, **options)
 
     def to_excel(self, path: str | PathLike[str]) -> None:
         """Write a workbook with a sheet for each table of the fit, numbers in full.
@@ -69,13 +78,16 @@ class Written:
             self._source.spare(file_path(path))
         write_workbook(path, fit_sheets(self._state, self._source), self._about())
 
+    describe = delegated(describe)
+    cite = describe
+
     def _about(self) -> list[tuple[str, str]]:
-        document = self.summary().document
+        document = self.summary(max_rows=1).document
         record = self._state.record
         versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
         more = [("Call", record.call), ("Versions", versions)]
         return [("Fit", document.title), *document.facts, *more, *(("Note", note) for note in document.notes)]
 
-    def summary(self) -> Summary:
+    def summary(self, digits: int = 3, max_rows: int | None = None) -> Summary:
         """Return the tables with their header."""
         raise NotImplementedError

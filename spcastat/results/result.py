@@ -14,7 +14,7 @@ from spcastat.errors import DataWarning
 from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings
-from spcastat.report.summary import summarise
+from spcastat.report.summary import NOTEBOOK, SCREEN, summarise
 from spcastat.results import proving
 from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
@@ -205,16 +205,16 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     summary = delegated(summarise, "summary")
 
     def __repr__(self) -> str:
-        return self.summary().as_text()
+        return self.summary(max_rows=SCREEN).as_text()
 
     def _repr_html_(self) -> str:
-        return self.summary().as_html()
+        return self.summary(max_rows=NOTEBOOK).as_html()
 
     def _repr_latex_(self) -> str:
-        return self.summary()._repr_latex_()
+        return self.summary(max_rows=NOTEBOOK)._repr_latex_()
 
     def _repr_markdown_(self) -> str:
-        return self.summary().as_markdown()
+        return self.summary(max_rows=NOTEBOOK).as_markdown()
 
     print_loadings = delegated(printed_loadings)
     equations = delegated(written_equations)

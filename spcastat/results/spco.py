@@ -25,7 +25,7 @@ from spcastat.results.spco_path import SpcoPath
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
 from spcastat.state.copies import handed, own
-from spcastat.tables import Document, Row, Table, loadings_table
+from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -279,7 +279,10 @@ class SpcoResult(Carried):
                 ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
                 ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
             ),
-            tables=(loadings_table(self.loadings, digits=digits), _shares_table(self.variance)),
+            tables=(
+                loadings_table(self.loadings, Arrangement(max_rows=40), digits=digits),
+                _shares_table(self.variance),
+            ),
             notes=("Coordinates are scores on these loadings, soft-thresholded; the loadings are dense.",),
         )
         return Summary(document, {"loadings": self.loadings, "variance": self.variance})

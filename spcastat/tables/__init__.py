@@ -10,7 +10,7 @@ Loadings    PC1
 a         0.800
 b         0.600
 <BLANKLINE>
-1 of 3 variables has no loading.
+Zero in all components (1 of 3 variables): c.
 """
 
 from __future__ import annotations
@@ -21,11 +21,21 @@ from spcastat.config import one_of
 from spcastat.errors import OptionError
 from spcastat.tables import html, latex, markdown, plain_text
 from spcastat.tables.grid import Document, Row, Table
-from spcastat.tables.loading_rows import loadings_table
+from spcastat.tables.loading_rows import Arrangement, loadings_table
 from spcastat.tables.table_layout import Layout
 from spcastat.tables.variance_rows import variance_table
 
-__all__ = ["RENDERERS", "Document", "Layout", "Row", "Table", "loadings_table", "render", "variance_table"]
+__all__ = [
+    "RENDERERS",
+    "Arrangement",
+    "Document",
+    "Layout",
+    "Row",
+    "Table",
+    "loadings_table",
+    "render",
+    "variance_table",
+]
 
 #: Name of a format to the function that writes it.
 RENDERERS: dict[str, Callable[[Document, Layout], str]] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 
 from spcastat.tables.cells import Figures
-from spcastat.tables.grid import Document, Table
+from spcastat.tables.grid import Document, Row, Table
 from spcastat.tables.panels import BREAKS, blocks
 from spcastat.tables.table_layout import Layout
 
@@ -39,6 +39,8 @@ div.spcastat p.note { font-size: 85%; margin: 0.2em 0; }
 _CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 
 
+#: Rows of a table that are always shown; a click shows the others.
+FOLD = 200
 #: Headings longer than this may take several lines.
 LONG = 14
 #: Longer names may be broken within their words.
@@ -65,8 +67,14 @@ def _lines(document: Document) -> Iterator[str]:
         if document.caption and place == 0:
             yield f"<caption>{escape(document.caption)}</caption>"
         for table in block:
-            yield from _body(table)
+            yield from _body(table, table.rows[:FOLD])
         yield "</table>"
+        for table in block:
+            if len(table.rows) > FOLD:
+                yield f"<details><summary>{len(table.rows) - FOLD} further rows</summary>"
+                yield '<table class="spcastat">'
+                yield from _body(table, table.rows[FOLD:])
+                yield "</table></details>"
     for note in document.all_notes:
         yield f'<p class="note">{escape(note)}</p>'
     yield from _terms(document.key)
@@ -93,7 +101,8 @@ def _cell(cell: str) -> str:
     return f"{text}<sup>{stars}</sup>" if stars else text
 
 
-def _body(table: Table) -> Iterator[str]:
+def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
+    """Yield the headings of a table, and these of its rows."""
     classes = [_CLASSES[side] for side in table.align]
     yield "<tbody>"
     heads = (
@@ -102,7 +111,7 @@ def _body(table: Table) -> Iterator[str]:
     )
     yield f'<tr class="head"><th scope="col" class="stub">{escape(table.title)}</th>{"".join(heads)}</tr>'
     group = ""
-    for row in table.rows:
+    for row in rows:
         if row.group and row.group != group:
             span = len(table.headings) + 1
             yield f'<tr><th scope="rowgroup" colspan="{span}">{escape(row.group)}</th></tr>'

@@ -3,33 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import flag, real_number, whole_number
+from spcastat.config import flag, plural, real_number, whole_number
 from spcastat.errors import ShapeError
 from spcastat.intake.checks import frame_values
+from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
-from spcastat.labels import full_names
+from spcastat.labels import full_names, short_names
 from spcastat.tables.cells import Figures, each, interval
 from spcastat.tables.grid import Row, Table
 
-#: What stands for a nonzero loading below the cutoff.
+#: What stands for a nonzero loading below the cut.
 HIDDEN = "."
+#: With more variables than this in a table they are sorted, unless the call says otherwise.
+UNSORTED = 25
+#: The variables that are zero in all components are named where their names have at most so many characters.
+NAMED = 240
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Which variables a table of loadings shows, and in which order.
+
+    Attributes
+    ----------
+    sort : bool, optional
+        Order the variables by the component on which their absolute loading is largest, then by its size;
+        False keeps the order of the data. By default tables of more than 25 variables are sorted.
+    max_rows : int, optional
+        The most variables to show; by default all that have a loading. If there are more, those with the
+        largest loadings of every component are shown, and a note counts the others.
+    groups : Series, mapping or sequence of length p, optional
+        A group for each variable, such as the scale of a questionnaire to which it belongs. The variables
+        of a group stand together under its name.
+    cut : float
+        Loadings below it in absolute value print as "." and are counted in a note.
+
+    Raises
+    ------
+    OptionError
+        An option out of its range.
+    """
+
+    sort: bool | None = None
+    max_rows: int | None = None
+    groups: Any = None
+    cut: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.sort is not None:
+            flag("sort", self.sort)
+        if self.max_rows is not None:
+            whole_number("max_rows", self.max_rows, 1)
+        object.__setattr__(self, "cut", real_number("cut", self.cut, 0.0, np.inf))
+
+    def rows(
+        self, values: NDArray[np.float64], names: pd.Index, others: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.intp], list[str]]:
+        """Return the places of the variables to show, in their order, and the heading of each ("" for none).
+
+        Parameters
+        ----------
+        values : ndarray of shape (p, k)
+            Loadings.
+        names : Index of length p
+        others : ndarray of shape (p, k), optional
+            Loadings of dense PCA: the leading variables of these are shown too, as far as there is room.
+        """
+        kept = leading(values, len(values) if self.max_rows is None else self.max_rows)
+        room = (UNSORTED if self.max_rows is None else self.max_rows) - len(kept)
+        if others is not None and room > 0:
+            further = others.copy()
+            further[kept] = 0.0
+            kept = np.sort(np.concatenate([kept, leading(further, room)]))
+        if self.sort or (self.sort is None and len(kept) > UNSORTED):
+            size = np.abs(np.nan_to_num(values[kept], nan=np.inf))
+            kept = kept[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
+        if self.groups is None:
+            return kept, [""] * len(kept)
+        found = variable_groups(self.groups, names)
+        codes = np.where(found.codes < 0, len(found.categories), found.codes)[kept]
+        order = np.argsort(codes, kind="stable")
+        heads = [*full_names(found.categories), "no group"]
+        return kept[order], [heads[code] for code in codes[order]]
 
 
 def loadings_table(
     loadings: pd.DataFrame,
+    arrangement: Arrangement | None = None,
     *,
     digits: int = 3,
-    cutoff: float = 0.0,
-    sort: bool = False,
-    max_rows: int = 40,
     contributions: bool = False,
+    columns: pd.DataFrame | None = None,
     dense: pd.DataFrame | None = None,
     intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     stars: pd.DataFrame | None = None,
@@ -37,28 +108,24 @@ def loadings_table(
     """Return the loadings as a table of one row a variable and one column a component.
 
     A loading that is exactly zero is blank. A nonzero that rounds to zero prints as "<.001" or
-    "-<.001". Variables without any loading are left out and counted in a note.
+    "-<.001". Variables that are zero in all components are left out and named or counted in one note.
 
     Parameters
     ----------
     loadings : DataFrame, p x k
         Variables in the rows, components in the columns, names of any type.
+    arrangement : Arrangement, optional
+        Which variables are shown, and in which order.
     digits : int
         Decimals of a loading, 1 to 10. Contributions in percent have two fewer.
-    cutoff : float
-        Loadings below it in absolute value print as "." and are counted in a note.
-    sort : bool
-        Order the variables by the component on which their absolute loading is largest, then by its
-        size. Otherwise they keep the order of the data.
-    max_rows : int
-        The most variables to show. If there are more, those kept have the largest loadings of every
-        component, and a note counts the others.
     contributions : bool
         Show squared loadings in percent instead.
+    columns : DataFrame, p rows, optional
+        Further numbers of each variable, such as its communality, as last columns with two decimals.
     dense : DataFrame, p x k, optional
-        Loadings of dense PCA, to stand beside.
+        Loadings of dense PCA, next to the sparse ones.
     intervals : (DataFrame, DataFrame), p x k each, optional
-        Lower and upper bounds, to stand below; those of zero loadings are not shown.
+        Lower and upper bounds, below the loadings; those of zero loadings are not shown.
     stars : DataFrame of str, p x k, optional
         What follows each loading.
 
@@ -69,41 +136,41 @@ def loadings_table(
     Raises
     ------
     ShapeError, ColumnTypeError
-        `loadings` is not a data frame of numbers with a row and a column, or what stands beside them is not
-        of their shape.
+        `loadings` is not a data frame of numbers with a row and a column, or another frame is not of its
+        shape.
     OptionError
         An option out of its range.
     """
+    arrangement = arrangement or Arrangement()
     values = frame_values(loadings, "loadings")
-    digits = whole_number("digits", digits, 1, 10)
-    cutoff = real_number("cutoff", cutoff, 0.0, np.inf)
-    max_rows = whole_number("max_rows", max_rows, 1)
-    sort, contributions = flag("sort", sort), flag("contributions", contributions)
-    n_loaded = int((values != 0).any(axis=1).sum())
+    digits, contributions = whole_number("digits", digits, 1, 10), flag("contributions", contributions)
     others = None if dense is None else _alike(frame_values(dense, "dense loadings"), values, "dense")
-    kept = _kept(values, others, max_rows)
-    if sort:
-        kept = _by_component(values, kept)
+    kept, groups = arrangement.rows(values, loadings.index, others)
     shown = values[kept]
-    hidden = (shown != 0) & (np.abs(shown) < cutoff)
     labels = full_names([loadings.index[i] for i in kept])
-    cells = list(_cells(shown, digits, cutoff, contributions))
+    cells = list(_cells(shown, digits, arrangement.cut, contributions))
     if stars is not None:
         cells = _starred(cells, _marks(stars, values)[kept])
-    rows = [Row(label, line) for label, line in zip(labels, cells, strict=True)]
+    rows = [Row(label, line, group) for label, line, group in zip(labels, cells, groups, strict=True)]
     if intervals is not None:
         lower, upper = (bound[kept] for bound in _bounds(intervals, values))
-        below = (Row("", line) for line in _intervals(shown, lower, upper, digits))
-        rows = [row for pair in zip(rows, below, strict=True) for row in pair]
+        below = zip(_intervals(shown, lower, upper, digits), groups, strict=True)
+        pairs = zip(rows, (Row("", line, group) for line, group in below), strict=True)
+        rows = [row for pair in pairs for row in pair]
     headings = full_names(loadings.columns)
     if dense is not None and others is not None:
-        rows = _beside(rows, [each(line, digits) for line in others[kept].tolist()])
+        rows = _next_to(rows, [each(line, digits) for line in others[kept].tolist()])
         headings = [text for pair in zip(headings, full_names(dense.columns), strict=True) for text in pair]
+    if columns is not None:
+        last = iter([each(line, 2) for line in frame_values(columns, "further columns")[kept].tolist()])
+        blank = ("",) * columns.shape[1]
+        rows = [replace(row, cells=(*row.cells, *(next(last) if row.label else blank))) for row in rows]
+        headings += full_names(columns.columns)
     return Table(
         title="Contributions, %" if contributions else "Loadings",
         headings=tuple(headings),
         rows=tuple(rows),
-        notes=_notes(len(values), n_loaded, shown, int(hidden.sum()), cutoff, contributions),
+        notes=tuple(_notes(values, loadings.index, shown, arrangement.cut, contributions)),
         sparse=True,
         together=1 if dense is None else 2,
     )
@@ -137,16 +204,6 @@ def _bounds(intervals: Any, values: NDArray[np.float64]) -> list[NDArray[np.floa
     return [_alike(frame_values(bound, "bounds of intervals"), values, "intervals") for bound in intervals]
 
 
-def _kept(values: NDArray[np.float64], dense: NDArray[np.float64] | None, count: int) -> NDArray[np.intp]:
-    """Return the rows to show: the leading ones, and where dense loadings stand beside, theirs."""
-    kept = leading(values, count)
-    if dense is None or len(kept) == count:
-        return kept
-    others = dense.copy()
-    others[kept] = 0.0
-    return np.sort(np.concatenate([kept, leading(others, count - len(kept))]))
-
-
 def _starred(cells: list[tuple[str, ...]], stars: NDArray[np.object_]) -> list[tuple[str, ...]]:
     """Return the cells of numbers with their stars."""
     return [
@@ -169,8 +226,8 @@ def _intervals(
         )
 
 
-def _beside(rows: list[Row], dense: list[tuple[Figures, ...]]) -> list[Row]:
-    """Return the rows with the dense loading beside every sparse one; lines without a label have none."""
+def _next_to(rows: list[Row], dense: list[tuple[Figures, ...]]) -> list[Row]:
+    """Return the rows with the dense loading after every sparse one; continuation lines get none."""
     found = iter(dense)
     blank = ("",) * len(dense[0])
     return [
@@ -186,13 +243,8 @@ def _beside(rows: list[Row], dense: list[tuple[Figures, ...]]) -> list[Row]:
     ]
 
 
-def _by_component(values: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    size = np.abs(np.nan_to_num(values[rows], nan=np.inf))
-    return rows[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
-
-
 def _cells(
-    shown: NDArray[np.float64], digits: int, cutoff: float, contributions: bool
+    shown: NDArray[np.float64], digits: int, cut: float, contributions: bool
 ) -> Iterator[tuple[str, ...]]:
     """Yield the cells of each variable."""
     values = shown.ravel()
@@ -200,34 +252,42 @@ def _cells(
         # The square of a loading below 1e-162 is zero in floating point; the loading is not.
         values, digits = np.maximum(100 * values**2, 5e-324), max(digits - 2, 0)
     texts = np.array(each(values.tolist(), digits), dtype=object).reshape(shown.shape)
-    texts[np.abs(shown) < cutoff] = HIDDEN
+    texts[np.abs(shown) < cut] = HIDDEN
     texts[shown == 0] = ""
     return (tuple(line) for line in texts.tolist())
 
 
 def _notes(
-    n_variables: int,
-    n_loaded: int,
+    values: NDArray[np.float64],
+    names: pd.Index,
     shown: NDArray[np.float64],
-    n_hidden: int,
-    cutoff: float,
+    cut: float,
     contributions: bool,
-) -> tuple[str, ...]:
-    notes = []
+) -> Iterator[str]:
+    """Yield what blanks and marks mean, and which variables are not in the table."""
+    loaded, hidden = (values != 0).any(axis=1), int(((shown != 0) & (np.abs(shown) < cut)).sum())
     if contributions:
-        notes.append("Contributions are squared loadings in percent.")
+        yield "Contributions are squared loadings in percent."
     if len(shown) and (shown == 0).any():
-        notes.append(f"A blank is {'a loading of ' if contributions else ''}exactly zero.")
-    if n_hidden:
-        noun = "nonzero loading" if n_hidden == 1 else "nonzero loadings"
-        notes.append(f'"{HIDDEN}" stands for {n_hidden} {noun} below {cutoff:g} in absolute value.')
-    if len(shown) < n_loaded:
-        notes.append(
-            f"{len(shown)} of {n_loaded} variables with a loading are shown, those with the largest of every "
-            "component; print_loadings(max_rows=...) shows more."
+        yield f"A blank is {'a loading of ' if contributions else ''}exactly zero."
+    if hidden:
+        loadings = plural(hidden, "nonzero loading")
+        yield f'"{HIDDEN}" stands for {loadings} below {cut:g} in absolute value.'
+    count = int(loaded.sum())
+    if len(shown) < count:
+        yield (
+            f"{len(shown)} of {count} variables with a loading are shown, those with the largest of every "
+            "component; summary() shows all of them."
         )
-    unloaded = n_variables - n_loaded
-    if unloaded:
-        verb = "has" if unloaded == 1 else "have"
-        notes.append(f"{unloaded} of {n_variables} variables {verb} no loading.")
-    return tuple(notes)
+    if count < len(values):
+        rest = list(names[~loaded].to_flat_index())
+        yield _zero_in_all(rest, len(values))
+
+
+def _zero_in_all(names: list[Any], p: int) -> str:
+    """Return the one line on the variables that have no loading: their names where these are few."""
+    count = f"{len(names)} of {plural(p, 'variable')}"
+    for some in (full_names(names), short_names(names)) if len(names) < NAMED else ():
+        if len(text := ", ".join(some)) <= NAMED:
+            return f"Zero in all components ({count}): {text}."
+    return f"{count} {'is' if len(names) == 1 else 'are'} zero in all components."

@@ -33,6 +33,8 @@ from spcastat.tables.table_layout import Layout, short
 GAP = 2
 #: Characters of a shortened name, at most: in the key, the name in full stands beside it.
 KEY = 34
+#: Names that a key explains, at most.
+KEYED = 12
 #: Typographic characters that have an ASCII spelling.
 ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
 
@@ -58,8 +60,15 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
         document = _with_high_headings(document)
     else:
         labels, headings = too_long(document, layout.width, everywhere=layout.full_names is False)
-        document = document.with_names(_fitting(*labels), _fitting(*headings))
+        keyed = document.with_names(_fitting(*labels), _fitting(*headings))
+        document = keyed if layout.full_names is False or len(keyed.key) <= KEYED else _without_key(keyed)
     return "\n\n".join(lines_of(document, layout.width))
+
+
+def _without_key(document: Document) -> Document:
+    """Return the document with a sentence in place of a key that would be as long as the table."""
+    sentence = "Long names are shortened; full_names=True, or a larger width, has them in full."
+    return dataclasses.replace(document, key=(), notes=(*document.notes, sentence))
 
 
 def _with_room_for_stars(document: Document) -> Document:
@@ -153,7 +162,9 @@ def too_long(
         for table in block:
             long = [row.label for row in table.rows if display_width(row.label) + 2 * bool(row.group) > room]
             labels |= dict.fromkeys(long)
-            limits += [min(room, KEY) - 2 * any(row.group for row in table.rows)] if long else []
+            limits += [room - 2 * any(row.group for row in table.rows)] if long else []
+    if len(labels) + len(headings) <= KEYED:
+        limits.append(KEY)
     return (labels, min(limits)), (headings, heading_limit)
 
 

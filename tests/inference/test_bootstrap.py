@@ -144,7 +144,7 @@ def test_samples_that_cannot_be_fitted_are_drawn_anew(planted):
     rare = planted.assign(rare=np.arange(len(planted)) == 0)  # without variation in a third of the draws
     found = sp.spca(rare, 2, 4, scale=True).bootstrap(40)
     assert found.n == 40
-    assert "drawn anew" in found.as_text()
+    assert "drawn again" in found.as_text()
 
 
 def test_data_that_cannot_be_drawn_from(planted):

@@ -61,10 +61,10 @@ def test_strong_components_come_again(fit):
     np.testing.assert_allclose(found.frequency.sum(), 4.0)  # each half selects four
 
 
-def test_a_bound_above_the_cardinality_is_uninformative(planted):
+def test_a_bound_above_the_cardinality_guarantees_nothing(planted):
     found = sp.spca(planted, 1, 8).stability(5)
     assert found.bound["PC1"] == 8.0
-    assert "uninformative" in found.as_text()
+    assert "no guarantee" in found.as_text()
 
 
 def test_near_copies_are_one_cluster_and_take_turns():

@@ -61,7 +61,8 @@ def test_intervals_stand_below_the_loadings(fit):
     frame = fit.resampled["bootstrap"].conf_int(0.9)
     for row in frame[frame["estimate"] != 0].itertuples():
         assert f"[{row.lower:.3f}, {row.upper:.3f}]" in text
-    assert "In brackets: 90 % bootstrap intervals, variables selected anew (20 draws)." in text
+    words = "In brackets: 90 % bootstrap intervals, variables selected again in each draw (20 draws)."
+    assert words in " ".join(text.split())
     assert "How sure" in text  # the shares of draws that select
     assert "lower" not in text.partition("How sure")[2].splitlines()[0]
     assert text.count("Intervals tell how far") == 1

@@ -61,11 +61,10 @@ def large():
 def test_twenty_components_of_twenty_thousand_variables(large):
     shown = lines(large)
     assert max(map(len, shown)) <= 80
-    assert len(shown) <= 100
     text = " ".join(str(large).split())
     loaded = int((large.loadings != 0).any(axis=1).sum())
-    assert f"30 of {loaded} variables with a loading are shown" in text
-    assert f"{20_000 - loaded} of 20000 variables have no loading." in text
+    assert "with a loading are shown" not in text
+    assert f"{20_000 - loaded} of 20000 variables are zero in all components." in text
     # every component has a line of its own
     assert sum(line.startswith("PC") for line in shown) == 20
 

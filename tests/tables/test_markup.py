@@ -201,7 +201,7 @@ def test_latex_exactly(loadings):
         r"\begin{minipage}{\linewidth}\footnotesize\raggedright",
         r"\textit{data:} x \par",
         r"A blank is exactly zero. \par",
-        "1 of 5 variables has no loading.",
+        "Zero in all components (1 of 5 variables): shoe size.",
         r"\end{minipage}",
         r"\end{table}",
     ]

@@ -31,7 +31,7 @@ Cumulative % of total variance
   PCA (dense)          43.00   63.00
 
 A blank is exactly zero.
-1 of 5 variables has no loading.
+Zero in all components (1 of 5 variables): shoe size.
 The end."""
 
 

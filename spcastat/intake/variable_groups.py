@@ -1,0 +1,51 @@
+"""Groups of variables, as tables and plots take them: a name for each variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import elements, shown
+from spcastat.errors import ShapeError
+
+
+def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
+    """Return the group of every variable; categories in their order, or in that of their first variables."""
+    if isinstance(groups, pd.DataFrame):
+        raise ShapeError(
+            f"groups is a data frame of shape {groups.shape}; give one of its columns, with a group for each "
+            "variable."
+        )
+    if hasattr(groups, "keys") and not isinstance(groups, pd.Series):
+        groups = pd.Series(dict(groups), dtype=object)
+    if isinstance(groups, pd.Series) and not groups.index.equals(index):
+        if not groups.index.is_unique or not any(name in index for name in groups.index.to_flat_index()):
+            raise ShapeError("groups names none of the variables; its labels must be names of variables.")
+        groups = groups.reindex(index)
+    values = groups.array if isinstance(groups, pd.Series) else groups
+    found = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))
+    if len(found) != len(index):
+        raise ShapeError(f"groups has {len(found)} values; there are {len(index)} variables.")
+    return found
+
+
+def _named_groups(values: Any, p: int) -> pd.Categorical:
+    """Return the groups of a sequence of names; raise ShapeError if it is not one."""
+    try:
+        names = [None if _missing(one) else one for one in elements(values, p)]
+        known = list(dict.fromkeys(one for one in names if one is not None))
+        return pd.Categorical(names, categories=pd.Index(known, dtype=object, tupleize_cols=False))
+    except Exception:  # values that cannot be hashed or compared, or text that is not valid
+        raise ShapeError(
+            f"groups={shown(values)} was given; it takes one name, a text or a number, for each of the {p} "
+            "variables (None for no group), or a mapping from variables to these."
+        ) from None
+
+
+def _missing(value: Any) -> bool:
+    nan = isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+    return nan or value is None or value is pd.NA or value is pd.NaT
+
+

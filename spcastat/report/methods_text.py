@@ -1,0 +1,293 @@
+"""A fit described for the methods section of a paper: a paragraph, its references, and these as BibTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from spcastat.config import plural, shown
+from spcastat.errors import OptionError
+from spcastat.report.summary import standardisation
+from spcastat.search.names import OBJECTIVES
+from spcastat.state import FitState
+from spcastat.state import resampling_frames as trust
+from spcastat.state.proof_sentences import told
+from spcastat.state.record import Record
+from spcastat.state.variance import variance
+from spcastat.tables.cells import percent
+
+#: The papers behind the false discovery rates.
+FDR_PAPERS = {
+    "fdr_bh": ("benjamini1995", "Benjamini and Hochberg, 1995"),
+    "fdr_by": ("benjamini2001", "Benjamini and Yekutieli, 2001"),
+}
+#: Name and fields of an entry of BibTeX.
+_ENTRY = re.compile(r"@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL)
+_FIELD = re.compile(r"(\w+) = \{((?:[^{}]|\{[^{}]*\})*)\}")
+
+
+@dataclass(frozen=True)
+class Description:
+    """How a fit was made, for a methods section; it prints as text, and renders as Markdown.
+
+    Attributes
+    ----------
+    text : str
+        The paragraph.
+    references : tuple of str
+        What it cites.
+    bibtex : str
+        The same as entries of BibTeX.
+    """
+
+    text: str
+    references: tuple[str, ...]
+    bibtex: str
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.text, "\n".join(self.references), self.bibtex.rstrip()])
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self) -> str:
+        listed = "\n".join(f"- {reference}" for reference in self.references)
+        return f"{self.text}\n\n{listed}\n\n```bibtex\n{self.bibtex.rstrip()}\n```\n"
+
+
+def describe(state: FitState, choice: Any = None) -> Description:
+    """Return the paragraph on this fit for a methods section, with its references.
+
+    It says what the data were and how they were scaled, what was done about missing values and weights, the
+    numbers of components and loadings, method and objective, the explained variance by name, what was
+    resampled and proven, and the version.
+
+    Parameters
+    ----------
+    choice : Choice, optional
+        What `choose` returned: how the numbers of components and loadings were chosen is then said too.
+
+    Returns
+    -------
+    Description
+        It prints as text; `text`, `references` and `bibtex` have its parts.
+
+    Raises
+    ------
+    OptionError
+        A choice that is none.
+    """
+    if choice is not None and not isinstance(getattr(choice, "reason", None), str):
+        raise OptionError(f"choice={shown(choice)} was given; it must be what choose() returned.")
+    cited: list[str] = []
+    sentences = [
+        *_data(state),
+        *_missing(state.record, cited),
+        *_numbers(state, choice),
+        *_method(state.record, cited),
+        *_explained(state, cited),
+        *_resampled(state, cited),
+        *_proven(state),
+        _software(state.record),
+    ]
+    known = entries()
+    keys = [key for key in dict.fromkeys(cited) if key in known]
+    version = state.record.versions.get("spcastat", "")
+    references = [_reference(known[key]) for key in keys]
+    title = "spcastat: sparse principal component analysis"
+    references.append(f"The spcastat developers. {title}. Version {version}.")
+    software = (
+        "@software{spcastat,\n  author = {{The spcastat developers}},\n"
+        f"  title = {{{title}}}, version = {{{version}}}\n}}"
+    )
+    bibtex = "\n".join([*(known[key] for key in keys), software]) + "\n"
+    return Description(" ".join(sentences), tuple(references), bibtex)
+
+
+# --- the sentences --------------------------------------------------------------------------------
+
+
+def _data(state: FitState) -> Iterator[str]:
+    record = state.record
+    what = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
+    if not record.from_rows:
+        kind = "correlation" if np.allclose(state.moments.variances, 1.0, atol=1e-8) else "covariance"
+        rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
+        yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}."
+        return
+    formula = f" (formula {record.formula})" if record.formula is not None else ""
+    dropped = f"; {plural(record.dropped, 'row')} with missing values were left out" * bool(record.dropped)
+    rows, variables = plural(record.n or 0, "row"), plural(record.p, "variable")
+    yield f"{what} was applied to {rows} of {variables}{formula}{dropped}."
+    centred, scaled = standardisation(record)
+    joined = "but" if (record.centring == "none") != (record.scaling == "none") else "and"
+    yield f"Variables were {centred} {joined} {scaled}."
+    if record.weighted:
+        yield f"Rows were weighted (sum of the weights {record.effective_n:.6g})."
+
+
+def _missing(record: Record, cited: list[str]) -> Iterator[str]:
+    found = record.missing
+    if not found or not found["cells"]:
+        return
+    cells = (record.n or 0) * record.p
+    share = f" ({100.0 * found['cells'] / cells:.2g} %)" if cells else ""
+    where = f"Of the values, {found['cells']}{share} were missing, in {plural(found['rows'], 'row')};"
+    if found["how"] == "em":
+        cited.append("tipping1999")
+        yield (
+            f"{where} means and covariances were estimated from all rows by expectation-maximisation for "
+            f"probabilistic principal components of rank {found['rank']} (Tipping and Bishop, 1999)."
+        )
+        return
+    moved = ", replaced by the nearest correlation matrix since they were not those of any sample"
+    yield (
+        f"{where} each correlation was computed from the rows that have both variables (at least "
+        f"{found['fewest']:g}){moved * bool(found['moved'])}."
+    )
+
+
+def _numbers(state: FitState, choice: Any) -> Iterator[str]:
+    record, counts = state.record, np.count_nonzero(state.V, axis=0).tolist()
+    components = f"The analysis has {plural(record.k, 'component')}"
+    if not record.sparse:
+        yield f"{components}."
+        return
+    listed = ", ".join(map(str, counts[:-1])) + (" and " if counts[1:] else "") + str(counts[-1])
+    if len(set(counts)) == 1:
+        each = " each" if record.k > 1 else ""
+        yield f"{components}, with {plural(counts[0], 'nonzero loading')}{each}; all others are exactly zero."
+    else:
+        yield f"{components}, with {listed} nonzero loadings; all others are exactly zero."
+    share = record.options.get("variance")
+    if share is not None:
+        yield (
+            f"The loadings are the fewest that were found to keep {100 * share:g} % of the variance that as "
+            "many dense principal components explain."
+        )
+    if choice is not None:
+        number = getattr(getattr(choice, "components", None), "reason", None)
+        if isinstance(number, str):
+            yield f"The number of components was chosen by these data: {number}"
+        yield f"The numbers of loadings were chosen by these data: {choice.reason}"
+
+
+def _method(record: Record, cited: list[str]) -> Iterator[str]:
+    nonneg = ", with nonnegative loadings" if record.options.get("nonneg") else ""
+    objective = OBJECTIVES.get(str(record.options.get("objective")), "")
+    if record.evidence is not None:
+        yield (
+            f"The loadings of all components were searched for together{nonneg}, to maximise the "
+            f'{objective or record.criterion} (method "{record.method}"); {record.advice}.'
+        )
+        return
+    cited.append(key_of(record.paper))
+    starts = f" It was the best of {record.n_init} starts." if record.n_init > 1 else ""
+    yield (
+        f'The loadings were computed by the method "{record.method}" ({record.title}; {record.paper})'
+        f"{nonneg}, whose criterion is the {record.criterion} ({record.advice}).{starts}"
+    )
+
+
+def _explained(state: FitState, cited: list[str]) -> Iterator[str]:
+    table = variance(state)
+    last = {name: f"{percent(table[name].iloc[-1], 1)} %" for name in table if "cumulative" in str(name)}
+    if not state.record.sparse:
+        yield f"They explain {last['cumulative PCA']} of the total variance."
+        return
+    cited.append("zou2006")
+    verb = "The component explains" if state.record.k == 1 else "Together the components explain"
+    yield (
+        f"{verb} {last['cumulative adjusted']} of the total variance as adjusted variance, which counts what "
+        f"correlated scores share once (Zou, Hastie and Tibshirani, 2006), and "
+        f"{last['cumulative least squares']} by regression of the variables on the scores; as many dense "
+        f"principal components explain {last['cumulative PCA']}."
+    )
+
+
+def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
+    known = state.trust
+    selected = state.V != 0
+    if known.stability is not None:
+        cited.append("shah2013")
+        found = known.stability
+        often = trust.frequency(state, found).to_numpy()[selected]
+        stable = int((often >= found.threshold).sum())
+        yield (
+            f"The stability of the selection was judged by {len(found.chosen)} fits of complementary halves "
+            f"of the rows (Shah and Samworth, 2013): {stable} of {plural(len(often), 'loading')} were "
+            f"selected in at least {100 * found.threshold:g} % of them."
+        )
+    if known.bootstrap is not None:
+        found_draws = known.bootstrap
+        how = "with variables selected again in each draw" if found_draws.select else "given the selection"
+        draws = plural(len(found_draws.values), "draw")
+        yield f"Intervals of loadings are 95 % bootstrap intervals ({found_draws.kind}, {draws}), {how}."
+    if known.split is not None:
+        first, second = known.split.rows
+        yield (
+            f"Intervals are those of split inference: {first} rows chose the variables, the other {second} "
+            "estimated their loadings."
+        )
+    if known.tests is not None:
+        key, name = FDR_PAPERS[known.tests.fdr]
+        cited.append(key)
+        yield (
+            f"Loadings were tested by {plural(known.tests.draws, 'permutation')} of the rows of each "
+            f"variable; q values control the false discovery rate within each component ({name})."
+        )
+
+
+def _proven(state: FitState) -> Iterator[str]:
+    nonneg = bool(state.record.options.get("nonneg"))
+    yield from (told(one, nonneg, list(state.components)) for one in state.proofs)
+
+
+def _software(record: Record) -> str:
+    python = f", Python {record.versions['python']}" if "python" in record.versions else ""
+    return f"Computations used spcastat {record.versions.get('spcastat', '')}{python}."
+
+
+# --- references -----------------------------------------------------------------------------------
+
+
+def key_of(paper: str) -> str:
+    """Return the key of a paper such as "Zou, Hastie and Tibshirani (2006)": "zou2006"."""
+    match = re.match(r"([^ ,]+).*?\((\d{4})\)", paper)
+    return re.sub(r"\W", "", match[1]).lower() + match[2] if match else ""
+
+
+@cache
+def entries() -> dict[str, str]:
+    """Return the entries of assets/references.bib by their keys."""
+    text = (files("spcastat.report") / "assets" / "references.bib").read_text(encoding="utf-8")
+    return {found[1]: found[0] for found in _ENTRY.finditer(text)}
+
+
+def _reference(entry: str) -> str:
+    """Return an entry of BibTeX as a line of text."""
+    fields = {name: _plain(text) for name, text in _FIELD.findall(entry)}
+    *others, last = fields["author"].split(" and ")
+    authors = f"{', '.join(map(_initials, others))} and {_initials(last)}" if others else _initials(last)
+    where = fields.get("journal") or fields.get("booktitle", "")
+    volume = " ".join(filter(None, (where, fields.get("volume", ""))))
+    pages = f", {fields['pages']}" if "pages" in fields else ""
+    text = f"{authors} ({fields['year']}). {fields['title']}." + (f" {volume}{pages}." if volume else "")
+    return text.replace("--", "-")
+
+
+def _initials(author: str) -> str:
+    """Return "Zou, H." for "Zou, Hui"."""
+    family, given = author.split(", ")
+    return f"{family}, {' '.join(name[0] + '.' for name in given.split())}"
+
+
+def _plain(text: str) -> str:
+    for mark, letter in {"{\\'e}": "é", "{\\'a}": "á"}.items():
+        text = text.replace(mark, letter)
+    return text.replace("{", "").replace("}", "")
