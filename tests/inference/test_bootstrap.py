@@ -164,6 +164,7 @@ def test_data_that_cannot_be_drawn_from(planted):
     [
         {"n": 1},
         {"n": 2.5},
+        {"n": 10**6},  # hours of work; a hundred thousand draws are exact to 0.2 %
         {"kind": "bca"},
         {"select": "no"},
         {"n_jobs": 0},

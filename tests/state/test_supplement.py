@@ -63,6 +63,26 @@ def test_correlations_are_those_of_pandas(fit, X, further):
     pd.testing.assert_frame_equal(own.correlations, fit.correlations, atol=1e-12)
 
 
+def test_scores_without_centring_are_centred_for_correlations_and_tests(X, further):
+    """Against pandas and scipy: the scores of this fit have means far from zero."""
+    fit = sp.spca(X + 5.0, k=2, card=4, center=False)
+    found = fit.supplement(variables=further)
+    levels, ratios = found.frames["levels"], found.frames["ratios"]
+    n, regions = len(X), further["region"]
+    for component, T in fit.scores.items():
+        r = further["price"].corr(T)
+        assert abs(T.mean()) > T.std()
+        assert found.correlations.loc["price", component] == pytest.approx(r, rel=1e-12)
+        groups = [T[regions == region] for region in "nsw"]
+        F = stats.f_oneway(*groups).statistic
+        assert ratios.loc["region", component] == pytest.approx(2 * F / (2 * F + n - 3), rel=1e-12)
+        for region, group in zip("nsw", groups, strict=True):
+            error = np.sqrt(T.var() / len(group) * (n - len(group)) / n)  # draws without replacement
+            assert levels.loc[("region", region), component] == pytest.approx(group.mean(), rel=1e-12)
+            test = found.frames["test_values"].loc[("region", region), component]
+            assert test == pytest.approx((group.mean() - T.mean()) / error, rel=1e-12)
+
+
 def test_test_values_are_those_of_draws_without_replacement():
     """The standard error is that over all ways to draw a level of 3 from 7 rows."""
     rng = np.random.default_rng(2)
