@@ -20,7 +20,7 @@ from spcastat.certify.bounds import (
 from spcastat.certify.clock import PASS, STEP, Clock
 from spcastat.certify.node import SHARES, SPLIT_ORDER, Node, examine
 from spcastat.kernels.eig import top_lanczos
-from spcastat.operators.operator import lanczos_start
+from spcastat.operators.covariance_operator import lanczos_start
 from spcastat.progress import Advance, stage
 from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 

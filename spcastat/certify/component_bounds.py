@@ -14,7 +14,7 @@ from spcastat.certify.clock import PASS, Clock, formed
 from spcastat.kernels.eig import symmetric, top_lanczos
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, Operator, Removed, deflate
-from spcastat.operators.operator import lanczos_start
+from spcastat.operators.covariance_operator import lanczos_start
 from spcastat.progress import stage
 
 #: Up to this many variables S is formed and searched; above it only cheap bounds are given.

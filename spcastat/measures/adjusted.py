@@ -16,7 +16,7 @@ import numpy as np
 from spcastat.kernels.ties import RELATIVE, quotients
 from spcastat.measures.measure import Measure, answer
 from spcastat.operators import Operator
-from spcastat.operators.operator import DEPENDENT
+from spcastat.operators.covariance_operator import DEPENDENT
 
 #: Up to so many components all orders are tried.
 ALL_ORDERS = 5

@@ -13,6 +13,7 @@ from spcastat.operators.build import (
     standard_of,
     standardise,
 )
+from spcastat.operators.covariance_operator import Gram, Operator
 from spcastat.operators.deflation import (
     DEFLATIONS,
     ROW_DEFLATIONS,
@@ -22,7 +23,6 @@ from spcastat.operators.deflation import (
     deflate,
     deflate_rows,
 )
-from spcastat.operators.operator import Gram, Operator
 from spcastat.operators.row_operators import DenseRows, Rows, SparseRows
 from spcastat.operators.standardisation import Standardisation
 

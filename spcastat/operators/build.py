@@ -13,7 +13,7 @@ from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_outer
-from spcastat.operators.operator import Gram, Operator
+from spcastat.operators.covariance_operator import Gram, Operator
 from spcastat.operators.row_operators import DenseRows, SparseRows
 from spcastat.operators.sparse_products import sparse_squares
 from spcastat.operators.standardisation import (

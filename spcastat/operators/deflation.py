@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.orthonormal import orthonormalise
-from spcastat.operators.operator import DEPENDENT, Operator
+from spcastat.operators.covariance_operator import DEPENDENT, Operator
 from spcastat.operators.row_operators import Rows
 
 

@@ -12,7 +12,7 @@ from spcastat.kernels.eig import DENSE_ORDER, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.ties import settled
 from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
-from spcastat.operators.operator import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
+from spcastat.operators.covariance_operator import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
 from spcastat.operators.sparse_products import product, sparse_squares
 
 #: Sparse rows with more than this share of stored entries are multiplied as dense blocks.

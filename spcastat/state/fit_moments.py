@@ -121,7 +121,7 @@ class Moments:
     def smaller_products(self) -> np.ndarray | None:
         """Return a matrix with the nonzero eigenvalues of S over `unit` squared: S, or the products of rows.
 
-        None without the data, and where the smaller side is larger than `operators.operator.RESIDUAL_ORDER`.
+        None without the data, and where the smaller side is larger than `RESIDUAL_ORDER`.
         """
         op = self._op
         return None if op is None else op.residual(np.zeros((op.p, 0)))
@@ -131,7 +131,7 @@ class Moments:
         """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows over `unit` less their
         projection on V.
 
-        None where the smaller side of the data is larger than `operators.operator.RESIDUAL_ORDER`.
+        None where the smaller side of the data is larger than `RESIDUAL_ORDER`.
         """
         left = self.op.residual(orthonormalise(self.V)[0])
         return None if left is None else _traces(left)

@@ -209,7 +209,7 @@ def test_the_unit_of_the_data_does_not_matter(method):
 def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatch):
     # Solvers see variances near one. Without that, numbers with a unit would show: a power of two changes no
     # digit of anything that is relative.
-    monkeypatch.setattr("spcastat.operators.operator.unit_of", lambda variance: 1.0)
+    monkeypatch.setattr("spcastat.operators.covariance_operator.unit_of", lambda variance: 1.0)
     priced = any(takes(name)(method) for name in ("penalty", "t", "threshold"))
     units = dict(SOLVERS[method].solver.units)
     searches = method in SEARCHING  # which are asked at a price alone
