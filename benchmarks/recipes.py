@@ -1,4 +1,4 @@
-"""``python -m benchmarks.recipes``: the recipes of CONTRIBUTING.md, followed to the letter in a copy.
+"""``python -m benchmarks.recipes``: the recipes of docs/recipes.md, followed to the letter in a copy.
 
 A recipe is a section "### Recipe: ...", whose blocks of code are taken in their order. A Python block that
 begins with the comment of a path is a new file. A diff changes one file, whose path stands behind ``---``, at
@@ -33,7 +33,7 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 @dataclass(frozen=True)
 class Recipe:
-    """A section of CONTRIBUTING.md.
+    """A section of docs/recipes.md.
 
     Attributes
     ----------
@@ -102,8 +102,8 @@ def _run(command: list[str], place: Path) -> None:
 
 
 def recipes() -> list[Recipe]:
-    """Return the recipes of CONTRIBUTING.md."""
-    return list(_read((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    """Return the recipes of docs/recipes.md."""
+    return list(_read((ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")))
 
 
 def _read(text: str) -> Iterator[Recipe]:

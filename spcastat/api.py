@@ -197,7 +197,8 @@ def spca(
     """
     with listening(progress):
         how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
-        asked = _request("spca", k, card, variance, method, nonneg, *how, options)
+        k = _number("spca", k, method, options)
+        asked = Request(k, card, variance, method, nonneg, *how, options)
         reading = ReadOptions(formula, context, weights, na, categorical, k_em)
         opened = open_rows(data, reading, center, scale, asked.k)
         if formula is None and looks_like_covariance(data):
@@ -258,7 +259,8 @@ def spca_cov(
     """
     with listening(progress):
         how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
-        asked = _request("spca_cov", k, card, variance, method, nonneg, *how, options)
+        k = _number("spca_cov", k, method, options)
+        asked = Request(k, card, variance, method, nonneg, *how, options)
         opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
         described = {"n_obs": n_obs, "mean": mean, "scale": scale}
         call = Call(spca_cov, opened.data, {**asked.arguments, **described, "progress": progress})
@@ -360,11 +362,10 @@ def spca_path(
         return SpcaPath(fits)
 
 
-def _request(function: str, k: int | None, *arguments: Any) -> Request:
-    """Return the arguments of a call; raise where one has another name here, or k is missing."""
-    method, options = arguments[2], arguments[-1]
+def _number(function: str, k: int | None, method: Any, options: Mapping[str, Any]) -> int:
+    """Return k; raise where it is missing, or where an option has another name here."""
     refuse_other_names(function, options, _options_of(method))
-    return Request(require_k(function, k), *arguments)
+    return require_k(function, k)
 
 
 def _options_of(method: Any) -> tuple[str, ...]:
