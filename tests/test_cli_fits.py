@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -141,6 +142,19 @@ def test_options_of_the_method(hastie, capsys):
     assert "'foo' is not an option" in refused(capsys, *arguments, "--option", "foo=1")
     assert "NAME=VALUE" in refused(capsys, *arguments, "--option", "foo", code=2)
     assert "give one" in refused(capsys, *arguments, "--option", "method=pca")
+
+
+def test_which_variables_a_table_has_and_the_methods_section(capsys):
+    fit = spcastat.spca_cov(datasets.load_pitprops(), 2, 4, method="greedy", n_obs=180)
+    arguments = ["fit", "pitprops", "--k", 2, "--card", 4, "--method", "greedy"]
+    out = ran(capsys, *arguments, "--sort", "--max-rows", 3, "--cut", 0.5, "--describe")
+    tables, paragraph = out.split("\n\nFor a methods section\n\n")
+    assert tables == str(fit.summary(sort=True, max_rows=3, cut=0.5))
+    words = " ".join(paragraph.split())
+    assert words == " ".join([fit.describe().text, *fit.describe().references])
+    content = json.loads(ran(capsys, *arguments, "--describe", "--format", "json"))
+    assert content["description"]["bibtex"] == fit.describe().bibtex
+    assert "--cut: for tables" in refused(capsys, *arguments, "--cut", 0.1, "--format", "json")
 
 
 def test_a_report_says_the_command(hastie, tmp_path, capsys):

@@ -6,7 +6,7 @@ import argparse
 import ast
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fit_formats import format_of, output_arguments, written
+from spcastat.cli.fit_formats import arrangement_of, format_of, output_arguments, written
 from spcastat.cli.input_tables import DATA, LONGEST_FORMULA, Chunks, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, refuse_overlap
 from spcastat.config import MISSING
@@ -241,7 +241,8 @@ def run(args: argparse.Namespace) -> str:
     if args.save:
         fit.save(args.save)
     if args.report:
-        fit.report(args.report, title=f"Sparse PCA of {_called(args.data)}", call=args.line)
+        title = f"Sparse PCA of {_called(args.data)}"
+        fit.report(args.report, title=title, call=args.line, **arrangement_of(args))
     return written(fit, further, kind, args)
 
 

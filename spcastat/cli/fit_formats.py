@@ -28,6 +28,8 @@ ENDINGS = {
 }
 #: Options that say how tables are laid out.
 _LAYOUT = ("digits", "caption", "label", "full_names")
+#: Options that say which variables a table has, in which order.
+_ARRANGEMENT = ("sort", "max_rows", "cut")
 
 
 def output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +38,14 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     add = tables.add_argument
     add("--format", choices=FORMATS, help="of what is printed; by default as --out ends, else text")
     add("--out", metavar="OUT", help="write it into a file, .txt .html .tex .md .docx .json; docx needs one")
+    add(
+        "--sort",
+        action=argparse.BooleanOptionalAction,
+        help="variables by component and size of loading; by default with more than 25",
+    )
+    add("--max-rows", type=int, metavar="N", help="variables in the table, at most; by default all selected")
+    add("--cut", type=float, metavar="SIZE", help="show smaller loadings as a point")
+    add("--describe", action="store_true", help="add a paragraph for a methods section, with references")
     add("--digits", type=int, metavar="N", help="decimals of the loadings (3); others follow")
     add("--caption", metavar="TEXT", help="of the tables, instead of the title")
     add("--label", metavar="NAME", help="of the tables: tab:loadings")
@@ -63,7 +73,8 @@ def format_of(args: argparse.Namespace) -> str:
         )
     if kind == "docx" and suffix != ".docx":
         raise OptionError("--format docx is a file for Word; name it: --out OUT.docx.")
-    refused = [f"--{name.replace('_', '-')}" for name in _LAYOUT if getattr(args, name) is not None]
+    names = (*_LAYOUT, *_ARRANGEMENT)
+    refused = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
     if kind == "json" and refused:
         raise OptionError(f"{', '.join(refused)}: for tables; --format json has the numbers in full.")
     if kind == "text" and args.label is not None:
@@ -71,28 +82,45 @@ def format_of(args: argparse.Namespace) -> str:
     return kind
 
 
+def arrangement_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options given of those that say which variables a table has, in which order."""
+    return {name: getattr(args, name) for name in _ARRANGEMENT if getattr(args, name) is not None}
+
+
 def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
     """Return a fit, and what was resampled of it, in a format; or write it to ``--out`` and say so."""
     given = {name: getattr(args, name) for name in _LAYOUT if getattr(args, name) is not None}
+    arranged = arrangement_of(args)
+    if args.describe and kind != "json":
+        further = [*further, _described(fit)]
     if kind == "docx":
         from spcastat.report.docx_file import write_tables
         from spcastat.tables import Layout
 
-        documents = [fit.summary().document, *(one.document for one in further)]
+        documents = [fit.summary(**arranged).document, *(one.document for one in further)]
         write_tables(args.out, documents, Layout(**given), "--format docx")
         return f"fit written to {args.out}"
     if kind == "json":
-        text = as_json(fit)
-    elif kind == "text" and not given and not args.out:
+        text = as_json(fit, args.describe)
+    elif kind == "text" and not given and not arranged and not args.out:
         return "\n\n".join(map(str, [fit, *further]))
     else:
-        text = _rendered([fit.summary(), *further], kind, given, bool(args.out))
+        text = _rendered([fit.summary(**arranged), *further], kind, given, bool(args.out))
     if args.out:
         write_bytes(args.out, (text.rstrip("\n") + "\n").encode())
         return f"fit written to {args.out}"
     if kind == "json":
         require_encodable(text)
     return text.rstrip("\n")
+
+
+def _described(fit: SpcaResult) -> Summary:
+    """Return the paragraph for a methods section and its references as notes."""
+    from spcastat.report.summary import Summary
+    from spcastat.tables import Document
+
+    found = fit.describe()
+    return Summary(Document("For a methods section", notes=(found.text, *found.references)), {})
 
 
 def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
@@ -114,7 +142,7 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def as_json(fit: SpcaResult) -> str:
+def as_json(fit: SpcaResult, describe: bool = False) -> str:
     """Return a fit as JSON: loadings that are not named are zero, and null is not a number."""
     glance = fit.glance().iloc[0].to_dict()
     content: dict[str, Any] = {
@@ -131,6 +159,9 @@ def as_json(fit: SpcaResult) -> str:
     }
     for name, found in fit.resampled.items():
         content[name] = {key: _records(frame) for key, frame in found.frames.items()}
+    if describe:
+        found = fit.describe()
+        content["description"] = {"text": found.text, "references": found.references, "bibtex": found.bibtex}
     return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -277,7 +277,7 @@ def _notes(
     if len(shown) < count:
         yield (
             f"{len(shown)} of {count} variables with a loading are shown, those with the largest of every "
-            "component; summary() shows all of them."
+            "component; max_rows sets how many."
         )
     if count < len(values):
         rest = list(names[~loaded].to_flat_index())
