@@ -28,7 +28,7 @@ from spcastat.certify.joint import JointCertificate, certify_joint, relaxed
 from spcastat.certify.orthogonal_bounds import climbed
 from spcastat.certify.relaxed import Relaxed
 from spcastat.operators import Gram
-from spcastat.search.fixed import refined
+from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")

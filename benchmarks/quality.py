@@ -27,7 +27,7 @@ from benchmarks.papers.fits import Call, loadings, matched
 from benchmarks.report import Table, add_data, command_line, read_arguments, run_tables, stamp, write_section
 from spcastat.errors import ConvergenceWarning
 from spcastat.search.default import CRITERIA
-from spcastat.search.effort import EFFORTS
+from spcastat.search.settings import EFFORTS
 
 #: Cardinalities -> objective -> best known on pitprops, in percent.
 BEST: dict[tuple[int, ...], dict[str, float]] = {

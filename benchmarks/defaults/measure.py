@@ -16,7 +16,7 @@ from benchmarks.defaults.cells import FILES, Cell, cells, correlation
 from benchmarks.report import Table
 from spcastat.operators import Gram
 from spcastat.search.default import CRITERIA, joint
-from spcastat.search.effort import EFFORTS
+from spcastat.search.settings import EFFORTS
 
 Key = tuple[Cell, int, str, str, int]
 

@@ -36,9 +36,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import ttest_ind
 
+from spcastat.search.climbing import swept
 from spcastat.search.objectives import held
-from spcastat.search.pool import from_directions
-from spcastat.search.sweeps import swept
+from spcastat.search.starting_fits import from_directions
 
 #: Of `tune_spca`.
 FOLDS, REPEATS = 5, 3

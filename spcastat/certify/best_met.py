@@ -6,10 +6,10 @@ import numpy as np
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
+from spcastat.search.component_order import reordered
 from spcastat.search.default import joint
-from spcastat.search.fixed import refined
+from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held
-from spcastat.search.order import reordered
 
 #: Steps of ascent, and random starts on each tuple of supports besides the leading eigenvectors.
 STEPS, RANDOM = 60, 2

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.search.factors import SMALLEST
+from spcastat.search.small_matrices import SMALLEST
 
 #: Added to every bound, relative to the matrices whose eigenvalues it is made of: their rounding is 1e-14.
 ROUNDING = 1e-10

@@ -30,7 +30,7 @@ from spcastat.certify.dual import (
     leading,
     positive,
 )
-from spcastat.search.factors import SMALLEST, divisor
+from spcastat.search.small_matrices import SMALLEST, divisor
 
 #: Primal over dual step length.
 RATIO = 2.0

@@ -18,7 +18,7 @@ from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import MOST_SUPPORTS, Root
 from spcastat.operators import Operator
 from spcastat.search.default import joint
-from spcastat.search.factors import SMALLEST
+from spcastat.search.small_matrices import SMALLEST
 
 #: Sweeps of the ascent on given supports, and random starts besides the leading eigenvectors.
 SWEEPS, RANDOM = 60, 3

@@ -40,19 +40,19 @@ def _methods() -> Iterable[str]:
 
 
 def _objectives() -> Iterable[str]:
-    from spcastat.search.names import OBJECTIVES
+    from spcastat.search.settings import OBJECTIVES
 
     return OBJECTIVES
 
 
 def _promises() -> Iterable[str]:
-    from spcastat.search.names import PROMISES
+    from spcastat.search.settings import PROMISES
 
     return PROMISES
 
 
 def _efforts() -> Iterable[str]:
-    from spcastat.search.effort import EFFORTS
+    from spcastat.search.settings import EFFORTS
 
     return EFFORTS
 

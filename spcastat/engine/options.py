@@ -23,8 +23,7 @@ from spcastat.engine.starts import STARTS, Start
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
-from spcastat.search.effort import EFFORTS
-from spcastat.search.names import OBJECTIVES, PROMISES
+from spcastat.search.settings import EFFORTS, OBJECTIVES, PROMISES
 
 #: Starts of one fit, at most.
 MOST_STARTS = 1_000_000

@@ -15,7 +15,7 @@ from spcastat.engine.start_choice import Aim
 from spcastat.engine.starts import Start, matched
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
-from spcastat.search.names import PROMISES
+from spcastat.search.settings import PROMISES
 from spcastat.solvers import JointSolver, Solver
 
 

@@ -1,7 +1,7 @@
 """Many variables: search among those of largest variance, then verify the answer against all.
 
-The covariance matrix is formed for the candidates only. A variable outside is brought in where the tests of
-:mod:`spcastat.search.screening_tests` do not exclude that it improves the fit by a swap.
+The covariance matrix is formed for the candidates only. Variables outside join them while an exchange with
+one of them improves the fit.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from spcastat.kernels.ties import top, unit
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
-from spcastat.search.optima import Optima
-from spcastat.search.widened import gram_of, widened
+from spcastat.search.local_optima import Optima
+from spcastat.search.working_set import gram_of, improved
 from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD
 
@@ -36,7 +36,7 @@ class Screening:
     rounds : int
         How often it ran.
     unexcluded : int
-        Variables outside the search of which it is not excluded that a swap with them improves the fit.
+        Variables outside the search that would improve the fit by a swap, for which there is no room.
     """
 
     searched: int
@@ -49,8 +49,8 @@ class Screening:
         """Whether no single swap with any of the variables improves the fit.
 
         A swap takes a variable out of the support of one component and puts another in; the loadings of that
-        component are then fitted anew, those of the others stay. To improve is to raise the explained
-        variance (PEV) by more than 1e-9 of what the component adds to it.
+        component are then fitted again, those of the others stay. To improve is to raise the explained
+        variance (PEV) by more than 1e-9 of it.
         """
         return self.unexcluded == 0
 
@@ -119,7 +119,8 @@ def screened(
     with stage("screening", unit="rounds") as advance:
         solution = _from_starts(sub, solver, vectors[candidates], n_init, rng, given)
         objectives = solution.objectives + (op.total - sub.total)
-        found = widened(op, sub, candidates, solution.V, solver.card, advance)
+        ends = [solution.V] if solution.candidates is None else [V.T for V in solution.candidates]
+        found = improved(op, candidates, ends, solver.card, advance)
     V, sub = found.V, found.sub
     explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
     value = op.total - explained
@@ -130,8 +131,8 @@ def screened(
     solution = replace(
         solution, V=V, status="converged", objective=value, objectives=objectives, candidates=None
     )
-    screening = Screening(len(found.candidates), op.p, found.rounds, found.unexcluded)
-    return Screened(solution, optima.table(), screening, sub, found.candidates)
+    screening = Screening(len(found.variables), op.p, found.rounds, found.left)
+    return Screened(solution, optima.table(), screening, sub, found.variables)
 
 
 def _from_starts(

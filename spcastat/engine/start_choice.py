@@ -10,8 +10,8 @@ from spcastat.engine.order_and_sign import settle
 from spcastat.errors import OptionError
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Operator
-from spcastat.search.names import OBJECTIVES
-from spcastat.search.optima import Optima
+from spcastat.search.local_optima import Optima
+from spcastat.search.settings import OBJECTIVES
 from spcastat.solvers import Solution, Solver
 
 Optimum = tuple[float, int]

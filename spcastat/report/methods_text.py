@@ -14,7 +14,7 @@ import numpy as np
 from spcastat.config import plural, shown
 from spcastat.errors import OptionError
 from spcastat.report.summary import standardisation
-from spcastat.search.names import OBJECTIVES
+from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
 from spcastat.state.proof_sentences import told

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.labels import name_text
-from spcastat.search.names import OBJECTIVES
+from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven

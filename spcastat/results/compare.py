@@ -21,7 +21,7 @@ from spcastat.report.summary import Summary
 from spcastat.resample import seed_of, workers
 from spcastat.results.heldout import COLUMNS, held_out_errors
 from spcastat.results.result import SpcaResult
-from spcastat.search.names import OBJECTIVES
+from spcastat.search.settings import OBJECTIVES
 from spcastat.state.component_frames import measure_if_known
 from spcastat.state.proof_sentences import joint_gap
 from spcastat.state.proven import JOINT

@@ -17,7 +17,7 @@ from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
 from spcastat.results.certificate import Certificate
 from spcastat.results.hints import no_data
-from spcastat.search.names import OBJECTIVES
+from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.fit_moments import Moments
 from spcastat.state.proof_sentences import with_proof

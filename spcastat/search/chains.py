@@ -8,16 +8,14 @@ from itertools import pairwise
 import numpy as np
 
 from spcastat.progress import Advance, stage
-from spcastat.search.climbing import LONG, climbed, deepened
-from spcastat.search.criterion import Criterion
-from spcastat.search.effort import EFFORTS, Effort, Patience
-from spcastat.search.evidence import SAME, Evidence
-from spcastat.search.fits import Fits, joined
-from spcastat.search.fixed import refined
-from spcastat.search.kicks import interchanged, kicked
-from spcastat.search.order import reordered
-from spcastat.search.pool import pool
-from spcastat.search.sweeps import swept
+from spcastat.search.climbing import LONG, climbed, deepened, swept
+from spcastat.search.component_order import reordered
+from spcastat.search.criterion import Criterion, Fits, joined
+from spcastat.search.fixed_supports import refined
+from spcastat.search.local_optima import SAME, Evidence
+from spcastat.search.perturbed_fits import interchanged, kicked
+from spcastat.search.settings import EFFORTS, Effort, Patience
+from spcastat.search.starting_fits import pool
 
 #: A chain goes on from its best fits, at most this many, that are not worse than the best by this share.
 ELITE, NEAR = 3, 0.02

@@ -12,17 +12,16 @@ from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
+from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import search
 from spcastat.search.climbing import settled
-from spcastat.search.criterion import Criterion
-from spcastat.search.effort import EFFORTS, Effort
-from spcastat.search.evidence import SAME, Evidence
-from spcastat.search.fits import Fits
-from spcastat.search.newton import stationary
+from spcastat.search.component_order import falling
+from spcastat.search.criterion import Criterion, Fits
+from spcastat.search.local_optima import SAME, Evidence
+from spcastat.search.newton_ascent import stationary
 from spcastat.search.objectives import CRITERIA, held
-from spcastat.search.order import falling
-from spcastat.search.pool import from_directions
-from spcastat.search.predictor import best_predictor
+from spcastat.search.settings import EFFORTS, Effort
+from spcastat.search.starting_fits import from_directions
 from spcastat.search.working_set import restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support

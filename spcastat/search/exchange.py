@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.columns import after_bordering, best_vectors, eigen, ranked
-from spcastat.search.criterion import Criterion
-from spcastat.search.factors import NOTHING, divisor
-from spcastat.search.fits import Fits
-from spcastat.search.model import Bordered, Model
+from spcastat.search.column_model import Bordered, Model
+from spcastat.search.criterion import Criterion, Fits
+from spcastat.search.small_matrices import NOTHING, after_bordering, best_vectors, divisor, eigen, ranked
 
 #: A step must raise the criterion, a share of the total variance, by this share of it.
 GAIN = 1e-9

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.operators import Operator
+from spcastat.search.adjusted_variance import Adjusted
 from spcastat.search.criterion import Criterion
-from spcastat.search.moments import Dense, Identity, Moments, Products, Several
-from spcastat.search.nested import Adjusted
-from spcastat.search.projected import Projected
+from spcastat.search.projection_criteria import Projected
+from spcastat.search.symmetric_matrices import Dense, Identity, Moments, Products, Several
 
 #: The criteria by name.
 CRITERIA = ("adjusted", "pev", "least_squares")

@@ -11,15 +11,14 @@ from spcastat.kernels.eig import symmetric
 from spcastat.kernels.rotation import varimax
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
-from spcastat.search.factors import SMALLEST
-from spcastat.search.moments import Dense, Moments, Products
-from spcastat.search.names import PROMISES
-from spcastat.search.pool import mixtures
-from spcastat.search.priced import Loaded, loaded
-from spcastat.search.promise import Promise
-from spcastat.search.proposals import grown, one_by_one, one_cardinality, one_price
-from spcastat.search.shrinking import PATIENCE, Shrinking
-from spcastat.search.trimming import trimmed
+from spcastat.search.one_nonzero_less import PATIENCE, Shrinking
+from spcastat.search.one_penalty import Loaded, loaded, trimmed
+from spcastat.search.settings import PROMISES
+from spcastat.search.small_matrices import SMALLEST
+from spcastat.search.sparsest_proposals import grown, one_by_one, one_cardinality, one_price
+from spcastat.search.starting_fits import mixtures
+from spcastat.search.symmetric_matrices import Dense, Moments, Products
+from spcastat.search.variance_target import Promise
 
 #: Up to this many variables the covariance matrix is held; with more rows than variables, up to this many.
 HELD, TALL = 1000, 3000

@@ -7,32 +7,30 @@ of them. What it finds chooses the next working set.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.rotation import varimax
-from spcastat.operators import Operator
+from spcastat.operators import GRAM_ORDER, Gram, Operator
+from spcastat.search.adjusted_variance import inverse, triangle
+from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import search
-from spcastat.search.climbing import SHORT, settled
-from spcastat.search.columns import best_vectors, ranked
-from spcastat.search.criterion import Criterion
-from spcastat.search.effort import Effort
-from spcastat.search.evidence import Evidence
-from spcastat.search.exchange import trials
-from spcastat.search.factors import NOTHING
-from spcastat.search.fits import Fits, joined
-from spcastat.search.fixed import refined
-from spcastat.search.moments import Dense, Known
-from spcastat.search.nested import inverse, triangle
+from spcastat.search.climbing import SHORT, climbed, settled, swept
+from spcastat.search.component_order import reordered
+from spcastat.search.criterion import Criterion, Fits, joined
+from spcastat.search.exchange import GAIN, trials
+from spcastat.search.fixed_supports import refined
+from spcastat.search.local_optima import Evidence
+from spcastat.search.new_component import rebuild
 from spcastat.search.objectives import held, of_moments, products
-from spcastat.search.order import reordered
-from spcastat.search.pool import empty, from_directions
-from spcastat.search.predictor import best_predictor
-from spcastat.search.projected import Projected
-from spcastat.search.rebuild import rebuild
-from spcastat.search.sweeps import swept
+from spcastat.search.projection_criteria import Projected
+from spcastat.search.settings import Effort
+from spcastat.search.small_matrices import NOTHING, best_vectors, ranked
+from spcastat.search.starting_fits import empty, from_directions
+from spcastat.search.symmetric_matrices import Dense, Known
 from spcastat.solvers.support_search import best_support
 
 #: Up to this many variables all are searched; of more the working set has so many, or a few for each nonzero.
@@ -272,6 +270,74 @@ def _cut(D: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
     return V
 
 
+@dataclass(frozen=True, eq=False)
+class Improved:
+    """Loadings that no exchange with any variable improves.
+
+    Attributes
+    ----------
+    V : ndarray of shape (m, k)
+        On the working set.
+    variables : ndarray of int, shape (m,)
+        Ascending.
+    sub : Gram
+        Their covariance matrix.
+    rounds : int
+        How often they were searched.
+    left : int
+        Variables outside that would improve the fit, for which there is no room.
+    """
+
+    V: np.ndarray
+    variables: np.ndarray
+    sub: Gram
+    rounds: int
+    left: int
+
+
+def improved(
+    op: Operator,
+    variables: np.ndarray,
+    starts: Sequence[np.ndarray],
+    card: tuple[int, ...],
+    advance: Callable[[int], object] = lambda _: None,
+) -> Improved:
+    """Improve PEV by exchanges with all variables, those of a working set first.
+
+    Parameters
+    ----------
+    op : Operator
+    variables : ndarray of int, shape (m,)
+        The working set, ascending.
+    starts : sequence of ndarray of shape (m, k)
+        Loadings on it, with at most `card` nonzeros; the one that leads to the best fit is followed.
+    card : tuple of int
+    advance : callable
+        Called after each round.
+    """
+    rounds = 0
+    while True:
+        rounds += 1
+        sub = gram_of(op, variables)
+        criterion = held(sub.S / op.total, card, "pev")
+        fits = climbed(criterion, from_directions(criterion, starts), len(variables), VALUED)
+        V = criterion.dense(settled(criterion, fits.some(ranked(fits.value[None], 1)[0])))[0]
+        advance(1)
+        whole = np.zeros((op.p, len(card)))
+        whole[variables] = V
+        more = _entering(op, whole, card, "pev", variables)[0]
+        room = GRAM_ORDER - len(variables)
+        if more.size == 0 or room <= 0:
+            return Improved(V, variables, sub, rounds, len(more))
+        variables = np.union1d(variables, more[:room])
+        starts = [whole[variables]]
+
+
+def gram_of(op: Operator, variables: np.ndarray) -> Gram:
+    """Return the covariance matrix of some variables."""
+    return Gram(symmetric(op.block(variables)), op.rank_limit)
+
+
 def _chosen(
     known: list[np.ndarray],
     images: np.ndarray | None,
@@ -337,7 +403,7 @@ def _entering(
     found = []
     for i in range(len(card)):
         places, _, values = trials(criterion, fit, i, op.p, VALUED)
-        found.append(places[0][values[0] > fit.value[0] * (1.0 + 1e-8)].ravel())
+        found.append(places[0][values[0] > fit.value[0] * (1.0 + GAIN)].ravel())
     images = (fit.first if criterion.T is None else fit.second)[0].T
     return np.setdiff1d(np.concatenate(found), variables), images
 

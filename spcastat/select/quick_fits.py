@@ -10,12 +10,11 @@ import numpy as np
 from spcastat.engine import Plan, run
 from spcastat.kernels.rotation import varimax
 from spcastat.operators import Operator
-from spcastat.search.climbing import climbed
+from spcastat.search.climbing import climbed, swept
+from spcastat.search.component_order import reordered
 from spcastat.search.default import HELD
-from spcastat.search.near import begun, best_of_each, several, together
+from spcastat.search.nearby_fits import begun, best_of_each, several, together
 from spcastat.search.objectives import products
-from spcastat.search.order import reordered
-from spcastat.search.sweeps import swept
 from spcastat.select.path import Cards
 from spcastat.solvers import JointSolver
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from spcastat.labels import full_names
-from spcastat.search.names import OBJECTIVES
+from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
 from spcastat.state.proven import Proven
 

@@ -15,7 +15,7 @@ from spcastat.engine.screening import Screening
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.operators import DenseRows, Gram, SparseRows
-from spcastat.search import screening_tests, widened
+from spcastat.search import working_set
 
 from ..search.swapping import best_swap, covariance, gain
 
@@ -60,9 +60,7 @@ def fitted(op, k, card, **options):
 
 @pytest.mark.parametrize("form", ["gram", "dense", "sparse"])
 @pytest.mark.parametrize(("k", "card"), [(1, 6), (2, 5), (3, 4)])
-@pytest.mark.parametrize("direct", [screening_tests.DIRECT, 3])
-def test_no_swap_with_any_variable_improves_a_verified_fit(form, k, card, direct, monkeypatch):
-    monkeypatch.setattr(screening_tests, "DIRECT", direct)  # 3: the scores are tested, and columns are formed
+def test_no_swap_with_any_variable_improves_a_verified_fit(form, k, card):
     for seed in range(2):
         operators = forms(counts(150, 60, seed))
         fit = fitted(operators[form], k, card, screen=20)
@@ -188,7 +186,7 @@ def test_the_summary_says_what_was_searched_and_verified(tmp_path):
 
 
 def test_no_claim_without_proof(monkeypatch):
-    monkeypatch.setattr(widened, "GRAM_ORDER", 20)  # no variable can be brought in
+    monkeypatch.setattr(working_set, "GRAM_ORDER", 20)  # no variable can be brought in
     fit = sp.spca_cov(hidden_group(), 1, 4, screen=20, method="bcd-l0")
     assert fit._state.record.screening["unexcluded"] > 0
     assert CLAIM not in flat(fit)
@@ -222,7 +220,7 @@ def test_without_screening_nothing_changes():
 
 
 def test_many_variables_are_screened_unasked(monkeypatch):
-    monkeypatch.setattr(widened, "GRAM_ORDER", 50)
+    monkeypatch.setattr(working_set, "GRAM_ORDER", 50)
     monkeypatch.setattr(start_choice, "GRAM_ORDER", 50)
     monkeypatch.setattr(start_choice, "NONZEROS", 12)
     operators = forms(counts(150, 60, 2))

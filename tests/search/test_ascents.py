@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.search import fixed
+from spcastat.search import fixed_supports as fixed
 from spcastat.search.default import CRITERIA, held
-from spcastat.search.fixed import _ascend as ascend
-from spcastat.search.fixed import _line as line
-from spcastat.search.fixed import refined
+from spcastat.search.fixed_supports import _ascend as ascend
+from spcastat.search.fixed_supports import _line as line
+from spcastat.search.fixed_supports import refined
 from tests.search.conftest import draw
 
 

@@ -10,16 +10,16 @@ from scipy.linalg import eigh, sqrtm
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
-from spcastat.search import climbing, columns
-from spcastat.search.climbing import climbed, deepened
+from spcastat.search import climbing
+from spcastat.search import small_matrices as columns
+from spcastat.search.climbing import climbed, deepened, swept
+from spcastat.search.component_order import falling, reordered
+from spcastat.search.criterion import joined
 from spcastat.search.default import CRITERIA, held
 from spcastat.search.exchange import exchange, promising, trials
-from spcastat.search.fits import joined
-from spcastat.search.fixed import refined
-from spcastat.search.growth import grown, singles
-from spcastat.search.kicks import interchanged
-from spcastat.search.order import falling, reordered
-from spcastat.search.sweeps import swept
+from spcastat.search.fixed_supports import refined
+from spcastat.search.new_component import grown, singles
+from spcastat.search.perturbed_fits import interchanged
 from tests.search.conftest import draw
 
 CARDS, P, B = (4, 3, 3), 9, 4

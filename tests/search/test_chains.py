@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from spcastat.search import chains
-from spcastat.search.effort import EFFORTS, Patience
-from spcastat.search.evidence import SAME, Evidence
-from spcastat.search.fits import Fits
+from spcastat.search.criterion import Fits
+from spcastat.search.local_optima import SAME, Evidence
+from spcastat.search.settings import EFFORTS, Patience
 
 EFFORT = replace(EFFORTS["auto"], chains=2, starts=4, climbs=2, kicks=3)
 

@@ -7,11 +7,11 @@ import pytest
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
+from spcastat.search.climbing import swept
+from spcastat.search.component_order import reordered
 from spcastat.search.default import CRITERIA, held
 from spcastat.search.exchange import exchange_values
-from spcastat.search.fixed import refined
-from spcastat.search.order import reordered
-from spcastat.search.sweeps import swept
+from spcastat.search.fixed_supports import refined
 from tests.search.conftest import draw
 
 CARDS = (4, 3, 2)

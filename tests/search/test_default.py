@@ -16,10 +16,10 @@ from spcastat.operators import Gram, prepare
 from spcastat.search import default, working_set
 from spcastat.search.chains import search
 from spcastat.search.default import CRITERIA, Found, held, joint
-from spcastat.search.effort import EFFORTS
-from spcastat.search.evidence import Evidence
-from spcastat.search.kicks import interchanged
-from spcastat.search.pool import from_directions
+from spcastat.search.local_optima import Evidence
+from spcastat.search.perturbed_fits import interchanged
+from spcastat.search.settings import EFFORTS
+from spcastat.search.starting_fits import from_directions
 from tests.search.conftest import draw
 from tests.search.swapping import KINDS, best_swap, covariance, explained
 

@@ -11,19 +11,21 @@ from scipy.linalg import eigh
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
-from spcastat.search import default, moments, newton, pool, rebuild
-from spcastat.search.columns import whitening
-from spcastat.search.conditional import Conditional
+from spcastat.search import default
+from spcastat.search import new_component as rebuild
+from spcastat.search import newton_ascent as newton
+from spcastat.search import starting_fits as pool
+from spcastat.search import symmetric_matrices as moments
+from spcastat.search.best_predictor import best_predictor
 from spcastat.search.default import CRITERIA, held
-from spcastat.search.effort import EFFORTS
-from spcastat.search.evidence import Evidence
-from spcastat.search.fixed import refined
-from spcastat.search.growth import singles
-from spcastat.search.moments import Dense, Identity, Products, Several
-from spcastat.search.near import near
+from spcastat.search.fixed_supports import refined
+from spcastat.search.local_optima import Evidence
+from spcastat.search.nearby_fits import near
 from spcastat.search.objectives import products
-from spcastat.search.pool import from_directions
-from spcastat.search.predictor import best_predictor
+from spcastat.search.settings import EFFORTS
+from spcastat.search.small_matrices import whitening
+from spcastat.search.starting_fits import from_directions
+from spcastat.search.symmetric_matrices import Dense, Identity, Products, Several
 from tests.search.conftest import draw
 
 
@@ -252,23 +254,6 @@ def test_a_component_that_is_taken_out_leaves_no_trace(objective):
             np.testing.assert_allclose(fits.second[b], (T @ V).T, atol=1e-14)
     for name in ("x", "G", "N", "first", "second"):
         np.testing.assert_array_equal(getattr(fits, name)[1], getattr(before, name)[1])
-
-
-def test_a_variable_that_the_others_span_has_no_ratio_of_its_own():
-    criterion = held(np.diag([3.0, 2.0, 1.0]) / 6.0, (1, 1), "pev")
-    fits = criterion.fits(np.array([[0, 1]]), np.ones((1, 2)))
-    criterion.empty(fits, np.array([0]), 0)
-    np.testing.assert_allclose(singles(criterion.beside(fits))[0], [0.5, 0.0, 1 / 6], atol=1e-12)
-
-
-def test_the_best_on_a_support_that_the_others_span_is_its_first_variable():
-    S = np.diag([3.0, 2.0, 1.0])
-    V = np.eye(3)[:, [0, 1, 2]]
-    for i, J in ((0, [1, 2]), (1, [0]), (2, [0, 1])):
-        peak = Conditional(S, V, S @ V, i).peak(np.array(J), 6.0)
-        assert peak.vector.tolist() == [1.0, *[0.0] * (len(J) - 1)]
-        assert peak.singular
-        assert peak.value == 0.0
 
 
 @pytest.mark.parametrize("objective", CRITERIA)

@@ -14,7 +14,7 @@ import spcastat as sp
 from spcastat.cli import main
 from spcastat.errors import FileError, OptionError, UnknownOptionError
 from spcastat.operators import Gram
-from spcastat.search.equals import first_of_equals
+from spcastat.search.equal_variables import first_of_equals
 from spcastat.solvers import Searched, Sparser
 from spcastat.storage.recorded import require_record
 

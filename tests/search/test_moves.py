@@ -10,17 +10,16 @@ import pytest
 from scipy.linalg import eigh
 
 from spcastat.operators import Gram
-from spcastat.search import pool, widened
+from spcastat.search import starting_fits as pool
 from spcastat.search.climbing import deepened
-from spcastat.search.columns import whitening
-from spcastat.search.conditional import Conditional, slack
 from spcastat.search.default import held
-from spcastat.search.fixed import _line
-from spcastat.search.moments import Dense
-from spcastat.search.promise import Promise, Promised
-from spcastat.search.rebuild import _grown
-from spcastat.search.shrinking import PATIENCE, Shrinking
+from spcastat.search.fixed_supports import _line
+from spcastat.search.new_component import _grown
+from spcastat.search.one_nonzero_less import PATIENCE, Shrinking
+from spcastat.search.small_matrices import whitening
 from spcastat.search.sparsest import _Search, sparsest
+from spcastat.search.symmetric_matrices import Dense
+from spcastat.search.variance_target import Promise, Promised
 from spcastat.solvers.support_search import _grow
 from tests.search.conftest import draw
 
@@ -100,47 +99,6 @@ def test_the_only_exchange_there_is_is_followed():
     found = deepened(criterion, criterion.fits(np.array([[0]]), np.array([[1.0]])), 2, 1)
     assert found.places.tolist() == [[1]]
     assert found.value[0] == pytest.approx(2.0 / 3.0)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_estimated_rise_of_a_swap_is_a_step_of_newton(seed):
-    """The gain x after a swap is the root of f(x) = x - S_bb - S_bT (x I - S_TT)^-1 S_Tb for one component.
-
-    From the present gain L its step of Newton is -f(L) / f'(L), with f' = 1 + |(L I - S_TT)^-1 S_Tb|^2. The
-    estimate leaves a mixed term out, which is zero where b does not covary with the present score.
-    """
-    rng = np.random.default_rng(seed)
-    S = np.zeros((5, 5))
-    S[:4, :4] = draw(4, seed)
-    values, vectors = np.linalg.eigh(S[:4, :4])
-    cross = rng.standard_normal(4)
-    S[:4, 4] = S[4, :4] = cross - vectors[:, -1] * (vectors[:, -1] @ cross)
-    L = values[-1]
-    S[4, 4] = 1.5 * L
-    V = np.append(vectors[:, -1], 0.0)[:, None]
-    given, J, b = Conditional(S, V, S @ V, 0), np.arange(4), np.array([4])
-    peak = given.peak(J, float(np.trace(S)))
-    _, rise = slack(peak, given.A(J, b), given.B(J, b), *given.corners(b))
-    for out in range(4):
-        T = np.delete(J, out)
-        y = np.linalg.solve(L * np.eye(3) - S[np.ix_(T, T)], S[T, 4])
-        f = L - S[4, 4] - S[T, 4] @ y
-        assert rise[out, 0] == pytest.approx(-f / (1.0 + y @ y), rel=1e-9)
-
-
-def test_few_rounds_bring_in_many_variables(monkeypatch):
-    """Candidates grow by half of their number in a round while there are more: by rounds, 20, 30, 45, 60."""
-    monkeypatch.setattr(widened, "FEWEST", 1)
-    X = np.random.default_rng(5).standard_normal((90, 60))
-    op = Gram(np.cov(X, rowvar=False))
-    candidates = np.arange(20)
-    V = np.zeros((20, 1))
-    V[:5] = 5**-0.5
-    sizes = []
-    monkeypatch.setattr(widened, "entering", lambda op, known, V, peaks: np.arange(len(known), 60))
-    found = widened.widened(op, widened.gram_of(op, candidates), candidates, V, (5,), sizes.append)
-    assert found.candidates.tolist() == list(range(60))
-    assert found.rounds == len(sizes) == 4
 
 
 # --- fewer nonzeros -------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ import pytest
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
 from spcastat.search.default import CRITERIA, held
-from spcastat.search.fixed import refined
-from spcastat.search.near import near, together
-from spcastat.search.pool import from_directions
+from spcastat.search.fixed_supports import refined
+from spcastat.search.nearby_fits import near, together
+from spcastat.search.starting_fits import from_directions
 from tests.search.conftest import draw
 
 P, K, CARD = 9, 3, (4, 3, 3)
-module = importlib.import_module("spcastat.search.near")
+module = importlib.import_module("spcastat.search.nearby_fits")
 
 
 def problems(count):

@@ -10,9 +10,9 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.operators import Gram, Operator, prepare
 from spcastat.search.default import CRITERIA, held, joint
-from spcastat.search.moments import Dense
-from spcastat.search.newton import stationary
-from spcastat.search.promise import Promise, Promised
+from spcastat.search.newton_ascent import stationary
+from spcastat.search.symmetric_matrices import Dense
+from spcastat.search.variance_target import Promise, Promised
 from tests.search.conftest import draw
 
 P = 9

@@ -12,10 +12,10 @@ from spcastat.errors import ComponentsError, OptionError
 from spcastat.measures import relative_adjusted
 from spcastat.operators import Gram, prepare
 from spcastat.search import sparsest as module
-from spcastat.search.moments import Dense
-from spcastat.search.nested import triangle
-from spcastat.search.promise import Promise, Promised
+from spcastat.search.adjusted_variance import triangle
 from spcastat.search.sparsest import sparsest
+from spcastat.search.symmetric_matrices import Dense
+from spcastat.search.variance_target import Promise, Promised
 from tests.search.conftest import draw
 from tests.streams.test_operator import opened
 

@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 from spcastat.operators import Gram
-from spcastat.search import proposals, shrinking, sparsest, trimming
-from spcastat.search.moments import Dense
-from spcastat.search.pool import from_directions
-from spcastat.search.priced import Loaded, loaded, polished, priced, room
-from spcastat.search.promise import Promise, Promised
-from spcastat.search.shrinking import PATIENCE, Shrinking
+from spcastat.search import one_nonzero_less as shrinking
+from spcastat.search import one_penalty as trimming
+from spcastat.search import sparsest
+from spcastat.search import sparsest_proposals as proposals
+from spcastat.search.one_nonzero_less import PATIENCE, Shrinking
+from spcastat.search.one_penalty import Loaded, loaded, polished, priced, room
 from spcastat.search.sparsest import _Search
+from spcastat.search.starting_fits import from_directions
+from spcastat.search.symmetric_matrices import Dense
+from spcastat.search.variance_target import Promise, Promised
 from tests.search.conftest import draw
 
 

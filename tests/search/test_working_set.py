@@ -13,7 +13,7 @@ from spcastat.operators import Gram, prepare
 from spcastat.operators.row_operators import SparseRows
 from spcastat.search import default, working_set
 from spcastat.search.default import joint
-from spcastat.search.moments import Dense, Known
+from spcastat.search.symmetric_matrices import Dense, Known
 
 
 class Passes(Gram):

@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from spcastat.operators import Gram
-from spcastat.search.conditional import Conditional, slack
 from spcastat.search.default import held
-from spcastat.search.growth import grown, singles
-from spcastat.search.priced import loaded, polished
-from spcastat.search.promise import Promise
-from spcastat.search.swaps import _ratio
+from spcastat.search.new_component import grown, singles
+from spcastat.search.one_penalty import loaded, polished
+from spcastat.search.variance_target import Promise
 from tests.search.conftest import draw
-from tests.search.swapping import gain
 
 
 def apart(seed):
@@ -24,32 +21,6 @@ def apart(seed):
     V = np.zeros((9, 2))
     V[[0, 3, 4], 1] = np.array([2.0, -1.0, 2.0]) / 3.0
     return np.cov(X, rowvar=False), V
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_swap_for_a_loading_of_zero_adds_what_the_variable_adds_to_the_whole_support(seed):
-    S, V = apart(seed)
-    V[:3, 0] = 1.0
-    given = Conditional(S, V, S @ V, 0)
-    peak = given.peak(np.arange(3), float(np.trace(S)))
-    assert peak.unsure.tolist() == [False, False, True]
-    entering = np.arange(3, 9)
-    cross = (given.A(peak.support, entering), given.B(peak.support, entering))
-    short, rise = slack(peak, *cross, *given.corners(entering))
-    others = V[:, 1:]
-    for b, variable in enumerate(entering):
-        added = gain(S, others, np.append(np.arange(3), variable)) - gain(S, others, np.arange(3))
-        # eigenvalues of a bordered diagonal matrix, by Newton's method from below: ten digits
-        assert short[2, b] == pytest.approx(-added, rel=1e-9, abs=1e-12)
-        assert rise[2, b] == pytest.approx(added, rel=1e-9, abs=1e-12)
-
-
-def test_a_variable_that_another_component_has_alone_gains_nothing():
-    S = draw(5, 0)
-    V = np.eye(5)[:, [0, 1]]
-    peak = Conditional(S, V, S @ V, 0).peak(np.array([1]), float(np.trace(S)))
-    assert peak.vector.tolist() == [1.0]
-    assert peak.value == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("objective", ["pev", "adjusted", "least_squares"])
@@ -88,10 +59,3 @@ def test_a_component_without_variance_is_left_as_it_is():
     V[0, 0] = V[3, 1] = 1.0
     found = polished(op, loaded(op, V, 4.0), Promise(0.5, False, np.array([0.75, 0.25])), 4.0, 3)
     np.testing.assert_array_equal(found.V, V)
-
-
-def test_loadings_that_are_zero_have_no_ratio():
-    S = draw(5, 0)
-    V = np.zeros((5, 2))
-    V[:2, 1] = [0.6, 0.8]
-    assert _ratio(Conditional(S, V, S @ V, 0), np.zeros(5), np.array([2, 3])) == 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.search.moments import Moments
+from spcastat.search.symmetric_matrices import Moments
 
 
 @dataclass(eq=False)

@@ -9,15 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.climbing import climbed, settled
-from spcastat.search.columns import best_vectors, hard, ranked
-from spcastat.search.criterion import Criterion
-from spcastat.search.evidence import Evidence
-from spcastat.search.factors import NOTHING
-from spcastat.search.fits import Fits
-from spcastat.search.growth import grown, singles
-from spcastat.search.model import Model
-from spcastat.search.pool import empty
-from spcastat.search.rebuild import POWER
+from spcastat.search.column_model import Model
+from spcastat.search.criterion import Criterion, Fits
+from spcastat.search.local_optima import Evidence
+from spcastat.search.new_component import POWER, grown, singles
+from spcastat.search.small_matrices import NOTHING, best_vectors, hard, ranked
+from spcastat.search.starting_fits import empty
 
 #: First variables that supports are grown from, and supports that are improved by exchanges.
 GROWN, IMPROVED = 60, 30

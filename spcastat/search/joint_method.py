@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.search.names import OBJECTIVES
+from spcastat.search.settings import OBJECTIVES
 from spcastat.solvers import JointSolver, Searched, Solution, Sparser
 
 
@@ -66,14 +66,14 @@ class Joint(JointSolver):
 
         Without cardinalities of its own it has those of the first; with `fixed` it keeps their supports.
         """
-        from spcastat.search.near import near
+        from spcastat.search.nearby_fits import near
 
         card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0][0], axis=0))
         return near(ops, card, self.objective, starts, fixed)
 
     def together(self, p: int) -> int:
         """Return how many data of p variables `near` takes at once."""
-        from spcastat.search.near import together
+        from spcastat.search.nearby_fits import together
 
         return together(p)
 
@@ -82,7 +82,7 @@ class Joint(JointSolver):
         if self.card is None:
             return self._fewest(op, k, rng)
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
-        from spcastat.search.equals import first_of_equals
+        from spcastat.search.equal_variables import first_of_equals
 
         found = joint(op, k, self.card, self.objective, self.effort, rng)
         value = found.value * op.total
@@ -109,7 +109,7 @@ class Joint(JointSolver):
 
     def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the fewest nonzeros that keep the share."""
-        from spcastat.search.equals import first_of_equals
+        from spcastat.search.equal_variables import first_of_equals
         from spcastat.search.sparsest import HELD, sparsest
 
         assert self.variance is not None

@@ -8,17 +8,15 @@ import numpy as np
 
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator, Removed, deflate
-from spcastat.search.climbing import climbed
-from spcastat.search.columns import hard, ranked
-from spcastat.search.factors import SMALLEST
-from spcastat.search.fits import Fits, joined
-from spcastat.search.moments import Dense, Moments
-from spcastat.search.nested import Adjusted, triangle
-from spcastat.search.order import reordered
-from spcastat.search.pool import from_directions, greedy
-from spcastat.search.priced import Loaded, loaded, priced
-from spcastat.search.promise import REACHED, Promise, Promised
-from spcastat.search.sweeps import swept
+from spcastat.search.adjusted_variance import Adjusted, triangle
+from spcastat.search.climbing import climbed, swept
+from spcastat.search.component_order import reordered
+from spcastat.search.criterion import Fits, joined
+from spcastat.search.one_penalty import Loaded, loaded, priced
+from spcastat.search.small_matrices import SMALLEST, hard, ranked
+from spcastat.search.starting_fits import from_directions, greedy
+from spcastat.search.symmetric_matrices import Dense, Moments
+from spcastat.search.variance_target import REACHED, Promise, Promised
 from spcastat.solvers.greedy import Controlled
 from spcastat.solvers.solver import Earlier
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from spcastat.kernels.rotation import varimax
-from spcastat.search.columns import hard, largest
-from spcastat.search.criterion import Criterion
-from spcastat.search.fits import Fits, joined
-from spcastat.search.rebuild import CHOICE, MANY, rebuild
+from spcastat.search.criterion import Criterion, Fits, joined
+from spcastat.search.new_component import CHOICE, MANY, rebuild
+from spcastat.search.small_matrices import hard, largest
 
 #: Up to this many variables a greedy fit starts its components from every row.
 ROWS = 100

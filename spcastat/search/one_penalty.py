@@ -1,7 +1,7 @@
-"""One price for every nonzero loading of all components: sweeps that keep a variable where it pays.
+"""One penalty for every nonzero loading of all components: sweeps that keep variables worth more than it.
 
-With V unit loadings, V'SV = G and C as in `spcastat.search.nested.triangle`, the score of component i that
-those before it do not explain has covariances S V C e_i with the variables, and
+With V unit loadings, V'SV = G and C of `spcastat.search.adjusted_variance.triangle`, the part of score i that
+is uncorrelated with earlier scores has covariances S V C e_i with the variables, and
 
     z_ij^2 = ((S V C diag(w) C')_ji / w_i)^2 / r_i^2
 
@@ -21,10 +21,9 @@ import numpy as np
 
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
-from spcastat.search.columns import TIE
-from spcastat.search.factors import NOTHING
-from spcastat.search.nested import triangle
-from spcastat.search.promise import Promise
+from spcastat.search.adjusted_variance import triangle
+from spcastat.search.small_matrices import NOTHING, TIE
+from spcastat.search.variance_target import Promise
 
 
 @dataclass(eq=False)
@@ -152,3 +151,68 @@ def room(promise: Promise, fit: Loaded) -> float:
     """Return by how much of it the promise is more than kept where it is closest; negative if it is not."""
     over = promise.kept(fit.added) / promise.share - 1.0
     return float(over.min() if promise.every else over[-1])
+
+
+#: A first cut takes this share of the nonzeros.
+FIRST = 0.1
+#: Sweeps over the loadings on what is left of the supports.
+SWEEPS = 4
+#: Cuts that are tried at most.
+CUTS = 60
+
+
+def trimmed(op: Operator, fit: Loaded, promise: Promise, total: float) -> Loaded:
+    """Return the fit with loadings taken away, first of all components together, then of each by itself.
+
+    Parameters
+    ----------
+    op : Operator
+    fit : Loaded
+        Keeps the promise.
+    promise : Promise
+    total : float
+        The total variance.
+    """
+    fit = _cut(op, fit, promise, total, np.arange(promise.k))
+    if promise.every:
+        for i in range(promise.k):
+            fit = _cut(op, fit, promise, total, np.array([i]))
+    return fit
+
+
+def _cut(op: Operator, fit: Loaded, promise: Promise, total: float, which: np.ndarray) -> Loaded:
+    """Take away loadings of some components until a single one is too much."""
+    count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
+    for _ in range(CUTS):
+        fewer = _without(op, fit, total, which, count)
+        if fewer is None:
+            return fit
+        if not promise.holds(fewer.added):
+            fewer = polished(op, fewer, promise, total, SWEEPS)
+        if promise.holds(fewer.added):
+            fit = fewer
+            count = min(2 * count, max(1, int(FIRST * np.count_nonzero(fit.V[:, which]))))
+        elif count == 1:
+            return fit
+        else:
+            count = max(1, count // 3)
+    return fit
+
+
+def _without(op: Operator, fit: Loaded, total: float, which: np.ndarray, count: int) -> Loaded | None:
+    """Return the fit without the `count` loadings that bring least; the largest of a component stays."""
+    size = np.sqrt(np.maximum(fit.added, NOTHING))
+    brings = np.abs(fit.V) * size
+    brings[fit.V == 0] = np.inf
+    brings[np.argmax(np.abs(fit.V), axis=0), np.arange(fit.V.shape[1])] = np.inf
+    rest = np.full(fit.V.shape[1], True)
+    rest[which] = False
+    brings[:, rest] = np.inf
+    there = np.count_nonzero(np.isfinite(brings))
+    if there == 0:
+        return None
+    smallest = np.argsort(brings, axis=None, kind="stable")[: min(count, there)]
+    V = fit.V.copy()
+    V.ravel()[smallest] = 0.0
+    V /= np.linalg.norm(V, axis=0)
+    return loaded(op, V, total)

@@ -8,10 +8,10 @@ import numpy as np
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Operator
-from spcastat.search.factors import NOTHING
-from spcastat.search.fits import Fits
-from spcastat.search.moments import Moments
-from spcastat.search.nested import Adjusted
+from spcastat.search.adjusted_variance import Adjusted
+from spcastat.search.criterion import Fits
+from spcastat.search.small_matrices import NOTHING
+from spcastat.search.symmetric_matrices import Moments
 
 #: The share may fall short by this much, from rounding, and counts as kept.
 REACHED = 1e-10

@@ -1,10 +1,16 @@
-"""How much a search tries, by name."""
+"""How much a search tries, by name, and the names of what a search is for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spcastat.search.evidence import SAME
+from spcastat.search.local_optima import SAME
+
+#: objective -> its name in a header.
+OBJECTIVES = {"adjusted": "adjusted variance", "pev": "PEV", "least_squares": "least-squares share"}
+
+#: When a share of variance is kept: after every component, or by all of them together.
+PROMISES = ("every", "total")
 
 
 @dataclass(frozen=True)

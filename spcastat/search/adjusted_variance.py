@@ -18,11 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.criterion import Criterion, Expansion
-from spcastat.search.factors import JITTER, NOTHING, divisor, factor, well_apart
-from spcastat.search.fits import Fits
-from spcastat.search.model import Model
-from spcastat.search.moments import Moments
+from spcastat.search.column_model import Model
+from spcastat.search.criterion import Criterion, Expansion, Fits
+from spcastat.search.small_matrices import JITTER, NOTHING, divisor, factor, well_apart
+from spcastat.search.symmetric_matrices import Moments
 
 
 class Adjusted(Criterion):

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spcastat.search.criterion import Criterion, Expansion
-from spcastat.search.factors import divisor
-from spcastat.search.fits import Fits
+from spcastat.search.criterion import Criterion, Expansion, Fits
+from spcastat.search.small_matrices import divisor
 
 #: More nonzeros than this are left as they are: the matrix of second derivatives would not be small.
 NONZEROS = 4000

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.criterion import Criterion
-from spcastat.search.factors import SMALLEST, divisor
-from spcastat.search.fits import Fits
+from spcastat.search.criterion import Criterion, Fits
+from spcastat.search.small_matrices import SMALLEST, divisor
 
 #: Pairs of steps and changes of the gradient that are remembered.
 MEMORY = 6

@@ -1,15 +1,38 @@
-"""A component built anew beside the others: truncated power iterations from rows of what the others leave."""
+"""A new component given the others: truncated power iterations from rows, or variable by variable."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.columns import best_vectors, hard, ranked
-from spcastat.search.criterion import Criterion
-from spcastat.search.factors import NOTHING
-from spcastat.search.fits import Fits
-from spcastat.search.growth import grown, singles
-from spcastat.search.model import Model
+from spcastat.search.column_model import Model
+from spcastat.search.criterion import Criterion, Fits
+from spcastat.search.exchange import NULL, enlarged_ratio
+from spcastat.search.small_matrices import NOTHING, best_vectors, eigen, hard, ranked
+
+
+def singles(model: Model) -> np.ndarray:
+    """Return the ratio v'Av / v'Bv of every single variable, shape (B, m)."""
+    corner, corner_M = model.diagonal(), model.corners()
+    return np.where(corner_M > NULL, corner / np.maximum(corner_M, NULL), 0.0)
+
+
+def grown(model: Model, first: np.ndarray, card: int) -> np.ndarray:
+    """Return supports, shape (B, R, card), grown from the variables `first`, shape (B, R)."""
+    B, R = first.shape
+    several = model.repeated(R)
+    m = several.M.m
+    support = first.reshape(B * R, 1)
+    every = np.broadcast_to(np.arange(m), (B * R, m))
+    while support.shape[1] < card:
+        c = support.shape[1]
+        parts = several.bordered(support, every)
+        values, U = eigen(parts.A[:, :, :c], None if parts.M is None else parts.M[:, :, :c])
+        r = np.zeros((1, c, 1)) if parts.M is None else U.mT @ parts.M[:, :, c:]
+        gains = enlarged_ratio(values, U.mT @ parts.A[:, :, c:], r, parts.corner, parts.corner_M)[0]
+        np.put_along_axis(gains, support, -1.0, axis=1)
+        support = np.concatenate([support, ranked(gains, 1)], axis=1)
+    return np.sort(support, axis=1).reshape(B, R, card)
+
 
 #: Steps of a truncated power iteration, and where there are more than MANY variables.
 POWER, FEWER, MANY = 5, 3, 1000

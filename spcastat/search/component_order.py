@@ -7,10 +7,9 @@ from itertools import permutations
 import numpy as np
 
 from spcastat.kernels.ties import ranked
-from spcastat.search.criterion import Criterion
+from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import GAIN
-from spcastat.search.factors import NOTHING, divisor
-from spcastat.search.fits import Fits
+from spcastat.search.small_matrices import NOTHING, divisor
 
 #: Up to this many orders are all tried; beyond, the largest variance comes first.
 ORDERS = 120

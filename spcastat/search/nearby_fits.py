@@ -7,15 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from spcastat.operators import Operator
-from spcastat.search.climbing import LONG, climbed
-from spcastat.search.criterion import Criterion
+from spcastat.search.climbing import LONG, climbed, swept
+from spcastat.search.component_order import reordered
+from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.default import HELD
-from spcastat.search.fits import Fits
-from spcastat.search.fixed import refined
+from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held, products
-from spcastat.search.order import reordered
-from spcastat.search.pool import from_directions
-from spcastat.search.sweeps import swept
+from spcastat.search.starting_fits import from_directions
 
 #: Sweeps of every start, at most.
 SWEEPS = 4

@@ -6,11 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
-from spcastat.search.columns import hard
-from spcastat.search.criterion import Criterion
-from spcastat.search.fits import Fits, joined
-from spcastat.search.order import permuted
-from spcastat.search.rebuild import CHOICE, rebuild
+from spcastat.search.component_order import permuted
+from spcastat.search.criterion import Criterion, Fits, joined
+from spcastat.search.new_component import CHOICE, rebuild
+from spcastat.search.small_matrices import hard
 
 #: At most this many components are taken out at once.
 OUT = 3

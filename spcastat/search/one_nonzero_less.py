@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.search.chains import distinct
-from spcastat.search.climbing import LONG, SHORT, climbed
-from spcastat.search.columns import ranked
-from spcastat.search.fits import Fits, joined
-from spcastat.search.fixed import refined
-from spcastat.search.kicks import kicked
-from spcastat.search.moments import Moments
-from spcastat.search.order import reordered
-from spcastat.search.promise import Promise, Promised
-from spcastat.search.sweeps import swept
+from spcastat.search.climbing import LONG, SHORT, climbed, swept
+from spcastat.search.component_order import reordered
+from spcastat.search.criterion import Fits, joined
+from spcastat.search.fixed_supports import refined
+from spcastat.search.perturbed_fits import kicked
+from spcastat.search.small_matrices import ranked
+from spcastat.search.symmetric_matrices import Moments
+from spcastat.search.variance_target import Promise, Promised
 
 #: The smallest loadings of a component, at most this many, are tried for removal.
 TRIED = 30
