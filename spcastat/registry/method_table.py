@@ -89,7 +89,7 @@ _ALL = (
         "joint",
         "Joint search over supports",
         "of this package",
-        "search.method.Joint",
+        "search.joint_method.Joint",
         use="The default. All components at once, with as many nonzeros as asked for, and as good as a "
         "search from many starts makes them: by the variance of the scores without overlap (adjusted), or by "
         "how well the variables are reconstructed (pev) or predicted (least_squares). With variance, the "
