@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,30 +88,32 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
         )
 
 
-def name_arrows(ax: Axes, scene: Scene, arrows: pd.DataFrame) -> tuple[list[Annotation], str]:
-    """Name every arrow that is on no axis; return the texts, and the key of the numbers."""
+def name_arrows(
+    ax: Axes, scene: Scene, arrows: pd.DataFrame, chosen: Sequence[int], fontsize: str = "small"
+) -> tuple[list[Annotation], str]:
+    """Write the "label" of the chosen arrows at their tips; return the texts, and the key of the numbers."""
     colours = _colours(ax, arrows, 0.62)
-    free = np.flatnonzero((arrows["side"] == "").to_numpy())
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     labels = list(arrows["label"])
     written: list[Annotation] = []
     missed: list[int] = []
     named: list[int] = []
-    for colour in dict.fromkeys(colours[i] for i in free):
+    for colour in dict.fromkeys(colours[i] for i in chosen):
         # the strong ones come first in the frame, and get their places first
-        chosen = [int(i) for i in free if colours[i] == colour]
+        these = [i for i in chosen if colours[i] == colour]
         names = write_names(
             ax,
             scene,
-            tips[chosen],
-            [labels[i] for i in chosen],
-            owners=[(i,) for i in chosen],
+            tips[these],
+            [labels[i] for i in these],
+            owners=[(i,) for i in these],
             color=colour,
+            fontsize=fontsize,
             gid="name",
         )
         written += [one for one in names if one is not None]
-        missed += [i for i, one in zip(chosen, names, strict=True) if one is None]
-        named += [i for i, one in zip(chosen, names, strict=True) if one is not None]
+        missed += [i for i, one in zip(these, names, strict=True) if one is None]
+        named += [i for i, one in zip(these, names, strict=True) if one is not None]
     numbers, key = _numbered(ax, scene, tips, labels, colours, missed, named)
     return written + numbers, key
 

@@ -230,6 +230,12 @@ def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) ->
     return after <= before
 
 
+def note_has_room(ax: Axes, sentences: Iterable[str]) -> bool:
+    """Whether a note of these sentences takes at most a quarter of the height of the figure."""
+    lines = _wrapped(ax, [sentence for sentence in sentences if sentence]).count("\n") + 1
+    return 1.25 * lines * _note_size() <= max(18.0 * figure_of(ax).get_size_inches()[1], 5 * _note_size())
+
+
 def note_of(ax: Axes) -> str:
     """Return the text of the note on one line; empty without a note."""
     found = [text.get_text() for text in ax.texts if text.get_gid() == NOTE]
@@ -237,12 +243,13 @@ def note_of(ax: Axes) -> str:
 
 
 def _wrapped(ax: Axes, sentences: Sequence[str]) -> str:
-    """Return sentences in lines that are no wider than the axes."""
+    """Return sentences in lines that end within the place of the axes, which may be wider than the axes."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=_note_size())
-    width = 0.97 * float(size_of(ax)[0])
+    place = ax.get_position(original=True).width * 72 * figure_of(ax).get_size_inches()[0]
+    width = 0.97 * (float(size_of(ax)[0]) + max(place, float(size_of(ax)[0]))) / 2
     for columns in range(max(int(width / (0.45 * _note_size())), 20), 19, -2):
         lines = [line for one in sentences for line in textwrap.wrap(one, columns, break_on_hyphens=False)]
         longest = max(lines, key=len, default="")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spcastat.config import plural
 from spcastat.plots.arrow_labels import draw_arrows, name_arrows
-from spcastat.plots.axes_and_names import BESIDE, rewrite_note, value_text, write_legend, write_note
-from spcastat.plots.biplot_layout import data_limits, fit_frame, frame_of
+from spcastat.plots.axes_and_names import (
+    BESIDE,
+    note_has_room,
+    rewrite_note,
+    size_of,
+    value_text,
+    write_legend,
+    write_note,
+)
+from spcastat.plots.biplot_layout import Content, lay_out
 from spcastat.plots.label_placement import occupy, scene_of, write_names
 from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
 from spcastat.plots.row_groups import (
@@ -26,11 +35,12 @@ from spcastat.plots.row_groups import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
     from spcastat.plots.biplot_table import BiplotData
 
 #: Scores that correlate more than this make the biplot approximate, and the note says so.
-UNCORRELATED = 0.01
+UNCORRELATED = 0.1
 
 
 def draw_biplot(
@@ -61,26 +71,35 @@ def draw_biplot(
             draw_outline(ax, found, cloud.colour)
             corners.append(found)
     further = [data.new[["x", "y"]].to_numpy(dtype=float), data.levels[["x", "y"]].to_numpy(dtype=float)]
-    low, high = data_limits(np.vstack([xy, *corners, *further]), tips)
-    _points(ax, data, title, palette, own)
+    write = _points(ax, data, title, palette, own)
     _further(ax, data)
     draw_arrows(ax, data.arrows)
     for cloud in clouds if centroids else []:
         draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
     sentences = _sentences(data, outline, level)
     note = write_note(ax, sentences)
-    frame = frame_of(ax, data.arrows, low, high, own)
+    everything = np.vstack([xy, *corners, *further])
+    content = Content(everything[np.isfinite(everything).all(axis=1)], data.arrows, data.components)
     while True:
-        fit_frame(ax, frame)
+        layout, lists, told = lay_out(ax, content, own, write)
         scene = scene_of(ax, tips, np.stack([np.zeros_like(tips), tips], axis=1), np.vstack([xy, *further]))
-        for text in frame.texts.values():
+        for text in lists:
             occupy(ax, scene, text)
-        written, key = name_arrows(ax, scene, data.arrows)
+        labelled = data.arrows.assign(label=layout.labels)
+        written, key = name_arrows(ax, scene, labelled, content.named, layout.fontsize)
         rows, missed = _name_points(ax, scene, data, clouds if centroids else [])
         unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
-        if rewrite_note(ax, note, [*sentences, key, unnamed]):
+        if not note_has_room(ax, [*sentences, *told, key, unnamed]):
+            numbers = [label for label in written if label.get_gid() == "number"]
+            named = len(written) - len(numbers) + sum(text.get_text().count("\n") for text in lists)
+            for label in numbers:
+                label.remove()
+            written = [label for label in written if label not in numbers]
+            lost = plural(len(data.arrows) - named, "variable")
+            told, key = [f"No room for the names of {lost}: biplot_data() has them, or a larger figure."], ""
+        if rewrite_note(ax, note, [*sentences, *told, key, unnamed]):
             break
-        for label in [*written, *rows]:  # a longer note leaves less room to the axes: place the names again
+        for label in [*lists, *written, *rows]:  # a longer note leaves less room to the axes
             label.remove()
 
 
@@ -110,16 +129,38 @@ def _clouds(ax: Axes, data: BiplotData, palette: Any) -> list[Group]:
     return [one for one in groups_of(ax, groups, len(data.points), palette) if one.name != MISSING]
 
 
-def _points(ax: Axes, data: BiplotData, title: str | None, palette: Any, own: bool) -> None:
+def _points(
+    ax: Axes, data: BiplotData, title: str | None, palette: Any, own: bool
+) -> Callable[[int], Legend] | None:
+    """Draw the points; on axes of the user return what writes their legend, see `lay_out`."""
+    from matplotlib.lines import Line2D
+
     xy = data.points[["x", "y"]].to_numpy()
-    how: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
+    how = {**dots(len(xy)), "zorder": 2}
+    how["s"] *= float(np.clip(size_of(ax).min() / 300.0, 0.4, 1.0))  # small axes have small points
     if "color" in data.points:
         scatter_numbers(ax, xy, data.points["color"].to_numpy(), title, palette=palette, **how)
-        return
+        return None
     groups = data.points["group"].array if "group" in data.points else None
     artists, names = scatter_groups(ax, xy, groups, palette=palette, **how)
-    if names:
-        write_legend(ax, artists, names, title=title, **(BESIDE if own else {"loc": "best"}))
+    if not names:
+        return None
+    if own:
+        write_legend(ax, artists, names, title=title, **BESIDE)
+        return None
+
+    def write(columns: int) -> Legend:
+        how: dict[str, Any] = {"borderaxespad": 0, "borderpad": 0, "handletextpad": 0.2}
+        if columns == 0:
+            return write_legend(ax, artists, names, title=title, loc="lower left", **how)
+        how |= {"loc": "lower center", "bbox_to_anchor": (0.5, 1.02), "ncols": columns, "columnspacing": 1.0}
+        how["fontsize"] = "x-small"
+        if title is None or columns < len(names):
+            return write_legend(ax, artists, names, title=title, **how)
+        how["ncols"] += 1  # the title in the row of the groups
+        return write_legend(ax, [Line2D([], [], linestyle="none"), *artists], [f"{title}:", *names], **how)
+
+    return write
 
 
 def _further(ax: Axes, data: BiplotData) -> None:

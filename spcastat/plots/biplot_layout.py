@@ -1,304 +1,321 @@
-"""The room of a biplot: its limits and size, and the lists at the ends of its axes."""
+"""The layout of a biplot: how large the data are drawn, and where lists, names and the legend have room.
+
+Variables with a loading on only one of the two components lie on an axis, and those of each half axis are
+named in a list. Lists stand where they cover no point, arrow or other text, as close as possible to the end
+of their axis: with the data as large as the axes allow, else with smaller data, else with shorter names and
+smaller text. A list without room goes into the note below the axes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.labels import NAME_WIDTH, short_names
-from spcastat.plots.axes_and_names import settle, value_text
-from spcastat.plots.plot_colours import ink, paper, size_of_text
+from spcastat.plots.axes_and_names import figure_of, settle, size_of, value_text
+from spcastat.plots.label_placement import FreeSpace, Name, Scene, place
+from spcastat.plots.plot_colours import ink, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
     from matplotlib.text import Text
 
 Array = NDArray[np.float64]
 
-#: The longer side of the points and arrows on a figure of the package's own, in points.
+#: The ends of the axes: the first sign of their lists, and the component.
+SIDES = {"right": ("→", 0), "left": ("←", 0), "top": ("↑", 1), "bottom": ("↓", 1)}
+#: The longer side of the data on a figure of the package, in points.
 SIDE = 370.0
-#: Names beyond the data get no more room than this, in points.
-WIDEST = 150.0
-#: Sizes of text, and lengths of names, that are tried for lists on axes of the user's.
-TRIED = (("small", 24), ("small", 16), ("x-small", 16), ("x-small", 12), ("xx-small", 12))
+#: What is tried, in this order: length of names, size of text, whether lists have weights, whether they stand
+#: at the ends of their axes or anywhere.
+TRIED = (
+    (40, "small", True, True),
+    (28, "small", True, True),
+    (20, "small", True, True),
+    (20, "x-small", True, True),
+    (14, "x-small", True, True),
+    (20, "x-small", True, False),
+    (14, "x-small", True, False),
+    (20, "x-small", False, False),
+    (13, "x-small", False, False),
+    (20, "xx-small", False, False),
+    (12, "xx-small", False, False),
+)
+#: Sizes of the data that are tried, as parts of the largest.
+SCALES = np.arange(1.0, 0.6, -0.04).tolist()
+#: The part of the axes that points and arrows fill at least, if possible: of a new figure, and of the user.
+FILLED = {True: 0.6, False: 0.48}
+#: The space around lists and within the frame, in points.
+GAP = 4.0
 
 
-@dataclass
-class Frame:
-    """What stands at the ends of the axes, the data that it lies beyond, and the names of arrows.
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What is laid out: finite points (n, 2) in data units, arrows as in BiplotData, names of components."""
+
+    points: Array
+    arrows: pd.DataFrame
+    components: tuple[str, str]
+
+    @cached_property
+    def tips(self) -> Array:
+        return self.arrows[["x", "y"]].to_numpy(dtype=float)
+
+    @cached_property
+    def limits(self) -> tuple[Array, Array]:
+        """Lower and upper limits of points and arrows."""
+        everything = np.vstack([self.points, self.tips, np.zeros((1, 2))])
+        return everything.min(axis=0), everything.max(axis=0)
+
+    @cached_property
+    def lists(self) -> dict[str, NDArray[np.intp]]:
+        """The arrows of each list, the largest first. An arrow that is alone on a half axis needs no list."""
+        sides = self.arrows["side"].to_numpy()
+        found = {side: np.flatnonzero(sides == side) for side in SIDES}
+        return {side: here for side, here in found.items() if len(here) > 1}
+
+    @cached_property
+    def named(self) -> list[int]:
+        """The arrows that are named at their tips."""
+        listed = {i for here in self.lists.values() for i in here.tolist()}
+        return [i for i in range(len(self.arrows)) if i not in listed]
+
+    def labels(self, limit: int) -> list[str]:
+        """Return different names of at most `limit` characters."""
+        return short_names(list(self.arrows.index), limit, positions=self.arrows["position"].tolist())
+
+    def list_lines(self, side: str, labels: list[str], weighted: bool = True) -> list[str]:
+        """Return the lines of a list: the component, then names, with their weights or without."""
+        sign, component = SIDES[side]
+        weights = self.arrows["weight"].to_numpy(dtype=float)
+        texts = [("+" if weight > 0 else "") + value_text(weight) for weight in weights.tolist()]
+        here = self.lists[side].tolist()
+        entries = [f"{texts[i]}  {labels[i]}" if weighted else labels[i] for i in here]
+        return [f"{sign} {self.components[component]} alone", *entries]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A layout that was tried.
 
     Attributes
     ----------
-    texts, sizes : dict
-        The lists at each side, and their width and height in points.
     low, high : ndarray, (2,)
-        The limits of the data.
-    tips, names : ndarray, (q, 2)
-        Ends of the arrows that are named at their tips, in data units, and the sizes of their names in
-        points.
-    own : bool
-        Whether the figure is the package's own, and may take the size that it needs.
-    arrows : DataFrame
-        What the lists are of.
+        Limits of the axes, in data units.
+    size : ndarray, (2,)
+        Of the axes, in points.
+    boxes : dict
+        Left, lower, right and upper edge of the lists that have room and of the "legend", as fractions of the
+        axes.
+    labels : list of str
+        The name of every arrow.
+    fontsize : str
+        Of lists and names.
+    weighted : bool
+        Whether lists have weights.
+    rank : tuple
+        The larger, the better; see `_layouts`.
     """
 
-    texts: dict[str, Text]
-    sizes: dict[str, Array]
     low: Array
     high: Array
-    tips: Array
-    names: Array
-    own: bool
-    arrows: pd.DataFrame
-
-    def margins(self, scale: float) -> Array:
-        """Return the room needed beyond the data: left, lower, right and upper, in points.
-
-        `scale` is the number of points that a unit of the data has.
-        """
-        margins = margins_of(self.sizes)
-        for tip, size in zip(self.tips, self.names, strict=True):
-            towards = tip / max(float(np.hypot(*tip)), 1e-300)
-            reach = np.array([size[0] + 8.0, size[1] + 6.0]) * np.minimum(np.abs(towards) * 1.6, 1.0)
-            over = np.concatenate([(self.low - tip) * scale + reach, (tip - self.high) * scale + reach])
-            over[[towards[0] > 0, towards[1] > 0, towards[0] < 0, towards[1] < 0]] = 0.0
-            margins = np.maximum(margins, np.minimum(over, WIDEST))
-        return margins
-
-    @property
-    def tall(self) -> float:
-        """The height that the lists beside the data need, in points."""
-        return max(
-            (self.sizes[side][1] + 24.0 for side in ("left", "right") if side in self.sizes), default=0.0
-        )
+    size: Array
+    boxes: dict[str, Array]
+    labels: list[str]
+    fontsize: str
+    weighted: bool
+    rank: tuple[int, bool, int]
 
 
-def data_limits(xy: Array, tips: Array) -> tuple[Array, Array]:
-    """Return the lower and upper limits of points and arrows."""
-    everything = np.vstack([xy, 1.03 * tips, np.zeros((1, 2))])
-    low, high = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
-    # neither side is so short that names have no room
-    middle, side = (low + high) / 2, np.maximum(high - low, 0.55 * (high - low).max())
-    side[side == 0] = 1.0
-    return np.minimum(low, middle - side / 2) - 0.05 * side, np.maximum(high, middle + side / 2) + 0.05 * side
+def lay_out(
+    ax: Axes, content: Content, own: bool, write_legend: Callable[[int], Legend] | None
+) -> tuple[Layout, list[Text], list[str]]:
+    """Give the axes their limits, and write the lists; a new figure (`own`) gets its size.
 
+    Parameters
+    ----------
+    write_legend : callable, optional
+        Writes the legend above the axes in so many columns, or within the axes for 0.
 
-def frame_of(ax: Axes, arrows: pd.DataFrame, low: Array, high: Array, own: bool) -> Frame:
-    """Write the lists at the ends of the axes, and measure all names."""
-    free = arrows[arrows["side"] == ""]
-    probe = ax.text(0, 0, "", fontsize="small", parse_math=False)
-    names = []
-    for label in free["label"]:
-        probe.set_text(str(label))
-        names.append(sizes_of(ax, {"": probe})[""])
+    Returns
+    -------
+    layout : Layout
+    texts : list of Text
+        The lists on the axes.
+    told : list of str
+        Sentences with the lists that have no room.
+    """
+    probe = ax.text(0, 0, "", parse_math=False, linespacing=1.15)
+    legend = None if write_legend is None else write_legend(0)
+    room = _room(ax, content, own)
+    best = _best(content, room, probe, FILLED[own], None if legend is None else size_of(ax, legend))
+    if write_legend is not None and legend is not None:
+        if best.rank[:2] == (0, True):
+            legend.set_loc(tuple(best.boxes["legend"][:2].tolist()))
+        else:
+            width = 72 * figure_of(ax).get_size_inches()[0]
+            write_legend(max(int(1.2 * width / size_of(ax, legend)[0]), 1))
+            best = _best(content, _room(ax, content, own), probe, FILLED[own], None)
     probe.remove()
-    texts = write_lists(ax, lists_of(arrows))
-    return Frame(
-        texts,
-        sizes_of(ax, texts),
-        low,
-        high,
-        free[["x", "y"]].to_numpy(dtype=float),
-        np.array(names).reshape(-1, 2),
-        own,
-        arrows,
-    )
+    _apply(ax, best, own)
+    texts, told = [], []
+    for side in content.lists:
+        if side in best.boxes:
+            lines = content.list_lines(side, best.labels, best.weighted)
+            texts.append(_write_list(ax, "\n".join(lines), best.boxes[side], best.fontsize))
+        else:
+            head, *entries = content.list_lines(side, content.labels(NAME_WIDTH))
+            told.append(f"{head}: {', '.join(entry.replace('  ', ' ') for entry in entries)}.")
+    return best, texts, told
 
 
-def fit_frame(ax: Axes, frame: Frame) -> None:
-    """Give the axes limits that hold the data and all names; a figure of the package's own gets its size."""
-    room = _fit_figure(ax, frame) if frame.own else _room(ax)
-    for size, limit in TRIED:
-        if (size, limit) != TRIED[0]:
-            lists = lists_of(frame.arrows, limit)
-            for side, text in frame.texts.items():
-                text.set(fontsize=size, text=lists[side])
-            frame.sizes = sizes_of(ax, frame.texts)
-        if _fit_limits(ax, frame, room) or frame.own:
-            break
-    if not frame.own:
-        pin_lists(ax, frame.texts)
+def _room(ax: Axes, content: Content, own: bool) -> Array:
+    """Return width and height that the axes may take, in points.
 
-
-def _fit_figure(ax: Axes, frame: Frame) -> Array:
-    """Give the figure the size at which the axes are as large as data and names need; return the room."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    extent = frame.high - frame.low
-    scale = size_of_text() * SIDE / float(extent.max())
-    left, lower, right, upper = frame.margins(scale)
-    wanted = extent * scale + np.array([left + right, lower + upper])
-    wanted[1] = max(wanted[1], frame.tall)
-    room = _room(ax)
-    for _ in range(2):
-        if np.abs(wanted - room).max() < 3.0:
-            break
-        figure.set_size_inches(*np.maximum(figure.get_size_inches() + (wanted - room) / 72, 2.0).tolist())
-        room = _room(ax)
-    return room
-
-
-def _fit_limits(ax: Axes, frame: Frame, room: Array) -> bool:
-    """Set limits that hold the data and the lists; return whether the data keep half of the room."""
-    extent = frame.high - frame.low
-    left, lower, right, upper = frame.margins(float((room / extent).min()) * 0.75)
-    inner = room - np.array([left + right, lower + upper])
-    kept = np.maximum(inner, 0.35 * room)
-    unit = float((extent / kept).max())
-    low, high = frame.low - np.array([left, lower]) * unit, frame.high + np.array([right, upper]) * unit
-    # what the other side has left goes to both ends of it
-    spare = np.maximum(room * unit - (high - low), 0.0) / 2
-    low, high = low - spare, high + spare
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    ax.set_aspect("equal", adjustable="box")
-    for side, text in frame.texts.items():
-        text.set(ha=SIDES[side][0], va=SIDES[side][1], transform=ax.transData)
-    put_lists(frame.texts, frame.sizes, frame.low, frame.high, unit, (low, high))
-    settle(ax)
-    return bool((inner >= 0.5 * room).all())
-
-
-def _room(ax: Axes) -> Array:
-    """Return width and height that the axes may take, in points."""
+    On a new figure the data have the size SIDE. On axes of the user the longer side of the data fills them;
+    the other side of the axes is not much longer than that of the data.
+    """
+    low, high = content.limits
+    extent = np.where(high > low, high - low, 1.0)
+    wide = np.maximum(extent, 0.55 * extent.max())
+    if own:
+        return np.asarray(wide * (size_of_text() * SIDE / wide.max()) + 2 * GAP)
     ax.set_aspect("auto")
     settle(ax)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    box = ax.get_window_extent()
-    return np.array([box.width, box.height]) / figure.dpi * 72
+    room = size_of(ax)
+    unit = float(((room - 2 * GAP) / extent).min())
+    return np.minimum(room, np.maximum(1.25 * extent, 0.7 * extent.max()) * unit + 2 * GAP)
 
 
-#: Where a variable with a single loading lies, and what its list looks like: alignment, and the direction.
-SIDES = {
-    "right": ("left", "center", np.array([1.0, 0.0])),
-    "left": ("right", "center", np.array([-1.0, 0.0])),
-    "top": ("left", "bottom", np.array([0.0, 1.0])),
-    "bottom": ("left", "top", np.array([0.0, -1.0])),
-}
-#: The space between the end of an axis and its list, and around a list, in points.
-GAP = 8.0
-#: The name by which a list is found among the artists.
-GID = "stack"
+def _best(content: Content, room: Array, probe: Text, target: float, legend: Array | None) -> Layout:
+    """Return the first layout without fault, or else the best one."""
+    best: Layout | None = None
+    for found in _layouts(content, room, probe, target, legend):
+        if best is None or found.rank > best.rank:
+            best = found
+        # names at tips that have no room get numbers, rather than names of less than 20 characters for all
+        if best.rank[:2] == (0, True) and (best.rank[2] == 0 or found.fontsize != "small"):
+            break
+    assert best is not None
+    return best
 
 
-def lists_of(arrows: pd.DataFrame, limit: int = NAME_WIDTH) -> dict[str, str]:
-    """Return the text of the list at each side that has one, the largest weight first.
+def _layouts(
+    content: Content, room: Array, probe: Text, target: float, legend: Array | None
+) -> Iterator[Layout]:
+    """Yield layouts in the order of TRIED and SCALES.
 
-    Names have at most `limit` characters.
+    The rank of a layout is minus the number of lists without room, whether points and arrows fill the target,
+    and minus the number of names without room.
     """
-    labels = pd.Series(short_names(list(arrows.index), limit), index=range(len(arrows)), dtype=object)
-    if limit >= NAME_WIDTH:
-        labels = pd.Series(arrows["label"].to_numpy(), dtype=object)
-    arrows = arrows.assign(label=labels.to_numpy())
-    found = {}
-    for side in SIDES:
-        here = arrows[arrows["side"] == side].sort_values("length", ascending=False, kind="stable")
-        if len(here):
-            found[side] = "\n".join(
-                _entry(str(label), float(weight), side)
-                for label, weight in zip(here["label"], here["weight"].to_numpy(), strict=True)
+    low, high = content.limits
+    extent = np.where(high > low, high - low, 1.0)
+    middle, largest = (low + high) / 2, float(((room - 2 * GAP) / extent).min())
+    for limit, fontsize, weighted, near in TRIED:
+        labels = content.labels(limit)
+        lists = {side: "\n".join(content.list_lines(side, labels, weighted)) for side in content.lists}
+        sizes = {side: _measured(probe, text, fontsize) for side, text in lists.items()}
+        names = [_measured(probe, labels[i], fontsize) + 1.0 for i in content.named]
+        for scale in SCALES:
+            unit = scale * largest
+
+            def to_points(xy: Array, unit: float = unit) -> Array:
+                return np.asarray((xy - middle) * unit + room / 2)
+
+            tips, origin = to_points(content.tips), to_points(np.zeros((1, 2)))[0]
+            points = to_points(content.points)
+            shafts = np.stack([np.broadcast_to(origin, tips.shape), tips], axis=1)
+            free = FreeSpace(room, GAP)
+            free.block_points(points, 3.0)
+            free.block_segments(shafts)
+            boxes = {} if legend is None else free.take({"legend": legend}, {"legend": room})
+            boxes |= free.take(sizes, _ends(sizes, origin, room), origin if near else None)
+            unlisted = len(sizes) + (legend is not None) - len(boxes)
+            scene = Scene(np.concatenate([[0.0, 0.0], room]), tips, shafts, points, list(boxes.values()))
+            placed = [] if unlisted else place(_wanted(content, tips, origin, names), scene)
+            around = [*boxes.values(), *(one[0] for one in placed if one is not None)]
+            edges = np.vstack([to_points(np.stack([low, high])).ravel(), *around])
+            first = np.maximum(edges[:, :2].min(axis=0) - GAP, 0)
+            last = np.minimum(edges[:, 2:].max(axis=0) + GAP, room)
+            size = last - first
+            filled = float(np.prod((high - low) * unit / size))
+            yield Layout(
+                (first - room / 2) / unit + middle,
+                (last - room / 2) / unit + middle,
+                size,
+                {side: ((box.reshape(2, 2) - first) / size).ravel() for side, box in boxes.items()},
+                labels,
+                fontsize,
+                weighted,
+                (-unlisted, filled >= target, -sum(one is None for one in placed)),
             )
-    return found
+            if (not unlisted and not any(one is None for one in placed)) or filled < 0.75 * target:
+                break
 
 
-def _entry(label: str, weight: float, side: str) -> str:
-    value = ("+" if weight > 0 else "") + value_text(weight)
-    return f"{label}  {value}" if side == "left" else f"{value}  {label}"
+def _measured(probe: Text, text: str, fontsize: str) -> Array:
+    """Return width and height of a text in points."""
+    probe.set(text=text, fontsize=fontsize)
+    return size_of(cast("Axes", probe.axes), probe)
 
 
-def write_lists(ax: Axes, lists: dict[str, str], fontsize: str | float = "small") -> dict[str, Text]:
-    """Write the lists, each at the origin for now."""
-    texts = {}
-    for side, text in lists.items():
-        horizontal, vertical, _ = SIDES[side]
-        texts[side] = ax.text(
-            0.0,
-            0.0,
-            text,
-            ha=horizontal,
-            va=vertical,
-            fontsize=fontsize,
-            color=ink(ax),
-            linespacing=1.15,
-            parse_math=False,
-            zorder=6,
-            gid=GID,
-            bbox={"facecolor": tuple(paper(ax)), "edgecolor": "none", "pad": 1.5},
-        )
-        texts[side].set_in_layout(False)
-    return texts
+def _ends(sizes: dict[str, Array], origin: Array, room: Array) -> dict[str, Array]:
+    """Return where the centres of the lists stand best: at the ends of their axes."""
+    ends = {
+        "right": (room[0], origin[1]),
+        "left": (0.0, origin[1]),
+        "top": (origin[0], room[1]),
+        "bottom": (origin[0], 0.0),
+    }
+    return {side: np.array(ends[side]) for side in sizes}
 
 
-def sizes_of(ax: Axes, texts: dict[str, Text]) -> dict[str, np.ndarray]:
-    """Return the width and height of each list in points."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    sizes = {}
-    for side, text in texts.items():
-        box = text.get_window_extent()
-        sizes[side] = np.array([box.width, box.height]) / figure.dpi * 72
-    return sizes
+def _wanted(content: Content, tips: Array, origin: Array, sizes: list[Array]) -> list[Name]:
+    """Return the names at tips, to be placed."""
+    return [
+        Name(tips[i], tips[i] - origin, size, (i,)) for i, size in zip(content.named, sizes, strict=True)
+    ]
 
 
-def margins_of(sizes: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the room that the lists need beyond the data: left, lower, right and upper, in points."""
-    nothing = np.zeros(2)
-    return np.array(
-        [
-            _with_gap(sizes.get("left", nothing)[0]),
-            _with_gap(sizes.get("bottom", nothing)[1]),
-            _with_gap(sizes.get("right", nothing)[0]),
-            _with_gap(sizes.get("top", nothing)[1]),
-        ]
+def _apply(ax: Axes, layout: Layout, own: bool) -> None:
+    """Set the limits of the axes; give a new figure the size at which the axes have theirs."""
+    figure = figure_of(ax)
+    for _ in range(2 if own else 0):
+        ax.set_aspect("auto")
+        settle(ax)
+        missing = layout.size - size_of(ax)
+        if np.abs(missing).max() < 1.0:
+            break
+        figure.set_size_inches(*np.maximum(figure.get_size_inches() + missing / 72, 2.0).tolist())
+    ax.set(xlim=(layout.low[0], layout.high[0]), ylim=(layout.low[1], layout.high[1]))
+    ax.set_aspect("equal", adjustable="box")
+    settle(ax)
+
+
+def _write_list(ax: Axes, text: str, box: Array, fontsize: str) -> Text:
+    """Write a list at its place; it keeps its distance to the closest edges of the axes if these shrink."""
+    right, top = (box[:2] + box[2:]) / 2 > 0.5
+    written = ax.text(
+        box[2] if right else box[0],
+        box[3] if top else box[1],
+        text,
+        ha="right" if right else "left",
+        va="top" if top else "bottom",
+        multialignment="left",
+        transform=ax.transAxes,
+        fontsize=fontsize,
+        color=ink(ax),
+        linespacing=1.15,
+        parse_math=False,
+        zorder=6,
+        gid="stack",
     )
-
-
-def _with_gap(size: float) -> float:
-    return float(size + 2 * GAP) if size > 0 else 0.0
-
-
-def put_lists(
-    texts: dict[str, Text],
-    sizes: dict[str, np.ndarray],
-    low: np.ndarray,
-    high: np.ndarray,
-    unit: float,
-    limits: tuple[np.ndarray, np.ndarray],
-) -> None:
-    """Move the lists to the ends of the axes, beyond `low` and `high`; a point is `unit` of the data."""
-    for side, text in texts.items():
-        half = sizes[side] * unit / 2
-        gap = GAP * unit
-        if side in ("right", "left"):
-            y = float(
-                np.clip(0.0, limits[0][1] + half[1] + gap, max(limits[1][1] - half[1] - gap, limits[0][1]))
-            )
-            text.set_position((high[0] + gap if side == "right" else low[0] - gap, y))
-        else:
-            x = float(
-                np.clip(-half[0], limits[0][0] + gap, max(limits[1][0] - 2 * half[0] - gap, limits[0][0]))
-            )
-            text.set_position((x, high[1] + gap if side == "top" else low[1] - gap))
-
-
-def pin_lists(ax: Axes, texts: dict[str, Text]) -> None:
-    """Keep the lists within the frame at the ends of the axes, whatever becomes of its size."""
-    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
-
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    for side, text in texts.items():
-        towards = SIDES[side][2]
-        dx, dy = (-GAP * towards / 72).tolist()
-        inwards = ScaledTranslation(dx, dy, figure.dpi_scale_trans)
-        x, y = text.get_position()
-        if side in ("right", "left"):
-            text.set(ha=side, multialignment=SIDES[side][0], x=float(side == "right"), y=y)
-            text.set_transform(blended_transform_factory(ax.transAxes, ax.transData) + inwards)
-        else:
-            text.set(va=side, x=x, y=float(side == "top"))
-            text.set_transform(blended_transform_factory(ax.transData, ax.transAxes) + inwards)
+    written.set_in_layout(False)
+    return written

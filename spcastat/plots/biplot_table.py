@@ -27,12 +27,13 @@ class BiplotData:
     ----------
     points : DataFrame, n x 2 or more
         "x" and "y" of every row, its "group" or "color" if these were given, and its "label", "" without one.
-    arrows : DataFrame, q x 8
-        The variables that are drawn, the longest first: "x" and "y" where the arrow ends, its "length" as
-        drawn, the "side" on which it lies exactly on an axis ("right", "left", "top", "bottom", or ""), the
-        "weight" that the list at that end shows (loading or correlation), its "label" on the plot, whether
-        its loading is "nonzero" on either component, and whether it is a "supplementary" variable. Divide
-        by `stretch` for Gabriel's markers, or for correlations.
+    arrows : DataFrame, q x 9
+        The variables that are drawn, the longest first: "x" and "y" where the arrow ends; its "length" as
+        drawn; the "side" on which it lies exactly on an axis ("right", "left", "top", "bottom", or ""); the
+        "weight" in the list of that side (loading or correlation); its "label", which the plot shortens if it
+        has no room; whether its loading is "nonzero" on either component; whether it is a "supplementary"
+        variable; the "position" of the variable in the data. Divide by `stretch` for Gabriel's markers, or
+        for correlations.
     stretch : float
         The common factor by which arrows are drawn longer than Gabriel's markers (or correlations), so that
         points and arrows fill the same axes.
@@ -128,7 +129,7 @@ def arrows_of(markers: pd.DataFrame, variables: Any, stretch: float) -> tuple[pd
     drawn = markers.iloc[longest(markers.assign(length=length), variables, 0)].copy()
     drawn[["x", "y"]] *= stretch
     drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
-    drawn.insert(5, "label", short_names(list(drawn.index), positions=drawn.pop("place").tolist()))
+    drawn.insert(5, "label", short_names(list(drawn.index), 40, drawn["position"].tolist()))
     return drawn, int(markers["nonzero"].sum() - drawn["nonzero"].sum())
 
 
@@ -150,7 +151,7 @@ def markers_of(
     supplementary: pd.DataFrame | None,
     scores: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return the ends of the arrows before they are stretched, "place" being the position of the variable."""
+    """Return the ends of the arrows before they are stretched, "position" being that in the data."""
     weights = loadings.to_numpy(dtype=float)[:, pair]
     nonzero = (weights != 0).any(axis=1)
     ends, sides, values = weights * spread, side_of(*weights.T), weights
@@ -199,7 +200,7 @@ def _marker_frame(
             "weight": values[np.arange(len(values)), largest],
             "nonzero": nonzero,
             "supplementary": supplementary,
-            "place": np.arange(len(values)),
+            "position": np.arange(len(values)),
         },
         index=index,
     )

@@ -121,7 +121,7 @@ def plot_correlations(
     while True:
         settle(ax)
         scene = scene_of(ax, tips, np.stack([np.zeros_like(tips), tips], axis=1), np.empty((0, 2)))
-        written, key = name_arrows(ax, scene, arrows)
+        written, key = name_arrows(ax, scene, arrows, range(len(arrows)))
         if rewrite_note(ax, note, [*sentences, key]):
             return ax
         for label in written:  # a longer note leaves less room to the axes: place the names again

@@ -127,7 +127,7 @@ def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
         good[np.flatnonzero(led)] = ~meeting(lines, others).any(axis=1)
     kept = np.flatnonzero(good)
     boxes, distance = boxes[kept], distance[kept]
-    cost = distance + 4.0 * turn[kept] + 0.7 * np.minimum(_count(boxes, scene.dots), 8)
+    cost = distance + 4.0 * turn[kept] + 2.0 * np.minimum(_count(_padded(boxes, 1.5), scene.dots), 8)
     order = np.argsort(cost, kind="stable")
     return _Choices(boxes[order], distance[order], cost[order])
 
@@ -159,6 +159,75 @@ def _make_room(i: int, choices: list[_Choices], placed: dict[int, int]) -> None:
             placed.update(moved)
             placed[i] = at
             return
+
+
+# --- free space -----------------------------------------------------------------------------------
+
+
+class FreeSpace:
+    """The part of a rectangle that nothing occupies yet, in cells of two points.
+
+    Parameters
+    ----------
+    room : ndarray, (2,)
+        Width and height, in points.
+    gap : float
+        What stays free around boxes, and at the edges.
+    """
+
+    CELL = 2.0
+
+    def __init__(self, room: Array, gap: float):
+        self.gap = gap
+        self.taken = np.zeros(np.ceil(room / self.CELL).astype(int), dtype=bool)
+
+    def block_points(self, points: Array, radius: float) -> None:
+        """Occupy the cells within `radius` of points, (n, 2)."""
+        reach = int(np.ceil(radius / self.CELL))
+        cells = np.floor(points / self.CELL).astype(int) + reach
+        wide = np.zeros(np.array(self.taken.shape) + 2 * reach, dtype=bool)
+        wide[tuple(cells[((cells >= 0) & (cells < wide.shape)).all(axis=1)].T)] = True
+        for x, y in np.ndindex(2 * reach + 1, 2 * reach + 1):
+            self.taken |= wide[x : x + self.taken.shape[0], y : y + self.taken.shape[1]]
+
+    def block_segments(self, segments: Array) -> None:
+        """Occupy the cells beside segments, (s, 2, 2)."""
+        steps = np.linspace(0.0, 1.0, max(self.taken.shape))[:, None, None]
+        along = segments[:, 0] + steps * (segments[:, 1] - segments[:, 0])
+        self.block_points(along.reshape(-1, 2), self.CELL)
+
+    def take(
+        self, sizes: dict[str, Array], targets: dict[str, Array], origin: Array | None = None
+    ) -> dict[str, Array]:
+        """Occupy a free box for each size, the closest to its target; those without room are left out.
+
+        With an `origin`, the box lies in the direction from there to the target, up to 50 degrees off.
+        """
+        found = {}
+        for name in sorted(sizes, key=lambda name: -float(np.prod(sizes[name]))):
+            cells = np.ceil((sizes[name] + 2 * self.gap) / self.CELL).astype(int)
+            if (cells > self.taken.shape).any():
+                continue
+            total = np.pad(self.taken.astype(int).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+            w, h = cells
+            inside = total[w:, h:] - total[:-w, h:] - total[w:, :-h] + total[:-w, :-h]
+            free = np.argwhere(inside == 0)
+            if not len(free):
+                continue
+            centres = (free + cells / 2) * self.CELL
+            if origin is not None:
+                towards = (targets[name] - origin) / max(float(np.hypot(*(targets[name] - origin))), 1e-9)
+                length = np.hypot(*(centres - origin).T)
+                there = (centres - origin) @ towards >= np.cos(np.deg2rad(50)) * length
+                free, centres = free[there], centres[there]
+                if not len(free):
+                    continue
+            away = centres - targets[name]
+            start = free[np.argmin((away**2).sum(axis=1))]
+            self.taken[start[0] : start[0] + w, start[1] : start[1] + h] = True
+            corner = start * self.CELL + self.gap
+            found[name] = np.concatenate([corner, corner + sizes[name]])
+        return found
 
 
 # --- names on axes --------------------------------------------------------------------------------

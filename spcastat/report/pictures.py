@@ -124,12 +124,14 @@ def _rounded(text: str) -> str:
 # --- the figures ----------------------------------------------------------------------------------
 
 
-def loadings_picture(state: FitState) -> Picture:
-    """Return the nonzero loadings of every component."""
+def loadings_picture(state: FitState, groups: Any = None) -> Picture:
+    """Return the nonzero loadings of every component, variables in the groups of `plot_loadings`."""
     loadings = frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     return Picture(
-        lambda ax: plots.plot_loadings(loadings, kind="dots" if k <= 10 else "heatmap", ax=ax),
+        lambda ax: plots.plot_loadings(
+            loadings, kind="dots" if k <= 10 else "heatmap", groups=groups, ax=ax
+        ),
         float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
         1.2 + 0.24 * max(shown, 4),
         "loadings",
@@ -214,8 +216,8 @@ def scree_picture(state: FitState) -> Picture:
     )
 
 
-def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[Picture]:
-    """Yield the biplot of the first two components, and the pairs where there are more."""
+def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) -> Iterator[Picture]:
+    """Yield the biplot of the first two components and, if there are more, all pairs; `groups` of rows."""
     spread = scores.std().to_numpy()
     count = plural(len(scores), "row")
     if (spread[:2] > 0).all():
@@ -223,19 +225,19 @@ def score_pictures(state: FitState, scores: pd.DataFrame) -> Iterator[Picture]:
         first, second = (short_name(name) for name in scores.columns[:2])
         r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
         yield Picture(
-            lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, ax=ax),
-            5.0,
-            4.8,
+            lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, groups=groups, ax=ax),
+            5.6,
+            5.4,
             "biplot",
             f"Biplot of {count} on {first} and {second}, whose scores have the correlation {fixed(r, 2)}; "
             "the table of correlations says which variables go with them.",
-            "Points are rows, arrows the variables with a nonzero loading on either component; those on one "
-            "alone are listed at the ends of the axes.",
+            "Points are rows, arrows the variables with a nonzero loading on either component; those with a "
+            "loading on one of them alone are listed beside its axis.",
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
         yield Picture(
-            lambda ax: plots.plot_scores(scores, ax=ax),
+            lambda ax: plots.plot_scores(scores, groups=groups, ax=ax),
             size,
             size,
             "scores",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -40,34 +41,73 @@ def distance(box: Bbox, points: np.ndarray) -> np.ndarray:
     return np.hypot(*gap.T)
 
 
+def near(label: str, texts: list[str]) -> bool:
+    """Whether one of the texts is a label, perhaps with its middle cut out."""
+    return any(
+        label == text or ("…" in text and all(part in label for part in text.partition(" #")[0].split("…")))
+        for text in texts
+    )
+
+
+def lines_of(ax: Axes) -> list[str]:
+    """The names in the lists, without weights."""
+    lines = [line for text in texts_of(ax, "stack") for line in text.get_text().splitlines()[1:]]
+    return [line.partition("  ")[2] or line for line in lines]
+
+
+def filled(ax: Axes) -> float:
+    """The part of the axes that points and arrows fill: the rectangle around them over the axes, in area."""
+    ax.figure.canvas.draw()
+    ends = [np.stack([q.U, q.V], axis=1) for q in ax.collections if isinstance(q, Quiver)]
+    points = [c.get_offsets() for c in ax.collections if not isinstance(c, Quiver)]
+    pixels = ax.transData.transform(np.vstack([*ends, *points, np.zeros((1, 2))]))
+    box = ax.get_window_extent()
+    return float(np.prod(np.ptp(pixels, axis=0)) / (box.width * box.height))
+
+
 def assert_names_belong(ax: Axes, data: BiplotData) -> None:
     """Every arrow is named or listed; no name is nearer to another tip, across a shaft, or on another."""
     ax.figure.canvas.draw()
     names, numbers, stacks = (texts_of(ax, gid) for gid in ("name", "number", "stack"))
     tips, origin = arrow_tips(ax), ax.transData.transform((0.0, 0.0))
     written = [text.get_text() for text in names]
-    lists = " ".join(text.get_text() for text in stacks)
     note = note_of(ax)
-    for label, side in zip(data.arrows["label"], data.arrows["side"], strict=True):
-        assert (label in lists) if side else (label in written or " ".join(label.split()) in note), label
-    ends = data.arrows.set_index("label")[["x", "y"]]
+    for label in data.arrows["label"]:
+        told = near(label, [*written, *lines_of(ax), *re.split(r"[;,:.] (?:\d+ )?|\.$", note)])
+        assert told or "No room for the names" in note, label
+    ends = data.arrows[["x", "y"]].to_numpy(dtype=float)
     for text in names:
         # the right name stands at the tip
-        np.testing.assert_allclose(text.xy, ends.loc[text.get_text()].to_numpy(dtype=float))
+        here = np.isclose(ends, text.xy).all(axis=1)
+        assert any(near(label, [text.get_text()]) for label in data.arrows["label"][here]), text.get_text()
     for text in [*names, *numbers]:
         own = ax.transData.transform(text.xy)
         others = tips[np.hypot(*(tips - own).T) > (0.5 if text.get_gid() == "name" else 10.0)]
         away = distance(box_of(text), own[None])[0]
         assert not len(others) or away <= distance(box_of(text), others).min() + 0.1, text.get_text()
+    boxes = [box_of(text) for text in [*names, *numbers, *stacks]]
+    for box in boxes:
         for tip in tips:
             t = np.linspace(0.0, 1.0, 400)[:, None]
-            assert distance(box_of(text), origin + t * (tip - origin)).min() > 0, text.get_text()
-    boxes = [box_of(text) for text in [*names, *numbers, *stacks]]
+            assert distance(box, origin + t * (tip - origin)).min() > 0
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
     frame = ax.get_window_extent()
     for box in boxes:
         assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
         assert frame.y0 <= box.y0 <= box.y1 <= frame.y1
+
+
+def assert_lists_cover_nothing(ax: Axes) -> None:
+    """No list, and no legend within the axes, lies over a point."""
+    ax.figure.canvas.draw()
+    boxes = [box_of(text) for text in texts_of(ax, "stack")]
+    if (legend := ax.get_legend()) is not None:
+        boxes.append(legend.get_window_extent())
+    points = [c.get_offsets() for c in ax.collections if not isinstance(c, Quiver)]
+    pixels = ax.transData.transform(np.vstack(points))
+    for box in boxes:
+        assert not ((pixels > box.min) & (pixels < box.max)).all(axis=1).any()
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
 FITS: dict[str, dict[str, object]] = {
@@ -118,6 +158,30 @@ def test_names_on_data_of_scikit_learn(name):
         assert_names_belong(fit.biplot(), fit.biplot_data())
 
 
+@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize("size", [None, 5.0, 3.4])
+def test_points_and_arrows_fill_the_axes_and_lists_cover_none(name, size):
+    """On a new figure, on one of 5 inches, and on one of 3.4, a column: there lists of more than 15
+    names leave less to the data, but all names stand on the axes."""
+    fit, group = fit_of(name)
+    ax = None if size is None else Figure(figsize=(size, size), layout="constrained").subplots()
+    ax = fit.biplot(groups=group, ax=ax)
+    assert filled(ax) >= (0.55 if size is None else 0.45 if size == 5 or len(lines_of(ax)) <= 15 else 0.35)
+    assert_lists_cover_nothing(ax)
+    assert "No room" not in note_of(ax)
+
+
+def test_names_are_whole_where_they_have_room(scores):
+    """On a new figure; on one of 3.4 inches the same names are shortened in their middle."""
+    names = [f"concentration of substance {i} in mg/l" for i in range(6)]
+    weights = pd.DataFrame(0.0, index=names, columns=scores.columns)
+    weights.iloc[:3, 0], weights.iloc[3:, 1] = [0.8, 0.5, 0.3], [-0.7, -0.6, -0.4]
+    assert lines_of(biplot(scores, weights)) == names
+    small = Figure(figsize=(3.4, 3.4), layout="constrained").subplots()
+    short = lines_of(biplot(scores, weights, ax=small))
+    assert all(len(line) <= 20 and near(name, [line]) for line, name in zip(short, names, strict=True))
+
+
 def test_lists_at_the_ends_of_the_axes_name_variables_on_one_axis(scores):
     """A variable with one nonzero loading lies on an axis: listed with its loading, the largest first."""
     names = ["a", "b", "c", "d", "e"]
@@ -127,9 +191,9 @@ def test_lists_at_the_ends_of_the_axes_name_variables_on_one_axis(scores):
         columns=scores.columns,
     )
     ax = biplot(scores, weights)
-    lists = {text.get_text() for text in texts_of(ax, "stack")}
-    assert lists == {"+0.70  b\n+0.50  a", "c  −0.40", "−0.90  d"}
-    assert [text.get_text() for text in texts_of(ax, "name")] == ["e"]
+    assert [text.get_text() for text in texts_of(ax, "stack")] == ["→ PC1 alone\n+0.70  b\n+0.50  a"]
+    # one that is alone on a half axis needs no list
+    assert {text.get_text() for text in texts_of(ax, "name")} == {"c", "d", "e"}
     (arrows,) = (child for child in ax.collections if isinstance(child, Quiver))
     assert arrows.N == 4  # one for each half axis in use, and that of e
 
