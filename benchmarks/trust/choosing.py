@@ -16,9 +16,9 @@ from benchmarks.trust.sets import Call, Measured, share, shares
 from spcastat.operators import prepare
 from spcastat.resample.folds import FoldSums, MomentFolds, random_labels
 from spcastat.select.candidates import Candidates, choose
-from spcastat.select.components import default_card, standing
-from spcastat.select.noise import RowNoise
+from spcastat.select.noise_tests import default_card, standing
 from spcastat.select.quick_fits import Fitter
+from spcastat.select.sign_flips import RowNoise
 from spcastat.select.unequal import select
 
 FOLDS = 5
@@ -164,18 +164,14 @@ def _one_free(name: str, number: int) -> Measured:
 
 def table_k(call: Call) -> Table:
     """How many components."""
-    head = ["parallel right", "sequential right", "missMDA right", "parallel > k", "sequential > k"]
+    head = ["k right", "parallel right", "deflated right", "sparse right", "k > true"]
     table = Table("How many components: share of data sets", ["model", "k", *head, "data sets"])
     for name, found in call.measured("choose-k", NUMBER, _one_k).items():
         table.rows.append([name, str(NUMBER[name].k), *shares(found, head)])
     table.notes.append(
-        "Both tests by 199 sign flips at level .05; four components at most are looked at. In the nulls the "
-        "columns '> k' are the level. Autoregressive noise is correlated, and no test of independence calls "
-        "it noise. missMDA: its GCV, up to five components. Weak, parallel, with other flips (60 data "
-        "sets): centred anew .28, columns scaled .08, beside the largest of each draw .08. Sequential, while "
-        "components were taken out as they were found and not with all variables that go with them: 0 of 20 "
-        "data sets right on A and on F of the cardinalities; now 20 and 18. Real data, columns scaled: "
-        f"{_real_numbers()}."
+        "k = max(min(parallel, deflated), sparse) by 199 sign flips, alpha .05; four components at most are "
+        "looked at. In the nulls the column `k > true` is the level. Autoregressive noise is correlated, and "
+        f"no test of independence calls it noise. Real data, columns scaled: {_real_numbers()}."
     )
     return table
 
@@ -189,7 +185,7 @@ def _real_numbers() -> str:
     rows = {"wine": load_wine().data, "breast cancer": load_breast_cancer().data}
     found = {name: sp.choose_k(X, scale=True) for name, X in rows.items()}
     found["pitprops"] = sp.choose_k(sp.datasets.load_pitprops(), n_obs=180)
-    return ", ".join(f"{name} {one.k} (sequential {one.sequential})" for name, one in found.items())
+    return ", ".join(f"{name} {one.k}" for name, one in found.items())
 
 
 def _one_k(name: str, number: int) -> Measured:
@@ -198,11 +194,11 @@ def _one_k(name: str, number: int) -> Measured:
     Z = (X - X.mean(axis=0)) / np.sqrt(model.n - 1)
     found = standing(RowNoise(Z), 4, default_card(model.p), 0.05, 199, number)
     return {
+        "k right": float(found.k == model.k),
         "parallel right": float(found.parallel == model.k),
-        "sequential right": float(found.sequential == model.k),
-        "missMDA right": float(rules.gcv_number(X, 5) == model.k),
-        "parallel > k": float(found.parallel > model.k),
-        "sequential > k": float(found.sequential > model.k),
+        "deflated right": float(min(found.parallel, found.deflated) == model.k),
+        "sparse right": float(found.sequential == model.k),
+        "k > true": float(found.k > model.k),
     }
 
 

@@ -21,8 +21,6 @@ PMA ``SPC.cv``
 abess
     Its GIC for PCA on one component: -2 v'Sv + c log(p) log(log n), the smallest. That cardinality is taken
     for all. The variance is not multiplied by n, so that the price of a variable is far above what it brings.
-missMDA ``estim_ncpPCA``
-    The number of components by generalised cross-validation: see `gcv_number`.
 held-out PEV
     The variance of held-out rows that projection on the loadings keeps, the largest mean over folds: a
     row-wise cross-validation.
@@ -165,25 +163,3 @@ def abess_gic(S: np.ndarray, n: int, grid: Sequence[int]) -> int:
         v = one_component(S, card)
         values.append(-2.0 * v @ S @ v + card * np.log(p) * np.log(np.log(n)))
     return int(np.argmin(values))
-
-
-def gcv_number(X: np.ndarray, most: int) -> int:
-    """missMDA ``estim_ncpPCA``: the mean squared residual over the freedom that it has left.
-
-    The residual is that of the regularised PCA; with q components (np / ((n - 1) p - q (n + p - q - 1)))^2
-    times its mean square. The number before the first rise. On complete rows the source has an error for a
-    result, since its imputation then returns the rows; this is what it would compute.
-    """
-    n, p = X.shape
-    scale = X.std(axis=0)
-    Y = (X - X.mean(axis=0)) / scale
-    U, s, Vt = np.linalg.svd(Y / np.sqrt(n), full_matrices=False)
-    values = [float(((X - X.mean(axis=0)) ** 2).mean())]
-    for q in range(1, most + 1):
-        freedom = (n - 1) * p - (n - 1) * q - p * q + q * q
-        noise = min(n * p / min(p, n - 1) * (s[q:] ** 2).sum() / freedom, s[q] ** 2)
-        fitted = np.sqrt(n) * (U[:, :q] * ((s[:q] ** 2 - noise) / s[:q])) @ Vt[:q]
-        weight = n * p / ((n - 1) * p - q * (n + p - q - 1))
-        values.append(float(((weight * (Y - fitted) * scale) ** 2).mean()))
-    rises = np.flatnonzero(np.diff(values) > 0)
-    return int(rises[0]) if rises.size else int(np.argmin(values))

@@ -1,4 +1,4 @@
-"""How many components: what users call, and the tests of data that were opened."""
+"""How many components: what users call, and the tests of data that were read."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from spcastat.operators import SquareProducts
 from spcastat.progress import listening
 from spcastat.resample import seed_of
 from spcastat.results.component_choice import ComponentChoice, Tested
-from spcastat.select.components import default_card, standing
-from spcastat.select.noise import MomentNoise, Noise, RowNoise, Tails, of_covariance
+from spcastat.select.noise_tests import default_card, standing
+from spcastat.select.sign_flips import MomentNoise, Noise, RowNoise, Tails, of_covariance
 
 #: Components that are looked at by default.
 KMAX = 8
@@ -51,7 +51,7 @@ def choose_k(
     card : int, optional
         Variables in a component of the sequential sparse test; 1.5 log(p) by default.
     alpha : float
-        Level of both tests.
+        Level of parallel analysis; the two tests of one component after another have a fifth of it.
     n_resample : int
         Draws.
     rng : None, int or numpy Generator
@@ -68,7 +68,8 @@ def choose_k(
     Returns
     -------
     ComponentChoice
-        ``.k`` (parallel analysis), ``.sequential``, ``.table``, ``.reason``, ``.spectrum``, ``.plot()``.
+        ``.k``, ``.parallel``, ``.deflated``, ``.sequential``, ``.table``, ``.reason``, ``.spectrum``,
+        ``.plot()``.
 
     Raises
     ------
@@ -77,25 +78,33 @@ def choose_k(
 
     Notes
     -----
-    Noise is what the data become when the signs of their centred (and scaled) cells are flipped at random:
-    that keeps the sizes of rows and of columns and takes away their correlation (Hong, Sheng and Dobriban).
-    Parallel analysis keeps the leading components whose eigenvalues are reached in at most a share `alpha` of
-    the draws, each compared with the eigenvalue of the same rank. The sequential test fits one sparse
-    component after another to what those before it leave, each with all variables that go with it, and
-    compares its variance with that in sign flips of these residuals, rescaled to the same variances; drawing
-    stops once a p-value is settled.
+    Noise is simulated by flipping signs of the centred (and scaled) values at random: that keeps the sizes of
+    rows and of columns and takes away their correlation (Hong, Sheng and Dobriban). Three tests make the
+    choice, k = max(min(P, D), Q):
+
+    - P, parallel analysis, keeps the leading components whose eigenvalues are reached in at most a share
+      `alpha` of the draws, each compared with the eigenvalue of the same rank. Where components are real it
+      takes rows of very unequal size for further ones.
+    - D compares the first eigenvalue of what is left without the components before with flips of that, at
+      the level `alpha` / 5.
+    - Q does the same with sparse components, each extended to all variables that correlate with it, and so
+      sees weak ones that strong components hide from P. One that explains less than .1 of the mean
+      correlation of its variables is not counted: of many rows any trace is significant.
+
+    Drawing stops once a p-value is settled. A fifth of `alpha` needs 5 / `alpha` - 1 draws; with fewer the
+    level of D and Q is the lowest that they allow, 1 / (`n_resample` + 1).
 
     A covariance matrix is taken for that of normal rows with exactly these covariances. For rows that are
     never all in memory, and for more than 20 million cells, draws are made from the covariance matrix by the
     central limit theorem, with the fourth moments of the rows (one more pass) and the sizes of the largest
     ones, so that rows of very unequal size are no component here either. A weighted row is flipped as one.
-    Correlated noise, such as that of neighbours in time or space, does not count as noise here: both tests
+    Correlated noise, such as that of neighbours in time or space, does not count as noise here: all tests
     find components in it.
 
-    Gaps that stay (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the data as in the
-    draws, and what was measured is brought to the variance of the column. Neither uses a model of the missing
-    values, which would find as many components in noise as its rank. Components are harder to see, as
-    with fewer rows.
+    Missing values that are kept (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the
+    data as in the draws, and what was measured is scaled to the variance of the column. Neither uses a model
+    of the missing values, which would find as many components in noise as its rank. Components are harder to
+    see, as with fewer rows.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from spcastat import plots
 from spcastat.config import plural
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
-from spcastat.select.components import Standing, broken_stick, kaiser
+from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick, kaiser
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import alike, fixed, percent
@@ -39,7 +39,7 @@ class Tested:
 
 
 class ComponentChoice(Summary):
-    """How many components stand out from noise, by two tests.
+    """How many components stand out from noise, by three tests.
 
     `frames` holds the table under "components" and the whole spectrum under "spectrum".
     """
@@ -67,8 +67,10 @@ class ComponentChoice(Summary):
                 "observed": values[:m],
                 "noise": found.bound * unit,
                 "p": found.p_values,
+                "deflated_p": found.deflated_p_values,
                 "sparse_observed": found.sparse_variances * unit,
                 "sparse_p": found.sparse_p_values,
+                "sparse_correlation": found.correlations,
                 "share": shares[:m],
                 "cumulative": np.cumsum(shares)[:m],
             },
@@ -93,8 +95,18 @@ class ComponentChoice(Summary):
 
     @property
     def k(self) -> int:
-        """The number of components that parallel analysis keeps."""
+        """The number of components: max(min(parallel, deflated), sequential)."""
+        return self._found.k
+
+    @property
+    def parallel(self) -> int:
+        """The number that parallel analysis keeps."""
         return self._found.parallel
+
+    @property
+    def deflated(self) -> int:
+        """The number whose eigenvalues stand out when the components before are projected out."""
+        return self._found.deflated
 
     @property
     def sequential(self) -> int:
@@ -103,10 +115,12 @@ class ComponentChoice(Summary):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a component: eigenvalue, noise and p; variance and p of the sparse one; shares.
+        """One row a component: eigenvalue, noise and p values; variance, p and correlation of the sparse one.
 
-        "noise" is the point that a share alpha of the draws exceeds. The sparse test ends with the first
-        component that is not significant.
+        "noise" is the point that a share alpha of the draws exceeds. The tests behind "deflated_p" and
+        "sparse_p" end with the first component that is not significant; a sparse component that explains
+        less than .1 of the mean correlation of its variables ("sparse_correlation") is not tested. "share"
+        and "cumulative" are shares of the variance.
         """
         return own(self._table)
 
@@ -152,35 +166,46 @@ class ComponentChoice(Summary):
         return plots.plot_components_data(self.spectrum, self.table)
 
     def _reasons(self) -> Iterator[str]:
-        table, k, m = self._table, self.k, len(self._table)
-        if k == m:
-            where = "give a larger kmax to see where this ends" if m < self._most else "no more can be tested"
-            lead = "The one component that was" if m == 1 else f"All {m} components that were"
-            yield f"{lead} looked at {'exceeds' if m == 1 else 'exceed'} what noise gives; {where}."
-        else:
-            line = table.iloc[k]
+        table, found, m = self._table, self._found, len(self._table)
+        k, P, D, Q = found.k, found.parallel, found.deflated, found.sequential
+        level = percent(found.level, 0) if found.level >= 0.01 else percent(found.level, 1)
+        yield (
+            f"Parallel analysis keeps {P}"
+            + (f", of which {D} stand out when those before them are projected out" if D < P else "")
+            + f"; the sequential sparse test keeps {Q}. The choice is {k}, "
+            + ("the larger number" if min(P, D) != Q else "by both")
+            + "."
+        )
+        if m == P or m == Q:
+            where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
+            lead = "The one component" if m == 1 else f"The last of the {m} components"
+            yield f"{lead} that {'was' if m == 1 else 'were'} tested still stands out; {where}."
+        elif m > P:
+            line = table.iloc[P]
             value, bound = alike([line["observed"], line["noise"]])
-            fails = f"that of PC{k + 1} is {value}, and {percent(self.alpha, 0)} % of noise exceed {bound}"
-            lead = "No eigenvalue exceeds" if k == 0 else f"The first {k} exceed" if k > 1 else "One exceeds"
-            yield f"{lead} what noise gives; {fails}."
+            share = percent(self.alpha, 0)
+            yield f"The eigenvalue of PC{P + 1} is {value}, and {share} % of noise exceed {bound}."
+        if D < P:
+            yield (
+                f"PC{D + 1} has p = {fixed(table['deflated_p'].iloc[D], 3)} without those before it (level "
+                f"{level} %): to parallel analysis rows of very unequal size look like components."
+            )
         if self._tested is not None:
             yield (
                 f"Tested were {self._p:,} of {self._tested.variables:,} variables in {self._tested.rows:,} "
                 "rows, about half; the other rows chose the variables, by a sparse fit. Weak components show "
                 "less in half of the rows, and what is spread over many more variables may be missed."
             )
-        more = self.sequential - k
-        if more > 0:
+        if min(P, D) < Q:
             yield (
-                f"The sequential sparse test finds {self.sequential}: beyond the first {k} it detects weak "
-                "signals that strong components shadow, or what is left of blocks of many weak variables, of "
-                f"which it knows {self.sparse_card} at first; a larger card= tells."
+                "The sparse test sees weak components of few variables that strong ones hide from parallel "
+                "analysis; parts of a block of many weak variables can look like them, too, of which it "
+                f"takes {self.sparse_card} variables at first (card=)."
             )
-        elif more < 0:
+        elif min(P, D) > Q:
             yield (
-                f"The sequential sparse test ends at {self.sequential}: further on no component of "
-                f"{plural(self.sparse_card, 'variable')} stands out of noise, so the others are weak or "
-                "spread over many variables."
+                f"Further components of {plural(self.sparse_card, 'variable')} do not stand out: they are "
+                "weak, or spread over many variables."
             )
 
     def _made(self) -> Document:
@@ -191,24 +216,33 @@ class ComponentChoice(Summary):
             cells = (
                 values[i],
                 values[m + i],
-                fixed(line["p"], 3),
-                "" if np.isnan(line["sparse_p"]) else fixed(line["sparse_p"], 3),
+                *(
+                    "" if np.isnan(line[name]) else fixed(line[name], digits)
+                    for name, digits in zip(
+                        ("p", "deflated_p", "sparse_p", "sparse_correlation"), (3, 3, 3, 2), strict=True
+                    )
+                ),
                 percent(line["cumulative"], 1),
             )
             lines.append(Row(str(name), cells, rule=i == self.k > 0))
-        headings = ("observed", f"{percent(1 - self.alpha, 0)} % of noise", "p", "sparse p", "cum. %")
-        how = f"parallel analysis, sign flips, {self.n_resample} draws"
-        title = f"Number of components: {self.k}   ({how})"
+        point = f"{percent(1 - self.alpha, 0)} % of noise"
+        headings = ("observed", point, "p", "deflated p", "sparse p", "r", "cum. %")
+        found = self._found
+        how = f"parallel analysis {found.parallel}, deflated {found.deflated}, sparse {found.sequential}"
+        title = f"Number of components: {self.k}   ({how}; {self.n_resample} sign flips)"
         return Document(title, (), (Table("", headings, tuple(lines)),), (*self._reasons(), self.key))
 
     @property
     def key(self) -> str:
         """What the headings of the table mean."""
         key = (
-            f"observed: eigenvalue. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
-            "beside those before it. cum. %: variance up to here"
+            "observed: eigenvalue. p: of the eigenvalue of that rank. deflated p: of the first one without "
+            "the components before. sparse p: of a component of "
+            f"{plural(self.sparse_card, 'variable')} without the sparse ones before, not tested where r, "
+            "the mean correlation that it explains, is below "
+            f"{fixed(LEAST_CORRELATION, 1)}. cum. %: variance up to here"
             f"{'' if self._tested is None else ', of that of the tested variables'}. Below the line: not "
-            "above noise."
+            "chosen."
         )
         if self._tested is None:
             key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."

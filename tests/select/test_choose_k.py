@@ -10,8 +10,8 @@ import scipy.sparse
 import spcastat as sp
 from spcastat.errors import ComponentsError, CovarianceError, OptionError, UnknownOptionError
 from spcastat.operators import SquareProducts
-from spcastat.select.components import broken_stick
-from spcastat.select.noise import MomentNoise, RowNoise, Tails
+from spcastat.select.noise_tests import broken_stick
+from spcastat.select.sign_flips import MomentNoise, RowNoise, Tails
 
 
 def noise(n: int, p: int, seed: int) -> np.ndarray:
@@ -31,7 +31,7 @@ def test_planted_components_are_counted(X):
     found = sp.choose_k(X)
     assert (found.k, found.sequential) == (2, 2)
     assert found.table["p"].iloc[:2].tolist() == [1 / 200] * 2  # no draw of 199 as large
-    assert "first 2" in found.reason
+    assert "The choice is 2, by both." in found.reason
 
 
 def test_pitprops_has_three():
@@ -191,7 +191,7 @@ def test_a_larger_kmax_is_advised_only_where_there_is_one(X):
     assert "give a larger kmax" in sp.choose_k(X, kmax=1, n_resample=19, rng=0).reason
     pair = sp.choose_k(X[["v0", "v1"]], n_resample=19, rng=0)
     assert pair.k == 1  # of two variables one component can be tested
-    assert pair.reason.startswith("The one component that was looked at exceeds what noise gives; no more")
+    assert "The one component that was tested still stands out; no more can be tested." in pair.reason
 
 
 def with_gaps(X: np.ndarray, seed: int) -> pd.DataFrame:
@@ -241,3 +241,41 @@ def test_graded_components_of_ten_are_not_found_again(in_pieces):
         pieces = [X[:90], X[90:]] if in_pieces else X
         right += sp.choose_k(pieces, kmax=4, n_resample=39).sequential == 2
     assert right >= 6  # level .05 each: three or more of eight have probability .006
+
+
+def test_a_weak_component_beside_a_strong_one_counts():
+    """Variances 60 and 2: the second eigenvalue is below that of the same rank of flipped rows, which the
+    strong one makes large, and a sparse component of what is left without it is not."""
+    rng = np.random.default_rng(1)
+    X = noise(200, 50, 11)
+    X[:, :6] += np.sqrt(60 / 6) * rng.standard_normal((200, 1))
+    X[:, 6:12] += np.sqrt(2 / 6) * rng.standard_normal((200, 1))
+    found = sp.choose_k(X, kmax=4, n_resample=99)
+    assert (found.parallel, found.sequential, found.k) == (1, 2, 2)
+    assert "strong ones hide" in found.reason
+
+
+def test_heavy_rows_behind_real_components_do_not_count():
+    """Of eight sets with two components in rows of t with 5 degrees of freedom, six or more are right."""
+    right = []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 6])
+        X = noise(200, 50, seed)
+        for first, variance in ((0, 8.0), (6, 5.0)):
+            X[:, first : first + 6] += np.sqrt(variance / 6) * rng.standard_normal((200, 1))
+        found = sp.choose_k(X / np.sqrt(rng.chisquare(5, (200, 1)) / 5), kmax=4, n_resample=99)
+        right.append(found.k == 2)
+        assert found.k == max(min(found.parallel, found.deflated), found.sequential)
+    assert sum(right) >= 5  # .80 right, measured on 15 sets: four or fewer of eight have probability .06
+
+
+@pytest.mark.parametrize("as_covariance", [False, True])
+def test_traces_of_correlation_are_not_components(as_covariance):
+    """A pair with r = .08 in 5000 rows is significant, and explains less than .1 of mean correlation."""
+    X = noise(5000, 10, 4)
+    X[:, 1] += 0.08 * X[:, 0]
+    how = {"n_obs": 5000, "covariance": True} if as_covariance else {}
+    found = sp.choose_k(np.cov(X.T) if as_covariance else X, n_resample=99, kmax=3, **how)
+    assert found.sequential == 0
+    assert np.isnan(found.table["sparse_p"].iloc[0])
+    assert 0 < found.table["sparse_correlation"].iloc[0] < 0.1

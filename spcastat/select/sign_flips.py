@@ -8,7 +8,7 @@ number of components in PCA via random signflips".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,8 @@ ORDER = 1500
 LEAST_LEFT = 0.05
 #: Truncated power steps of a sparse component, and starts.
 STEPS, STARTS = 8, 4
+#: Numbers in the covariance matrices whose sparse components are found together.
+TOGETHER = 200_000
 
 
 class Noise(ABC):
@@ -40,10 +42,20 @@ class Noise(ABC):
 
     p: int
     values: np.ndarray
+    S: np.ndarray
+
+    @property
+    @abstractmethod
+    def variances(self) -> np.ndarray:
+        """The variances of the variables, shape (p,)."""
 
     @abstractmethod
     def leading(self, m: int) -> np.ndarray:
         """Return the m largest eigenvalues, descending."""
+
+    @abstractmethod
+    def directions(self, m: int) -> np.ndarray:
+        """Return the eigenvectors of the m largest eigenvalues, shape (p, m)."""
 
     @abstractmethod
     def flipped(self, rng: np.random.Generator) -> Noise:
@@ -51,16 +63,28 @@ class Noise(ABC):
 
     @abstractmethod
     def without(self, Q: np.ndarray) -> Noise:
-        """Return what is left beside the directions of an orthonormal Q, shape (p, j).
+        """Return what is left when the directions of an orthonormal Q, shape (p, j), are projected out.
 
-        Its flips are those of noise beside these directions: what is left has lost a share h_i = |Q_i|^2 of
-        the variance of variable i, and a covariance I - QQ' of what had none. So cells are brought to their
-        full variance, flipped, and the directions taken out of them, too.
+        Its flips are those of noise without these directions: the projection takes a share h_i = |Q_i|^2 from
+        the variance of variable i, and correlates what was independent, by I - QQ'. So cells are scaled to
+        their full variance, flipped, and the directions projected out of them as well.
         """
 
     @abstractmethod
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
+
+    def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
+        """Return the variances of the components that `sparse` finds in flips by each generator."""
+        at_once = max(TOGETHER // self.p**2, 1)
+        found: list[float] = []
+        for first in range(0, len(rngs), at_once):
+            drawn = [self.flipped(rng) for rng in rngs[first : first + at_once]]
+            if at_once > 1:
+                found += sparse_components(np.stack([one.S for one in drawn]), card)[0].tolist()
+            else:
+                found += [one.sparse(card)[0] for one in drawn]
+        return np.array(found)
 
     @abstractmethod
     def whole(self, v: np.ndarray) -> np.ndarray:
@@ -86,8 +110,18 @@ class RowNoise(Noise):
         self.beside = beside
 
     @property
-    def S(self) -> np.ndarray:
+    def S(self) -> np.ndarray:  # type: ignore[override]
         return self.Z.T @ self.Z
+
+    @property
+    def variances(self) -> np.ndarray:
+        return np.einsum("ij,ij->j", self.Z, self.Z)
+
+    def directions(self, m: int) -> np.ndarray:
+        if self.Z.shape[1] <= self.Z.shape[0]:
+            return top_eigh(self.S, m)[1]
+        V = self.Z.T @ top_eigh(self.Z @ self.Z.T, m)[1]
+        return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
 
     @property
     def values(self) -> np.ndarray:  # type: ignore[override]
@@ -114,12 +148,14 @@ class RowNoise(Noise):
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         if self.p <= HELD or self.p <= min(2 * len(self.Z), 2 * HELD):
-            return sparse_component(self.S, card)
+            return _first(sparse_components(self.S[None], card))
         U = top_eigh(self.Z @ self.Z.T, min(STARTS, len(self.Z)))[1]
         W = U.T @ self.Z
         for _ in range(STEPS):
             W = (_cut(W, card) @ self.Z.T) @ self.Z
-        return _best(_cut(W, card), lambda some: self.Z[:, some].T @ self.Z[:, some])
+        places = _largest_places(W, card)
+        blocks = np.stack([self.Z[:, some].T @ self.Z[:, some] for some in places])
+        return _first(_best(places[None], blocks[None], self.p))
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         score = self.Z @ v
@@ -170,6 +206,13 @@ class MomentNoise(Noise):
         self.S, self.n, self.p, self.beside, self.tails = S, n, len(S), beside, tails
 
     @property
+    def variances(self) -> np.ndarray:
+        return np.diag(self.S)
+
+    def directions(self, m: int) -> np.ndarray:
+        return top_eigh(self.S, m)[1]
+
+    @property
     def values(self) -> np.ndarray:  # type: ignore[override]
         return np.linalg.eigvalsh(self.S)[::-1].clip(min=0.0)
 
@@ -196,7 +239,7 @@ class MomentNoise(Noise):
         return MomentNoise(left, self.n, Q, self.tails)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
-        return sparse_component(self.S, card)
+        return _first(sparse_components(self.S[None], card))
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         covariance = self.S @ v
@@ -290,38 +333,50 @@ def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return S - C @ Q.T - Q @ C.T + Q @ (Q.T @ C) @ Q.T
 
 
-def sparse_component(S: np.ndarray, card: int) -> tuple[float, np.ndarray]:
-    """Return variance and loadings, shape (p,), of a component of `card` variables of a matrix S.
+def sparse_components(S: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return variances, (B,), and loadings, (B, p), of a component of `card` variables in each of B matrices.
 
     Truncated power steps start from the columns whose largest entries are largest together, and the best
     support is fitted exactly.
+
+    Parameters
+    ----------
+    S : ndarray of shape (B, p, p)
+    card : int
     """
-    p = len(S)
+    p = S.shape[1]
     card = min(card, p)
-    squares = S**2
-    sums = np.partition(squares, p - card, axis=0)[p - card :].sum(axis=0)
-    W = S[np.argsort(-sums, kind="stable")[:STARTS]]
+    sums = np.partition(S**2, p - card, axis=1)[:, p - card :].sum(axis=1)
+    W = np.take_along_axis(S, np.argsort(-sums, axis=1, kind="stable")[:, :STARTS, None], axis=1)
     for _ in range(STEPS):
         W = _cut(W, card) @ S
-    return _best(_cut(W, card), lambda some: S[np.ix_(some, some)])
+    places = _largest_places(W, card)
+    each = np.arange(len(S))[:, None, None, None]
+    return _best(places, S[each, places[..., :, None], places[..., None, :]], p)
 
 
-def _best(found: np.ndarray, block: Callable[[np.ndarray], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Return the largest variance on the supports of rows, and its loadings."""
-    best, loadings = -1.0, np.zeros(found.shape[1])
-    for v in found:
-        some = np.flatnonzero(v)
-        values, vectors = np.linalg.eigh(block(some)) if some.size else (np.zeros(1), np.zeros((0, 1)))
-        if values[-1] > best:
-            best, loadings = float(values[-1]), np.zeros(len(v))
-            loadings[some] = vectors[:, -1]
-    return best, loadings
+def _best(places: np.ndarray, blocks: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest variances on several supports, (B, starts, c), and the loadings, (B, p)."""
+    values, vectors = np.linalg.eigh(blocks)
+    best, every = np.argmax(values[..., -1], axis=1), np.arange(len(places))
+    loadings = np.zeros((len(places), p))
+    np.put_along_axis(loadings, places[every, best], vectors[every, best, :, -1], axis=1)
+    return values[every, best, -1], loadings
+
+
+def _first(found: tuple[np.ndarray, np.ndarray]) -> tuple[float, np.ndarray]:
+    return float(found[0][0]), found[1][0]
+
+
+def _largest_places(W: np.ndarray, card: int) -> np.ndarray:
+    """Return the places of the `card` largest entries along the last axis."""
+    return np.argpartition(-np.abs(W), card - 1, axis=-1)[..., :card]
 
 
 def _cut(W: np.ndarray, card: int) -> np.ndarray:
     """Return rows with all but their `card` largest entries zero, at unit length."""
-    keep = np.argpartition(-np.abs(W), card - 1, axis=1)[:, :card]
+    keep = _largest_places(W, card)
     V = np.zeros_like(W)
-    np.put_along_axis(V, keep, np.take_along_axis(W, keep, axis=1), axis=1)
-    sizes = np.linalg.norm(V, axis=1, keepdims=True)
+    np.put_along_axis(V, keep, np.take_along_axis(W, keep, axis=-1), axis=-1)
+    sizes = np.linalg.norm(V, axis=-1, keepdims=True)
     return V / np.where(sizes > 0, sizes, 1.0)
