@@ -206,7 +206,7 @@ FIGURES = (
     Figure(
         "choice",
         "wine",
-        "Cross-validation over the cardinality, with the sparsest fit within one standard error of the best.",
+        "Cross-validation: the sparsest fit to which no further loadings are worth adding.",
         "choice = sp.choose(df, k=3, scale=True, rng=0)\nax = choice.plot()",
     ),
     Figure(
