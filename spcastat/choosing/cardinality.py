@@ -157,7 +157,7 @@ def choose(
     >>> import spcastat as sp
     >>> choice = sp.choose(sp.datasets.make_hastie(), k=2, cards=[2, 4, 6])
     >>> choice.card
-    6
+    [6, 4]
     """
     with listening(progress):
         one_of("rule", rule, RULES)
