@@ -176,7 +176,7 @@ class ComponentChoice(Summary):
             + ("the larger number" if min(P, D) != Q else "by both")
             + "."
         )
-        if m == P or m == Q:
+        if m in (P, Q):
             where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
             lead = "The one component" if m == 1 else f"The last of the {m} components"
             yield f"{lead} that {'was' if m == 1 else 'were'} tested still stands out; {where}."
