@@ -11,8 +11,7 @@ from spcastat.select.crossvalidation import Errors
 
 #: The rules; see `by_errors`.
 RULES = ("worth", "1se", "paired", "min")
-#: Where prediction is best with all variables, a further loading must bring this share of what the loadings
-#: of the fit bring on average.
+#: The share of `Limit`: loadings below .45 of the root mean square of their component are dropped.
 WORTH = 0.2
 #: Fits whose EBIC exceeds the smallest by less are as good: Kass and Raftery (1995), "Bayes factors".
 BARE_MENTION = 2.0
@@ -31,11 +30,15 @@ class Limit:
     nested : bool
         Whether the fits differ in one component, the first has one loading there, and only what this
         component explains counts.
+    share : float
+        What a further loading must bring where prediction is best with all loadings, as a share of what the
+        loadings of the fit bring on average.
     """
 
     cells: int
     dense: float | None = None
     nested: bool = False
+    share: float = WORTH
 
     def passed(self, errors: np.ndarray, surely: np.ndarray, sizes: np.ndarray, within: int) -> np.ndarray:
         """Return which of m fits have no larger one that is worth it, shape (m,).
@@ -54,13 +57,13 @@ class Limit:
         Notes
         -----
         A fit with s loadings explains g. A larger one, with s' loadings, is worth it if it surely predicts
-        better, and by more than WORTH sqrt(dense) (s' - s) g / s. Where prediction is best with all variables
+        better, and by more than share sqrt(dense) (s' - s) g / s. Where prediction is best with all variables
         this drops loadings below .45 of the root mean square of their component; where it is best with few
         of them, the small loadings among these are not noise, and are kept.
         """
         dense = sizes[within] / self.cells if self.dense is None else self.dense
         explained = np.maximum((errors[0] if self.nested else 1.0) - errors, 0.0)
-        each = WORTH * np.sqrt(dense) * explained / sizes
+        each = self.share * np.sqrt(dense) * explained / sizes
         further = sizes - sizes[:, None]
         better = surely & (further > 0) & (errors[:, None] - errors > further * each[:, None])
         passed: np.ndarray = ~better.any(axis=1)

@@ -23,6 +23,8 @@ from spcastat.select.path import Cards
 MOST_SETS = 200
 #: Steps along the grid that a component looks to both sides.
 STEPS = (0, 1, 2, 4)
+#: The share of `Limit` for single components: with WORTH scales of five items get traces of other scales.
+SINGLE = 0.25
 #: Unequal cardinalities that predict no better must save this share of the loadings.
 SAVED = 0.1
 
@@ -55,7 +57,7 @@ class Unequal:
     def __init__(self, found: Candidates, start: Cards, by: str, rule: str, dense: float):
         self.found, self.by, self.card = found, by, start
         self.rule = "paired" if by == "cv" and rule == "1se" else rule
-        self.limit = Limit(found.op.p * len(start), dense, nested=True)
+        self.limit = Limit(found.op.p * len(start), dense, nested=True, share=SINGLE)
         self.fits: dict[Cards, list[np.ndarray]] = {}
         self.press: dict[Cards, np.ndarray] = {}
         self._fit(start, [[found.fits[start]]] * len(self.ops))
@@ -149,7 +151,7 @@ class Unequal:
         """
         both = [start, self.card]
         sizes = [sum(card) for card in both]
-        limit = Limit(self.limit.cells, self.limit.dense)
+        limit = replace(self.limit, nested=False)
         if self.by == "cv":
             errors = self.errors(both)
             error, surely = errors.error, errors.surely(2)
