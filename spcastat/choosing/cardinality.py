@@ -83,9 +83,9 @@ def choose(
         choice, the cardinality of one component at a time is chosen by the same rule, the others held fixed,
         until none changes or 200 sets of cardinalities were tried; "worth" then compares with what one
         component explains beyond its first loading, and asks for a quarter instead of a fifth. "auto" does so
-        by the rule "worth", for up to 1000 variables, and takes the result where it has at least a tenth fewer
-        loadings and equal ones are not worth it, where it has as few and surely predicts better, or has more
-        and is worth it.
+        by the rule "worth", for up to 1000 variables, and takes the result where it has at least a tenth
+        fewer loadings and equal ones are not worth it, where it has as few and surely predicts better, or
+        has more and is worth it.
     folds, repeats : int
         Number of parts of the rows, and how often the rows are divided again.
     share : float
