@@ -76,7 +76,7 @@ def chapters(
     yield Chapter("How the components go together", (together(state), correlations(state, arrangement)))
     if in_memory:
         yield Chapter("Rows that the fit does not describe", (diagnostics_picture(state, source),))
-    yield Chapter("For a methods section", methods(state))
+    yield Chapter("For a methods section", (methods(state),))
     yield Chapter("How this was made", (made(state.record, call),))
 
 
@@ -90,10 +90,10 @@ def formulas(state: FitState) -> Lines:
     return Lines(tuple(lines), f"In the {about + ' ' if about else ''}variables; zero terms are left out.")
 
 
-def methods(state: FitState) -> tuple[Document, Lines]:
+def methods(state: FitState) -> Lines:
     """Return the paragraph for a methods section with its references, and these as BibTeX."""
     found = describe(state)
-    return Document("", notes=(found.text, *found.references)), Lines(tuple(found.bibtex.splitlines()))
+    return Lines(tuple(found.bibtex.splitlines()), found.text, found.references)
 
 
 def made(record: Record, call: str) -> Lines:

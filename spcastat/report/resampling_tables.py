@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,9 +13,8 @@ from spcastat.labels import full_names, name_text
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
-
-if TYPE_CHECKING:
-    from spcastat.tables import Document, Row, Table
+from spcastat.tables import Document, Row, Table
+from spcastat.tables.cells import alike, fixed
 
 #: Loadings that tables show, at most; clusters, and pairs of variables.
 ROWS, PAIRS = 40, 5
@@ -58,8 +56,6 @@ UNSAID = {
 
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
     """Return intervals of loadings and variances."""
-    from spcastat.tables import Document, Table
-
     table, rest = _intervals(state, found, level)
     variances = trust.variance_ci(state, found, level)
     lines = _lines(variances, ("estimate", "std_error", "lower", "upper", "held_out"), "component", _four)
@@ -81,8 +77,6 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
 
 def stability_document(state: FitState, found: Halved) -> Document:
     """Return frequencies, the bound, clusters and associates."""
-    from spcastat.tables import Document, Table
-
     frequency = trust.frequency(state, found)
     bound, counts = trust.bound(state, found), np.count_nonzero(state.V, axis=0)
     stable = (frequency.to_numpy() >= found.threshold).sum(axis=0)
@@ -90,8 +84,8 @@ def stability_document(state: FitState, found: Halved) -> Document:
     heading = ("selected", "stable", "false, at most", "similarity")
     alike = trust.similarity(state, found.similarity)
     rows = [
-        (name, (str(counts[c]), str(stable[c]), _fixed(bound.iloc[c], 2) if told[c] else "no guarantee",
-                _fixed(alike.iloc[c], 2)))
+        (name, (str(counts[c]), str(stable[c]), fixed(bound.iloc[c], 2) if told[c] else "no guarantee",
+                fixed(alike.iloc[c], 2)))
         for c, name in enumerate(state.components)
     ]
     total = "no guarantee for all components together"
@@ -130,8 +124,6 @@ def _uninformative(told: np.ndarray) -> Iterator[str]:
 
 def split_document(state: FitState, found: Split, level: float) -> Document:
     """Return the intervals of the half that did not choose."""
-    from spcastat.tables import Document, Table
-
     frame = trust.split_conf_int(state, found, level)
     columns = ("estimate", "std_error", "lower", "upper")
     heading = ("loading", "std. error", "lower", "upper")
@@ -158,8 +150,6 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
 
 def test_document(state: FitState, found: Tested) -> Document:
     """Return the tests of the selected loadings, and of those that are zero and significant."""
-    from spcastat.tables import Document, Table
-
     frame = trust.tests(state, found)
     shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     hidden = len(frame) - len(shown)
@@ -212,8 +202,6 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
     intervals : bool
         Whether intervals are shown already, below the loadings.
     """
-    from spcastat.tables import Table
-
     known = state.trust
     if known.bootstrap is None and known.stability is None:
         return [], []
@@ -248,8 +236,6 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
 
 def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Table, list[str]]:
     """Return the table of intervals, and what it leaves out."""
-    from spcastat.tables import Table
-
     frame = trust.conf_int(state, found, level)
     shown = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
     notes = []
@@ -266,8 +252,6 @@ def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Tabl
 
 def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Table:
     """Return the frequencies of the loadings that are selected or often met; blank where they are not met."""
-    from spcastat.tables import Table
-
     values = frequency.to_numpy()
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     rows = leading(np.where(met[:, None], values, 0.0), ROWS)
@@ -282,8 +266,6 @@ def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Tab
 
 
 def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
-    from spcastat.tables import Table
-
     frame = frame[frame["frequency"] >= OFTEN]
     if len(frame):
         rows = []
@@ -301,13 +283,11 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
 
 
 def _associates(state: FitState, found: Halved) -> Iterator[Table]:
-    from spcastat.tables import Table
-
     frame = trust.associates(state, found).sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
         own, other = full_names(frame["term"]), full_names(frame["associate"])
         cells = [
-            tuple(_fixed(value, 2) for value in line)
+            tuple(fixed(value, 2) for value in line)
             for line in frame[["share", "beside", "correlation"]].to_numpy(dtype=float)
         ]
         names = [f"{c}: {b} for {a}" for c, a, b in zip(frame["component"], own, other, strict=True)]
@@ -340,8 +320,6 @@ def _lines(
 
 
 def _rows(lines: list, groups: list[str] | None = None) -> tuple[Row, ...]:
-    from spcastat.tables import Row
-
     groups = groups or [""] * len(lines)
     return tuple(
         Row(name_text(name), tuple(cells), group and name_text(group))
@@ -349,28 +327,20 @@ def _rows(lines: list, groups: list[str] | None = None) -> tuple[Row, ...]:
     )
 
 
-def _fixed(value: float, digits: int) -> str:
-    from spcastat.tables.cells import fixed
-
-    return fixed(float(value), digits)
-
-
 def _three(values: np.ndarray) -> tuple[str, ...]:
     """Return cells of three decimals; a loading, which comes first, is blank where it is exactly zero."""
-    first, *rest = (_fixed(value, 3) for value in values)
+    first, *rest = (fixed(value, 3) for value in values)
     return ("" if values[0] == 0 else first, *rest)
 
 
 def _of_interval(values: np.ndarray) -> tuple[str, ...]:
     """Return the cells of a loading with its interval; of a zero only how often draws select it."""
     if values[0] == 0:
-        return ("", "", "", "", _fixed(values[-1], 3))
+        return ("", "", "", "", fixed(values[-1], 3))
     return _three(values)
 
 
 def _four(values: np.ndarray) -> tuple[str, ...]:
-    from spcastat.tables.cells import alike
-
     return alike(values.tolist())
 
 

@@ -22,7 +22,7 @@ table.spcastat tbody * { vertical-align: top; }
 table.spcastat * { white-space: nowrap; }
 table.spcastat caption { white-space: normal; text-align: left; font-weight: bold; padding-bottom: 0.3em; }
 table.spcastat th[scope=row], table.spcastat th.long { white-space: normal; overflow-wrap: break-word; }
-table.spcastat th[scope=row] { min-width: 8em; max-width: 28em; }
+table.spcastat th[scope=row] { min-width: 8em; max-width: 28em; padding-left: 1.6em; text-indent: -1em; }
 table.spcastat sup { line-height: 0; vertical-align: super; }
 table.spcastat th[scope=row], table.spcastat th.stub, table.spcastat .left { text-align: left; }
 table.spcastat .center { text-align: center; }
