@@ -1,4 +1,4 @@
-"""What becomes of a file that was tampered with: it is right, refused, wrong, or ends in a foreign error.
+"""What becomes of a file that was tampered with: it is right, refused, forged, wrong, or a foreign error.
 
 Used by ``python -m benchmarks.tamper`` and by the tests.
 """
@@ -22,15 +22,19 @@ from spcastat.state.fit_moments import Moments
 CLOSE = 1e-5
 
 
-def verdict(path: Path, saved: Saved) -> tuple[str, str]:
-    """Load a file; return "right", "refused", "wrong" or "foreign", and why.
+def verdict(path: Path, saved: Saved, sealed: bool = False) -> tuple[str, str]:
+    """Load a file; return "right", "refused", "forged", "wrong" or "foreign", and why.
 
     Right is a fit that equals the saved one, or whose parts agree: measures and variances are computed again
     from its loadings and moments by formulas of this module. Everything a user would do with it is done.
+    Where the digest is right (`sealed`), other numbers of the right kinds, shapes and sizes are "forged", and
+    warnings of NumPy about them do not count; otherwise they are "wrong".
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # warnings of others are foreign, too
+            if sealed:
+                warnings.simplefilter("ignore", RuntimeWarning)
             warnings.simplefilter("ignore", SpcaWarning)
             fit = sp.load(path)
             used = list(_use(fit, saved))
@@ -39,12 +43,17 @@ def verdict(path: Path, saved: Saved) -> tuple[str, str]:
     except Exception as error:
         return "foreign", f"{type(error).__name__}: {error}"
     try:
-        problem = next((text for text, right in _parts(fit, saved, dict(used)) if not right), None)
+        problem = next((text for text, right in _kinds(fit, dict(used)) if not right), None)
+        if problem is not None:
+            return "wrong", problem
+        problem = next((text for text, right in _numbers(fit, saved, dict(used)) if not right), None)
     except SpcaError as error:  # of what the file lacks, when it is asked for
         return "refused", str(error)
     except Exception as error:
-        return "foreign", f"while it was judged, {type(error).__name__}: {error}"
-    return ("right", "") if problem is None else ("wrong", problem)
+        if not (sealed and isinstance(error, np.linalg.LinAlgError)):  # of the formulas of this module
+            return "foreign", f"while it was judged, {type(error).__name__}: {error}"
+        problem = str(error)
+    return ("right", "") if problem is None else ("forged" if sealed else "wrong", problem)
 
 
 def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
@@ -90,7 +99,28 @@ def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
         assert str(other) == str(fit)
 
 
-def _parts(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+def _kinds(fit: Any, used: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Yield whether parts have their types, shapes and sizes."""
+    record, moments = fit._state.record, fit._state.moments
+    p, k = shape = fit.loadings.shape
+    yield "size", shape == (record.p, record.k) and shape == fit._state.V.shape
+    yield "names", len(fit.loadings.index) == p and fit.loadings.index.is_unique
+    shapes = {"variances": (p,), "coupling": (p, k), "scores": (k, k), "adjusted": (k,), "pca": (k,)}
+    for name, expected in shapes.items():
+        held = np.asarray(getattr(moments, name))
+        yield name, held.shape == expected and held.dtype.kind == "f" and bool(np.isfinite(held).all())
+    yield "loadings", fit._state.V.dtype.kind == "f" and bool((np.abs(fit._state.V) <= 1 + CLOSE).all())
+    if "scores" in used:
+        yield "scores", used["scores"].shape == (record.n, k)
+    for name in ("transform", "rows"):
+        if name in used:
+            yield name, all(kind.kind == "f" for kind in used[name].dtypes)
+    for name, frames in ((name, used[name]) for name in fit.resampled):
+        yield name, all(len(frame.columns) > 0 for frame in frames.values())
+
+
+def _numbers(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Yield whether numbers agree with one another."""
     V = fit.loadings.to_numpy()
     names = [name for name in Moments.ARRAYS if name != "residual_traces"]
     held = {name: np.asarray(getattr(fit._state.moments, name)) for name in names}
@@ -99,7 +129,6 @@ def _parts(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, 
     with np.errstate(all="ignore"):
         lengths = np.linalg.norm(V, axis=0)
         yield "lengths", _near(lengths, 1.0, CLOSE)
-        yield "names", len(fit.loadings.index) == len(V) and fit.loadings.index.is_unique
         yield "total", _near(held["variances"].sum(), total, CLOSE * total)
         yield "covariances", _near(V.T @ coupling, C, CLOSE * total)
         yield "adjusted", _near(held["adjusted"], np.diag(np.linalg.cholesky(C)) ** 2, CLOSE * total)
@@ -118,11 +147,9 @@ def _parts(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str, 
         new = saved.rows if isinstance(saved.rows, np.ndarray) else saved.rows.to_numpy()
         own = (new - fit._state.standard.mean) / fit._state.standard.scale @ V
         yield "new scores", _near(used["transform"].to_numpy(), own, 1e-9 * (1 + np.abs(own).max()))
-    if "scores" in used:
-        yield "scores", used["scores"].shape == (fit._state.record.n, V.shape[1])
-        if fit._state.record.centring == "mean" and not fit._state.record.weighted:
-            found = np.cov(used["scores"].to_numpy().T).reshape(C.shape)
-            yield "covariance of scores", _near(found, C, 1e-3 * np.diag(C).max())
+    if "scores" in used and fit._state.record.centring == "mean" and not fit._state.record.weighted:
+        found = np.cov(used["scores"].to_numpy().T).reshape(C.shape)
+        yield "covariance of scores", _near(found, C, 1e-3 * np.diag(C).max())
     if "bootstrap" in used:
         frame = used["bootstrap"]["loadings"]
         nonzero = fit.tidy().set_index(["component", "term"])["loading"]

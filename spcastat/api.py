@@ -62,8 +62,8 @@ def spca(
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations, columns are variables. Never changed. The name of a Parquet file, and other
-        data larger than memory, are read in chunks (see Notes).
+        Rows are observations, columns are variables. Never changed. The name of a file (.csv, .parquet), and
+        other data larger than memory, are read in chunks (see Notes).
     k : int
         Number of components; :func:`choose` finds one.
     card : int, sequence of k ints, or mapping, optional
@@ -155,7 +155,7 @@ def spca(
     exchanges with all others; the summary then also says how many were searched.
 
     Chunks: rows that are larger than memory are read again whenever they are needed. They are given as
-    the path of a Parquet file or of a folder with such files, a list or a pattern of paths
+    the path of a CSV or Parquet file, of a folder with Parquet files, a list or a pattern of such
     (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow or Ray, a relation of DuckDB,
     anything else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a
     list of tables, anything else that gives tables and can be iterated over again, or a function without

@@ -200,7 +200,6 @@ def test_an_unknown_column_names_its_neighbour(calls, table, capsys, option):
     [
         "",
         "fti pitprops --k 1",
-        "fit pitprops",
         "fit pitprops --k two",
         "fit pitprops --k 2 --card 3 --variance 0.9",
         "fit pitprops --k 2 --na fill",

@@ -30,9 +30,9 @@ from spcastat.version import __version__
 _CODES = """
 exit codes:
   0  done    1  an error, reported in one line on standard error    2  the command line is not understood
-  130  interrupted (Ctrl-C).  Where the reader of the output, such as head, has gone: 1, without a word.
+  130  interrupted (Ctrl-C)   (1 without a message if the reader of the output, such as head, has closed it)
 files:
-  No file that is read is written, by any path or link. What is written is whole, or what was there stays.
+  An input file is never overwritten, by any path or link. An output file is replaced once it is complete.
 """
 _HINTS: dict[type[SpcaError], str] = {
     # the package advises on its own options; here the options of the command that do the same
@@ -98,13 +98,19 @@ COMMANDS = {
         choose.EXAMPLES,
     ),
     "path": Command(
-        "fit many cardinalities and print what each keeps",
+        "fit many cardinalities and print what each explains",
         path.path_arguments,
         path.run_path,
         path.PATH_EXAMPLES,
     ),
+    "explore": Command(
+        "write a page with a slider over the cardinalities",
+        path.explore_arguments,
+        path.run_explore,
+        path.EXPLORE_EXAMPLES,
+    ),
     "compare": Command(
-        "put fits side by side",
+        "compare fits side by side",
         path.compare_arguments,
         path.run_compare,
         path.COMPARE_EXAMPLES,

@@ -36,15 +36,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
     add("--rule", metavar="NAME", help="worth (default): no more loadings are worth it; 1se; paired; min")
     add("--each", metavar="NAME", help="equal cardinalities, free ones, or auto (default), the better")
-    add("--folds", type=int, metavar="N", help="parts of the rows (5)")
+    add("--folds", type=int, metavar="N", help="folds of the rows (5)")
     add("--repeats", type=int, metavar="N", help="how often they are drawn again (1)")
-    add("--share", type=float, help="of dense PCA's variance to keep, with --by variance: 0.9")
+    add("--share", type=float, help="share of the variance of dense PCA to keep, with --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="see: spcastat methods")
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
     add("--report", metavar="OUT.html", help="write a page with the choice, tables and plots")
-    add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform and compare")
+    add("--save", metavar="OUT.spca", help="store the fit in a file, for transform and compare")
     fitting_arguments(parser)
 
 

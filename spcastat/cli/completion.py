@@ -65,8 +65,8 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "effort": _efforts,
     "kind": lambda: KINDS,
     "by": lambda: ("cv", "ebic", "bic", "is", "variance"),
-    "rule": lambda: ("1se", "paired", "min"),
-    "each": lambda: ("equal", "free"),
+    "rule": lambda: ("worth", "1se", "paired", "min"),
+    "each": lambda: ("auto", "equal", "free"),
     "promise": _promises,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fit_formats import arrangement_of, format_of, output_arguments, written
@@ -81,28 +82,28 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--nonneg", action="store_true", help="nonnegative loadings only")
     add("--scale", action="store_true", help="scale the columns to unit variance")
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
-    add("--weights", metavar="NAME", help="the column that says how many rows a row counts for")
+    add("--weights", metavar="NAME", help="the column of frequency weights")
     add(
         "--na",
         choices=MISSING,
-        help="missing values: refuse them (default), drop their rows, estimate by EM, or take each "
-        "covariance from the rows that have both",
+        help="missing values: refuse them (default), drop their rows, estimate them by EM, or compute each "
+        "covariance from the rows that have both values",
     )
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
-    add("--dummy", action="store_true", help="text in a formula becomes columns of 0 and 1")
+    add("--dummy", action="store_true", help="make columns of 0 and 1 of text in a formula")
     add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
-    add("--tol", type=float, help="when a fit has converged")
-    add("--max-iter", type=int, metavar="N", help="when it is stopped")
+    add("--tol", type=float, help="convergence tolerance of the method")
+    add("--max-iter", type=int, metavar="N", help="most iterations")
     add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
-    add("--effort", metavar="NAME", help="how long method joint searches: quick, auto or thorough")
+    add("--effort", metavar="NAME", help="effort of the default method: quick, auto or thorough")
     add("--option", type=named_value, action="append", metavar="NAME=VALUE", help="an option of the method")
     add(
         "--progress",
         action=argparse.BooleanOptionalAction,
-        help="show on standard error how far the work is, from the start, or never; by default on a "
-        "terminal, after some seconds",
+        help="show the progress on standard error, or not; by default it is shown on a terminal, after "
+        "some seconds",
     )
     add(
         "--in-memory",
@@ -115,14 +116,14 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what says how sparse the components of a fit or of a figure are, and by which method."""
+    """Add the arguments for the sparsity of components and for the method."""
     sparsity = parser.add_mutually_exclusive_group()
     sparsity.add_argument(
         "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
     )
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
     add = parser.add_argument
-    add("--promise", metavar="WHEN", help="when --variance is kept: after every component, or in total")
+    add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
     add("--method", help="joint by default; see: spcastat methods")
 
 
@@ -130,17 +131,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat fit``."""
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
-    add("--k", type=int, required=True, help="number of components")
+    add("--k", type=int, help="number of components; needed here: spcastat choose finds one")
     sparsity_arguments(parser)
     resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")
-    add("--save", metavar="OUT.spca", help="keep the fit in a file, for transform, compare and plot")
+    add("--save", metavar="OUT.spca", help="store the fit in a file, for transform, compare and plot")
     output_arguments(parser)
     fitting_arguments(parser)
 
 
 def resampling_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that ask how sure a fit is."""
+    """Add the arguments for the bootstrap and for stability."""
     add = parser.add_argument
     add(
         "--bootstrap",
@@ -156,13 +157,13 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=50,
         metavar="PAIRS",
-        help="what fits of PAIRS of halves of the rows select again, 50 by default",
+        help="how often fits of PAIRS of halves of the rows select each variable, 50 by default",
     )
     add("--jobs", type=int, metavar="N", help="processes that share these fits; -1 for all processors")
 
 
 def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
-    """Return what was found out about a fit by --bootstrap and --stability."""
+    """Run --bootstrap and --stability, and return their results."""
     if args.jobs is not None and args.bootstrap is None and args.stability is None:
         raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
     how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
@@ -214,6 +215,16 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     return data, True, given
 
 
+def require_k(args: argparse.Namespace) -> None:
+    """Raise OptionError if the number of components was not given."""
+    if args.k is None:
+        data = shlex.quote(args.data)
+        raise OptionError(
+            "--k is needed: the number of components. To have it chosen from the data, and how sparse they "
+            f"are, use: spcastat choose {data}"
+        )
+
+
 def _options(options: list[tuple[str, Any]], given: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the method, each given once, and none that the command has by itself."""
     found: dict[str, Any] = {}
@@ -232,6 +243,7 @@ def run(args: argparse.Namespace) -> str:
     """Fit, print, and write what was asked for."""
     refuse_overlap([args.data], {"--save": args.save, "--report": args.report, "--out": args.out})
     kind = format_of(args)
+    require_k(args)
     from spcastat import api
 
     data, covariance, given = prepare(args)

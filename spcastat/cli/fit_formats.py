@@ -36,8 +36,8 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say what is printed, and where."""
     tables = parser.add_argument_group("what is printed")
     add = tables.add_argument
-    add("--format", choices=FORMATS, help="of what is printed; by default as --out ends, else text")
-    add("--out", metavar="OUT", help="write it into a file, .txt .html .tex .md .docx .json; docx needs one")
+    add("--format", choices=FORMATS, help="output format; by default as --out ends, else text")
+    add("--out", metavar="OUT", help="write to a file: .txt, .html, .tex, .md, .docx, .json")
     add(
         "--sort",
         action=argparse.BooleanOptionalAction,
@@ -46,9 +46,9 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-rows", type=int, metavar="N", help="variables in the table, at most; by default all selected")
     add("--cut", type=float, metavar="SIZE", help="show smaller loadings as a point")
     add("--describe", action="store_true", help="add a paragraph for a methods section, with references")
-    add("--digits", type=int, metavar="N", help="decimals of the loadings (3); others follow")
-    add("--caption", metavar="TEXT", help="of the tables, instead of the title")
-    add("--label", metavar="NAME", help="of the tables: tab:loadings")
+    add("--digits", type=int, metavar="N", help="decimals of the loadings (3); those of other numbers follow")
+    add("--caption", metavar="TEXT", help="caption of the tables, instead of the title")
+    add("--label", metavar="NAME", help="label of the tables for references: tab:loadings")
     add(
         "--full-names",
         action=argparse.BooleanOptionalAction,

@@ -33,9 +33,8 @@ ROWS = 20_000
 #: Formulas with more characters are refused.
 LONGEST_FORMULA = 100_000
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
-_TABLES = (*_SEPARATORS, ".xlsx", *_PARQUET)
+_TABLES = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET)
 _TEXT_OPTIONS = ("sep", "decimal", "encoding")
 
 
@@ -191,8 +190,11 @@ def _near_file(given: str, bundled: Iterable[str]) -> str:
 
 def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     """Read a table by the ending of its name; whatever goes wrong is reported with the name of the file."""
+    from spcastat.textfiles import usual_separator
+
     path = args.data
-    suffix = ".csv" if path == STDIN else _suffix(path)
+    separator = "," if path == STDIN else usual_separator(path)
+    suffix = ".csv" if separator else Path(path).suffix.lower()
     if suffix not in _TABLES:
         if is_saved_fit(path):
             raise FileError(f"{path} is a saved fit, where data are expected: spcastat transform FIT DATA.")
@@ -201,12 +203,12 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
             "Text can be sent to standard input: spcastat ... - < FILE."
         )
     _refuse_unused(args, path, suffix)
+    if separator:
+        table = _text_table(args, separator)
+        if chunked:
+            return Chunks(path, lambda: table.chunks(ROWS), lambda frame: _selected(frame, args))
+        return _selected(table.read(), args)
     try:
-        if suffix in _SEPARATORS:
-            table = _text_table(args, _SEPARATORS[suffix])
-            if chunked:
-                return Chunks(path, lambda: table.chunks(ROWS), lambda frame: _selected(frame, args))
-            return _selected(table.read(), args)
         if suffix in _PARQUET:
             return _parquet(args, chunked)
         from spcastat.cli.excel import read_workbook
@@ -266,21 +268,10 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     )
 
 
-def _suffix(path: str) -> str:
-    """Return the ending of the name of a file, without that of its packing."""
-    from spcastat.textfiles import PACKED
-
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in PACKED:
-        suffixes.pop()
-        return suffixes[-1] if suffixes and suffixes[-1] in _SEPARATORS else ""
-    return suffixes[-1] if suffixes else ""
-
-
 def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
     """Raise OptionError for options that a file of this kind does not have."""
     unused = {} if suffix == ".xlsx" else {"sheet": "workbooks"}
-    if suffix not in _SEPARATORS:
+    if suffix != ".csv":
         unused |= dict.fromkeys(_TEXT_OPTIONS, "tables of text")
     if suffix in _PARQUET:
         unused["header"] = "tables of text"
@@ -295,7 +286,7 @@ def is_saved_fit(path: str) -> bool:
         with open(path, "rb") as file:
             if file.read(2) != b"PK":
                 return False
-        if _suffix(path) not in _TABLES:
+        if not path.lower().endswith(_TABLES):
             return True
         with zipfile.ZipFile(path) as archive:
             return "manifest.json" in archive.namelist()

@@ -1,4 +1,4 @@
-"""``spcastat path`` and ``spcastat compare``."""
+"""``spcastat path``, ``spcastat explore`` and ``spcastat compare``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fit_command import card, fitting_arguments, prepare
+from spcastat.cli.fit_command import card, fitting_arguments, prepare, require_k
 from spcastat.cli.input_tables import DATA, is_saved_fit, names
 from spcastat.cli.output_files import (
     csv_separator,
@@ -21,12 +21,18 @@ from spcastat.labels import shorten
 
 if TYPE_CHECKING:
     from spcastat.results import SpcaResult
+    from spcastat.results.path import SpcaPath
 
 PATH_EXAMPLES = """\
 examples:
   spcastat path pitprops --k 1 --plot path.png
   spcastat path trees.csv --k 3 --cards 2-8 --scale --out path.csv
   spcastat path trees.csv --k 2 --cards '4,4;5,4;6,5' --method greedy
+"""
+EXPLORE_EXAMPLES = """\
+examples:
+  spcastat explore trees.csv --k 3 --scale --out trees.html
+  spcastat explore pitprops --k 2 --cards 2-8 --out pitprops.html
 """
 COMPARE_EXAMPLES = """\
 examples:
@@ -61,13 +67,26 @@ def cardinalities(text: str) -> list[Any]:
 # --- path ---------------------------------------------------------------------------------------
 
 
-def path_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``spcastat path``."""
+def _fits_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which fits a path has."""
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
     add("--k", type=int, default=1, help="number of components (1)")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
     add("--method", help="see: spcastat methods")
+
+
+def _fitted_path(args: argparse.Namespace) -> SpcaPath:
+    from spcastat import api
+
+    data, covariance, given = prepare(args)
+    return api.spca_path(data, args.k, args.cards, covariance=covariance, **given)
+
+
+def path_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat path``."""
+    _fits_arguments(parser)
+    add = parser.add_argument
     add("--plot", metavar="OUT.png", help="draw variance against cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
     fitting_arguments(parser)
@@ -78,16 +97,34 @@ def run_path(args: argparse.Namespace) -> str:
     refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
     require_picture(args.plot)
     separator = csv_separator(args.out or "")
-    from spcastat import api
-
-    data, covariance, given = prepare(args)
-    path = api.spca_path(data, args.k, args.cards, covariance=covariance, **given)
+    path = _fitted_path(args)
     if args.plot:
         draw(args.plot, lambda ax: path.plot(ax=ax))
     if args.out:
         text = csv_text(path.table, labelled=False, raw=False, separator=separator)
         write_bytes(args.out, text.encode())
     return str(path)
+
+
+# --- explore ------------------------------------------------------------------------------------
+
+
+def explore_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat explore``."""
+    _fits_arguments(parser)
+    add = parser.add_argument
+    add("--out", metavar="OUT.html", required=True, help="the page to write")
+    add("--title", metavar="TEXT", help="the title of the page")
+    add("--max-rows", type=int, default=1000, metavar="N", help="rows to draw, at most (1000); 0 for none")
+    fitting_arguments(parser)
+
+
+def run_explore(args: argparse.Namespace) -> str:
+    """Fit a path and write the page that shows its fits."""
+    refuse_overlap([args.data], {"--out": args.out})
+    path = _fitted_path(args)
+    path.explore(args.out, title=args.title, max_rows=args.max_rows)
+    return f"{path}\n\npage written to {args.out}"
 
 
 # --- compare ------------------------------------------------------------------------------------
@@ -101,7 +138,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cards", type=cardinalities, metavar="A;B", help="cardinalities: 5, or 2-8, or 2;5;9, or 4,4;5,4")
     add("--methods", type=names, metavar="A,B", help="see: spcastat methods")
     add("--plot", metavar="OUT.png", help="draw the measures")
-    add("--held-out", action="store_true", help="fit without each of five folds, and predict its cells")
+    add("--held-out", action="store_true", help="compare by the errors of predicting rows left out")
     fitting_arguments(parser)
 
 
@@ -145,9 +182,8 @@ def _load_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
 def _fit_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
     from spcastat import api
 
-    if args.k is None:
-        raise OptionError("--k is needed to fit a data set: the number of components.")
     args.data, args.method = args.files[0], None
+    require_k(args)
     data, covariance, given = prepare(args)
     methods: list[Any] = args.methods or [None]
     cards: list[Any] = args.cards or [None]

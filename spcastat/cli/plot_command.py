@@ -12,6 +12,7 @@ from spcastat.cli.fit_command import (
     fitting_arguments,
     named_value,
     prepare,
+    require_k,
     resample,
     resampling_arguments,
     sparsity_arguments,
@@ -72,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     figure = parser.add_argument_group("the figure")
     figure.add_argument("--components", type=names, metavar="A,B,...", help="by number or name: 1,3")
     figure.add_argument("--groups", metavar="NAME", help="a column that colours rows, and is not fitted")
-    figure.add_argument("--color", metavar="NAME", help="the same for numbers, with a colour bar")
+    figure.add_argument("--color", metavar="NAME", help="a column of numbers for a colour bar")
     figure.add_argument("--labels", action="store_true", help="name the rows")
     figure.add_argument(
         "--set",
@@ -82,7 +83,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="any other option of the method: arrows=correlations",
     )
     figure.add_argument("--size", type=_size, metavar="WxH", help="inches: 6.4x4.4")
-    figure.add_argument("--dpi", type=int, metavar="N", help="dots of an inch, for .png (300)")
+    figure.add_argument("--dpi", type=int, metavar="N", help="dots per inch, for .png (300)")
     resampling_arguments(parser)
     fitting_arguments(parser)
 
@@ -116,8 +117,7 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     """Return a fit of the data, and the columns that colour its rows."""
     from spcastat import api
 
-    if args.k is None:
-        raise OptionError("--k is missing: the number of components to fit.")
+    require_k(args)
     wanted = {name: getattr(args, name) for name in ("groups", "color") if getattr(args, name) is not None}
     table, columns = (None, {}) if not wanted else _coloured(args, wanted)
     data, covariance, given = prepare(args, table)

@@ -27,8 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--na",
         choices=MISSING,
-        help="missing values: refuse them (default), drop their rows, expect their scores given the rest "
-        "(em, for a fit with --na em), or leave a score empty where its own variables have gaps (pairwise)",
+        help="missing values: refuse them (default), drop their rows, give expected scores (em, for a fit "
+        "with --na em), or leave a score empty if a value of its variables is missing (pairwise)",
     )
     add(
         "--raw-labels",

@@ -35,7 +35,7 @@ from spcastat.state import row_scores as rows
 from spcastat.state.copies import own
 from spcastat.state.variance import variance as variance_table
 from spcastat.storage.fits import save as save_fit
-from spcastat.storage.scores import transform_to as write_transformed
+from spcastat.storage.score_files import transform_to as write_transformed
 
 if TYPE_CHECKING:
     from spcastat.results.call import Call

@@ -47,6 +47,8 @@ _MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
 #: Every member has this time, so that equal fits make equal files.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
+#: Bytes before the values of an array, at most: a length of 16 bits and what stands before it.
+_LONGEST_HEAD = (1 << 16) + 10
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -201,7 +203,7 @@ class _Reader:
         self.members = self._measured()
 
     def read(self, form: str, version: int) -> Archive:
-        text, sealed = self._text(), _DIGEST in self.members
+        text, sealed = bytes(self._text()), _DIGEST in self.members
         manifest = self._json(text)
         if not isinstance(manifest, dict) or manifest.get("format") != form:
             raise _foreign(self.path)
@@ -257,7 +259,7 @@ class _Reader:
             "that spcastat saves."
         )
 
-    def _text(self) -> bytes:
+    def _text(self) -> bytearray:
         text = self._part(_MANIFEST, self.members[_MANIFEST].file_size)
         if not _plausible(self.size, 0, _values_in(text)):
             raise self._too_large(f"a manifest of {_values_in(text)} values")
@@ -271,44 +273,35 @@ class _Reader:
         except RecursionError:
             raise _damaged(self.path, "its values are nested too deep") from None
 
-    def _part(self, name: str, size: int) -> bytes:
+    def _part(self, name: str, size: int) -> bytearray:
         """Return the bytes of a member, which has to have just `size` of them."""
+        part = bytearray()
         with self.archive.open(self.members[name]) as member:
-            part = bytearray()
             while piece := member.read(min(PIECE, size + 1 - len(part))):
                 part += piece
                 if len(part) > size:
                     break
         if len(part) != size:
             raise _damaged(self.path, f"{name} has not the size that it should have")
-        return bytes(part)
+        return part
 
     def _array(self, name: str, about: Any) -> np.ndarray:
         """Return an array whose type, shape, size and digest are what the manifest says."""
         dtype, shape, digest = self._described(name, about)
-        member = self.members[f"{_ARRAYS}{name}.npy"]
-        seen = hashlib.sha256()
-        with self.archive.open(member) as stream:
-            file: Any = _Hashed(stream, seen)
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise _damaged(self.path, f"array {name} has a header of another version")
-            found = np.lib.format.read_array_header_1_0(file)
-            if found != (shape, False, dtype) and found != (shape, True, dtype):
-                raise _damaged(self.path, f"array {name} is not of its type and shape")
-            size = math.prod(shape) * dtype.itemsize
-            if file.count + size != member.file_size:
-                raise _damaged(self.path, f"array {name} has not the size of its shape")
-            values = np.empty(shape, dtype, order="F" if found[1] else "C")
-            view = values.reshape(-1, order="A").view(np.uint8)
-            for begin in range(0, size, PIECE):
-                piece = file.read(min(PIECE, size - begin))
-                view[begin : begin + len(piece)] = np.frombuffer(piece, np.uint8)
-                if len(piece) < min(PIECE, size - begin):
-                    raise _damaged(self.path, f"array {name} is cut off")
-            stream.read(1)  # the end, where the checksum of the member is looked at
-        if seen.hexdigest() != digest:
+        member = f"{_ARRAYS}{name}.npy"
+        part = self._part(member, self.members[member].file_size)
+        if hashlib.sha256(part).hexdigest() != digest:
             raise _damaged(self.path, f"array {name} does not agree with its digest")
-        return values
+        head: Any = io.BytesIO(bytes(part[:_LONGEST_HEAD]))
+        if np.lib.format.read_magic(head) != (1, 0):
+            raise _damaged(self.path, f"array {name} has a header of another version")
+        found_shape, in_columns, found_dtype = np.lib.format.read_array_header_1_0(head)
+        if (found_shape, found_dtype) != (shape, dtype):
+            raise _damaged(self.path, f"array {name} is not of its type and shape")
+        if head.tell() + math.prod(shape) * dtype.itemsize != len(part):
+            raise _damaged(self.path, f"array {name} has not the size of its shape")
+        values = np.frombuffer(part, dtype, offset=head.tell())
+        return values.reshape(shape, order="F" if in_columns else "C")
 
     def _described(self, name: str, about: Any) -> tuple[np.dtype[Any], tuple[int, ...], str]:
         if not _NAME.fullmatch(name) or not isinstance(about, dict):
@@ -324,23 +317,7 @@ class _Reader:
         return np.dtype(dtype), tuple(shape), digest
 
 
-class _Hashed:
-    """A stream that counts and hashes what is read from it."""
-
-    def __init__(self, stream: IO[bytes], digest: Any):
-        self.stream = stream
-        self.digest = digest
-        self.count = 0
-
-    def read(self, size: int) -> bytes:
-        """Return `size` bytes, fewer at the end."""
-        piece = self.stream.read(size)
-        self.count += len(piece)
-        self.digest.update(piece)
-        return piece
-
-
-def _values_in(text: bytes) -> int:
+def _values_in(text: bytes | bytearray) -> int:
     """Return a number that the values in a text of JSON do not exceed."""
     return text.count(b",") + text.count(b"[") + text.count(b"{") + 1
 

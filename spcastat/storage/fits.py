@@ -1,4 +1,4 @@
-"""Fits in files: what of a fit is kept, and how it is put together again.
+"""Fits in files: what of a fit is stored, and how it is put together again.
 
 A file has the version of its layout, `VERSION`. Within a layout, what an older package did not write has its
 default, and what a newer one added is ignored; a layout that older packages would misread has a new number.
@@ -25,22 +25,27 @@ from spcastat.operators import Standardisation
 from spcastat.state import FitState
 from spcastat.state import row_scores as rows
 from spcastat.state.fit_moments import Moments
-from spcastat.state.resampled import Trust
+from spcastat.state.proven import Proven
+from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested, Trust
 from spcastat.storage.archive import Archive, read_archive, write_archive
 from spcastat.storage.atomic import as_path, file_path, write_file
-from spcastat.storage.consistent import require_consistent
-from spcastat.storage.packing import Packer, Unpacker
-from spcastat.storage.proofs import restored
-from spcastat.storage.recorded import record_of
-from spcastat.storage.spec import pack_spec, unpack_spec
-from spcastat.storage.trusted import pack_trust, unpack_trust
+from spcastat.storage.contents import record_of, require_contents
+from spcastat.storage.formulas import pack_spec, unpack_spec
+from spcastat.storage.values import Packer, Unpacker
 from spcastat.version import __version__
 
 FORMAT = "spcastat fit"
 #: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
 VERSION = 2
-#: Measures that every file has; it may lack others that came later.
-_NEEDED = ("pev", "least_squares")
+#: What resampling finds, by its name in a file.
+RESAMPLED: dict[str, Any] = {
+    "bootstrap": Bootstrapped,
+    "stability": Halved,
+    "split": Split,
+    "tests": Tested,
+}
+#: The statistic that marks a variable without variance in a file, where it has no test.
+_UNTESTED = 2.0
 
 
 def save(
@@ -51,18 +56,18 @@ def save(
     Parameters
     ----------
     path : str or path
-        What was there before is replaced once all is written.
+        An existing file is replaced once the new one is complete.
     scores : bool, optional
-        Keep the scores, and with them the labels of the rows. By default they are kept where they are in
-        memory (`transform_to` writes others). The data themselves are never kept.
+        Store the scores, and with them the labels of the rows. By default they are stored if they are in
+        memory (`transform_to` writes others). The data themselves are never stored.
 
     Raises
     ------
     FileError
-        Where the file cannot be written, or something cannot be stored in it: a function of the user's in
+        If the file cannot be written, or something cannot be stored in it: a function of the user's in
         a formula, or labels of unusual types.
     OptionError
-        For ``scores=True`` where the scores are not in memory, and for the file that the rows of the fit
+        For ``scores=True`` if the scores are not in memory, and for the file that the rows of the fit
         are read from.
     """
     stream = None if source is None or state.scores is not None else source.stream
@@ -76,8 +81,8 @@ def save(
     target = file_path(path)
     if source is not None:
         source.spare(target)
-    keep = scores and state.record.from_rows and (source is not None or state.scores is not None)
-    frame = rows.scores(state, source) if keep else None
+    stored = scores and state.record.from_rows and (source is not None or state.scores is not None)
+    frame = rows.scores(state, source) if stored else None
     moments, measures = state.moments.kept()
     packer = Packer()
     content: dict[str, Any] = {
@@ -97,10 +102,13 @@ def save(
         }
     if state.proofs:
         content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
-    if state.trust:
-        content["trust"] = pack_trust(state.trust, packer)
-    told: dict[str, Any] = {"form": FORMAT, "version": VERSION, "writer": __version__}
-    write_file(target, partial(write_archive, **told, content=content, arrays=packer.arrays))
+    found = {name: getattr(state.trust, name) for name in RESAMPLED}
+    if any(one is not None for one in found.values()):
+        content["trust"] = {
+            name: packer.fields(_marked(one)) for name, one in found.items() if one is not None
+        }
+    about: dict[str, Any] = {"form": FORMAT, "version": VERSION, "writer": __version__}
+    write_file(target, partial(write_archive, **about, content=content, arrays=packer.arrays))
 
 
 def read_state(path: str | os.PathLike[str]) -> FitState:
@@ -108,8 +116,7 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
     where = as_path(path)
     archive = read_archive(where, FORMAT, VERSION)
     try:
-        with np.errstate(all="ignore"):  # what overflows is not what it should be, and refused
-            return _restore(archive.content, archive.arrays)
+        return _restore(archive.content, Unpacker(archive.arrays))
     except FileError as error:
         raise _unusable(where, archive, str(error)) from None
     except MemoryError:
@@ -137,40 +144,80 @@ def _call_in(content: Mapping[str, Any]) -> str:
     return f" ({call})" if isinstance(call, str) and 0 < len(call) <= 1000 else ""
 
 
-def _restore(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
-    kept, given = content["moments"], content["measures"]
-    moments = [name for name in Moments.ARRAYS if name in kept or name != "unit"]  # the first files have none
-    known = [name for name in MEASURES if name in given or name in _NEEDED]
-    reader = Unpacker(arrays)
+def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     record = record_of(reader.value(content["record"]))
-    V = reader.numbers(content["loadings"])
-    held, measures = reader.parts(kept, moments), reader.each(given, known)
-    standard, model, scores = content["standard"], content.get("model"), content.get("scores")
-    if standard is not None:
-        found = reader.each(standard, ("mean", "scale"))
-        standard = Standardisation(**found, centring=standard["centring"], scaling=standard["scaling"])
-    if model is not None:
-        found = reader.each(model, ("mean", "scale", "loadings"))
-        model = PpcaModel(**found, sigma2=reader.value(model["sigma2"]))
+    scores, trust = content.get("scores"), content.get("trust") or {}
+    held: dict[str, Any] = {
+        "loadings": reader.value(content["loadings"]),
+        **{name: _each(reader, content.get(name)) for name in ("standard", "model", "moments")},
+        "measures": reader.each({n: one for n, one in content["measures"].items() if n in MEASURES}),
+        "scores": None if scores is None else reader.value(scores["values"]),
+        "proofs": reader.value(content.get("proofs", [])),
+        "resampled": {
+            name: _with_defaults(name, reader.each(trust[name])) for name in RESAMPLED if name in trust
+        },
+    }
+    require_contents(held, record)
+    standard, model = held["standard"], held["model"]
+    frame = None
     if scores is not None:
-        gaps = record.missing is not None and record.missing["how"] == "pairwise"
-        values = reader.numbers(scores["values"], gaps)
-        scores = pd.DataFrame(values, index=reader.index(scores["index"], len(values)))
-    given_proofs = reader.value(content.get("proofs", []))
-    spec = unpack_spec(content["spec"], reader, record.p)
-    require_consistent(V, record, spec, standard, model, held, measures, scores)
-    proofs = restored(given_proofs, V, held, measures) if "proofs" in content else ()
-    trust = unpack_trust(content["trust"], reader, V, record) if content.get("trust") is not None else Trust()
+        frame = pd.DataFrame(held["scores"], index=reader.index(scores["index"], len(held["scores"])))
+    found = {name: _made(RESAMPLED[name], one) for name, one in held["resampled"].items()}
     state = FitState(
-        V,
+        held["loadings"],
         record,
-        Moments.stored(V, held, measures),
-        spec,
-        standard,
-        model=model,
-        proofs=proofs,
-        trust=trust,
+        Moments.stored(held["loadings"], held["moments"], held["measures"]),
+        unpack_spec(content["spec"], reader, record.p),
+        None if standard is None else Standardisation(**standard),
+        model=None if model is None else PpcaModel(**model),
+        proofs=tuple(_made(Proven, one) for one in held["proofs"]),
+        trust=Trust(**{name: _unmarked(one) for name, one in found.items()}),
     )
-    if scores is None:
-        return state
-    return dataclasses.replace(state, scores=scores.set_axis(state.components, axis=1))
+    return (
+        state
+        if frame is None
+        else dataclasses.replace(state, scores=frame.set_axis(state.components, axis=1))
+    )
+
+
+def _each(reader: Unpacker, packed: Any) -> Any:
+    return None if packed is None else reader.each(packed)
+
+
+def _made(kind: Any, parts: Mapping[str, Any]) -> Any:
+    """Return a record of those parts that it has; lists become tuples where a default or type asks for it."""
+    return kind(**{one.name: parts[one.name] for one in dataclasses.fields(kind) if one.name in parts})
+
+
+# --- resampling -----------------------------------------------------------------------------------
+
+
+def _with_defaults(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file holds of resampling, with what the first files do not have."""
+    if name == "split":
+        found.setdefault("asked", found.get("draws"))
+        found["rows"] = tuple(found["rows"])
+    if name == "stability":
+        found.setdefault("considered", None)
+    return found
+
+
+def _marked(found: Any) -> Any:
+    """Return tests without NaN: a variable without variance gets a statistic that no correlation is."""
+    if not isinstance(found, Tested):
+        return found
+    untested = np.isnan(found.p_value)
+    p, q = (np.where(untested, 1.0, one) for one in (found.p_value, found.q_value))
+    statistic = np.where(untested, _UNTESTED, found.statistic)
+    return dataclasses.replace(found, statistic=statistic, p_value=p, q_value=q)
+
+
+def _unmarked(found: Any) -> Any:
+    """Return tests as they were before `_marked`."""
+    if not isinstance(found, Tested):
+        return found
+    untested = (found.statistic == _UNTESTED).any(axis=1)[:, None]
+    p, q = (np.where(untested, np.nan, one) for one in (found.p_value, found.q_value))
+    return dataclasses.replace(
+        found, statistic=np.where(untested, 0.0, found.statistic), p_value=p, q_value=q
+    )

@@ -18,6 +18,8 @@ from spcastat.streams.base import Stream
 from spcastat.streams.local import Chunks, LocalStream
 from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
 from spcastat.streams.sources import ONCE, ArrayChunks, IterableChunks, is_chunk
+from spcastat.streams.text_chunks import TextChunks
+from spcastat.textfiles import usual_separator
 
 
 def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
@@ -26,12 +28,13 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     Parameters
     ----------
     data : object
-        A path to a Parquet file or to a folder of them, a pattern such as ``"trips/*.parquet"``, or a list of
-        paths; a ``numpy.memmap``, an array of zarr or a dataset of h5py; a lazy frame of polars, a dataset or
-        an opened file of pyarrow, a relation of DuckDB, a dataset of Ray, or what else has
-        ``__arrow_c_stream__``; an array of xarray that lies in a file or on dask; a list of chunks, an object
-        that can be iterated over again, or a function without arguments that returns a fresh iterable; a dask
-        array or data frame. A chunk is whatever :func:`spcastat.intake.read_data` takes.
+        A path to a table of text (.csv, .tsv), to a Parquet file or to a folder of them, a pattern such as
+        ``"trips/*.parquet"``, or a list of paths; a ``numpy.memmap``, an array of zarr or a dataset of h5py;
+        a lazy frame of polars, a dataset or an opened file of pyarrow, a relation of DuckDB, a dataset of
+        Ray, or what else has ``__arrow_c_stream__``; an array of xarray that lies in a file or on dask; a
+        list of chunks, an object that can be iterated over again, or a function without arguments that
+        returns a fresh iterable; a dask array or data frame. A chunk is whatever
+        :func:`spcastat.intake.read_data` takes.
     reading : ReadOptions
     spec : Spec, optional
         That of a fit, to take the data as new data.
@@ -113,6 +116,8 @@ def _from_path(data: str | os.PathLike[str]) -> Chunks:
             raise FileError(f"There is no file whose path fits the pattern {shown(pattern)}.")
         files = [_parquet_path(one) for one in matched]
         return ParquetChunks(files, f"Parquet files {one_line(pattern, 100)}")
+    if usual_separator(data) is not None and os.path.isfile(data):
+        return TextChunks(data)
     return ParquetChunks(_parquet_path(data))
 
 
@@ -129,9 +134,10 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
         return path
     raise DataError(
         f"Data of type {type(data).__name__} were given, {shown(str(data))}"
-        f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, or to "
-        "a folder with Parquet files. Read another file first, e.g. with pd.read_csv(path), or, where it is "
-        "larger than memory, give lambda: pd.read_csv(path, chunksize=100_000)."
+        f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, to a folder "
+        "with Parquet files, or to a table of text whose name ends in .csv, .tsv or .tab. Read another file "
+        "first, e.g. with pd.read_excel(path), or give what reads it in chunks, e.g. "
+        "lambda: pd.read_csv(path, chunksize=100_000)."
     )
 
 

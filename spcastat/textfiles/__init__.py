@@ -1,7 +1,7 @@
 """Tables in text files: CSV and its relatives, for the command and for Python alike."""
 
 from spcastat.textfiles.delimited import TextTable, column_names
-from spcastat.textfiles.encoded import PACKED
+from spcastat.textfiles.encoded import PACKED, usual_separator
 from spcastat.textfiles.notation import SEPARATORS, in_python
 
-__all__ = ["PACKED", "SEPARATORS", "TextTable", "column_names", "in_python"]
+__all__ = ["PACKED", "SEPARATORS", "TextTable", "column_names", "in_python", "usual_separator"]

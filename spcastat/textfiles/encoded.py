@@ -7,12 +7,13 @@ import codecs
 import gzip
 import io
 import lzma
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from spcastat.errors import FileError, OptionError
+from spcastat.errors import FileError, OptionError, SpcaError
 
 #: Byte-order marks and their encodings; longer marks stand before those that they start with.
 _MARKS = {
@@ -43,6 +44,16 @@ PACKED: dict[str, Callable[[Path], Any]] = {
     ".xz": lzma.open,
     ".zst": _open_zst,
 }
+#: The separator that the ending of a name stands for.
+_ENDINGS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+
+
+def usual_separator(path: str | os.PathLike[str]) -> str | None:
+    """Return the separator that the ending of a name stands for, packed or not; None for no text."""
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if endings and endings[-1] in PACKED:
+        endings.pop()
+    return _ENDINGS.get(endings[-1]) if endings else None
 
 
 class EncodedFile:
@@ -72,8 +83,13 @@ class EncodedFile:
     ):
         self.name = path
         self._path, self._content, self._say = Path(path), content, say
-        with self._bytes() as file:
-            start = file.read(64)
+        try:
+            with self._bytes() as file:
+                start = file.read(64)
+        except SpcaError:
+            raise
+        except Exception as error:
+            raise self._unreadable(error) from error
         mark = next((mark for mark in _MARKS if start.startswith(mark)), None)
         self.marked = encoding is None and mark not in (None, codecs.BOM_UTF8)
         if mark is None and _CONTROLS.intersection(start):
@@ -95,7 +111,7 @@ class EncodedFile:
         Raises
         ------
         FileError
-            On leaving, if bytes could not be decoded; the message names the line.
+            On leaving, if the text could not be read; the message names the line of undecodable bytes.
         """
         with self._bytes() as file:
             lines = io.TextIOWrapper(file, encoding=self.encoding, newline="")
@@ -103,6 +119,10 @@ class EncodedFile:
                 yield lines
             except UnicodeError as error:
                 raise self._undecodable() from error
+            except (SpcaError, MemoryError):
+                raise
+            except Exception as error:  # pandas, and what unpacks the file, raise anything
+                raise self._unreadable(error) from error
             finally:
                 lines.detach()
 
@@ -111,6 +131,10 @@ class EncodedFile:
             return io.BytesIO(self._content)
         opener: Callable[[Path], Any] = PACKED.get(self._path.suffix.lower(), lambda path: path.open("rb"))
         return opener(self._path)
+
+    def _unreadable(self, error: Exception) -> FileError:
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        return FileError(f"{self.name} cannot be read: {reason}.")
 
     def _refuse_binary(self, start: bytes) -> None:
         raise FileError(

@@ -54,7 +54,10 @@ class Call:
 
 # --- files --------------------------------------------------------------------------------------
 
-ROWS = "\n".join(f"{i},{i * i % 7},{(i * 5) % 11},{(3 * i + i * i) % 13}" for i in range(1, 13))
+#: The first column is not in order: it would be taken for row numbers.
+ROWS = "\n".join(
+    f"{i},{i * i % 7},{(i * 5) % 11},{(3 * i + i * i) % 13}" for i in (*range(1, 10), 11, 10, 12)
+)
 TABLE = f"a,b,c,d\n{ROWS}\n"
 LATER = "\n".join(ROWS.split("\n")[2:])  # whose first line might be names
 SEMICOLON = TABLE.replace(",", ";").replace("\n2;", "\n2,5;").replace("\n4;", "\n4,25;")
@@ -456,7 +459,11 @@ WORKBOOKS = [
 OPTIONS = [
     Call("", 2),
     Call("fti ok.csv", 2),
-    Call("fit ok.csv", 2, "--k"),
+    Call("fit ok.csv", words="--k is needed: the number of components. To have it chosen from the data"),
+    Call("fit 'missing new.csv' --card 2", words="spcastat choose 'missing new.csv'"),
+    Call("explore ok.csv --cards 1-3 --out e.html", 0, makes=("e.html",), prints="written to e.html"),
+    Call("explore ok.csv --out ok.csv", words="would be lost"),
+    Call("explore ok.csv --out e.pdf", words="e.pdf"),
     Call("fit ok.csv --k x", 2, "--k"),
     Call("fit ok.csv --k 1.5", 2, "--k"),
     Call("fit ok.csv --k 0", words="k=0"),

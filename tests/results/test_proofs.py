@@ -13,7 +13,7 @@ from spcastat.errors import FileError, NoRowsError, OptionError
 from spcastat.results.certificate import Certificate
 from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven
-from spcastat.storage.proofs import restored
+from spcastat.storage.contents import require_proofs, sizes_of
 
 
 @pytest.fixture(scope="module")
@@ -152,31 +152,24 @@ def test_adopt_refuses_what_is_no_certificate_of_the_fit(fit, proof, R):
 @pytest.mark.parametrize(
     "change",
     [
-        {"upper_bound": 0.1},
-        {"value": 0.9},
-        {"gap": 0.0},
-        {"optimal": True},
-        {"pca_bound": 2.0},
-        {"cardinalities": [3, 2]},
+        {"upper_bound": "0.1"},
+        {"value": None},
+        {"optimal": 1},
+        {"cardinalities": [3]},
+        {"cardinalities": [3, 14]},
         {"supports": [[0, 0, 1], [2, 3, 4]]},
         {"supports": [[0, 1, 99], [2, 3, 4]]},
-        {"best_known": 1.0},
         {"nodes": -1},
-        {"proof": "a\nb"},
+        {"proof": "x" * 1000},
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_forged_proof_is_refused(fit, proof, change):
-    state = fit._state
-    (kept,) = state.proofs
-    measures = {"pev": state.moments.measure("pev")}
-    held = {"total": state.moments.total, "pca": state.moments.pca, "adjusted": state.moments.adjusted}
-    good = {"scope": kept.scope, "measure": kept.measure, "rows": kept.rows, "orthogonal": False}
-    (same,) = restored([good], state.V, held, measures)
-    assert isinstance(same, Proven)
-    forged = {**good, "rows": [{**kept.rows[0], **change}]}
-    with pytest.raises(FileError):
-        restored([forged], state.V, held, measures)
+def test_a_proof_of_other_kinds_and_sizes_is_refused(fit, proof, change):
+    (kept,) = fit._state.proofs
+    good, sizes = vars(kept), sizes_of(vars(fit._state.record))
+    require_proofs([good], sizes)
+    with pytest.raises(FileError, match="proof"):
+        require_proofs([{**good, "rows": [{**kept.rows[0], **change}]}], sizes)
 
 
 def test_certificates_are_frames(proof):

@@ -16,7 +16,7 @@ from spcastat.errors import FileError, OptionError, UnknownOptionError
 from spcastat.operators import Gram
 from spcastat.search.equal_variables import first_of_equals
 from spcastat.solvers import Searched, Sparser
-from spcastat.storage.recorded import require_record
+from spcastat.storage.contents import record_of
 
 R = sp.datasets.load_pitprops()
 X = sp.datasets.pitprops_sample(rng=0)
@@ -211,8 +211,8 @@ def test_files_of_a_share_that_was_kept(tmp_path):
     assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
     record = fit._state.record
     for wrong in ({"proposals": [1]}, {"winner": 1}, {"nonzeros": 0}, {"searched": None}):
-        with pytest.raises(FileError, match="its search"):
-            require_record(replace(record, evidence={**record.evidence, **wrong}))
+        with pytest.raises(FileError, match="evidence"):
+            record_of(vars(replace(record, evidence={**record.evidence, **wrong})))
 
 
 @pytest.mark.parametrize(
@@ -248,13 +248,13 @@ def test_files(tmp_path):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"hits": 99_999}, {"starts": 0}, {"unseen": 2.0}, {"proven": 1}, {"settled": "no"}, {"variables": 14}],
+    [{"hits": 1.5}, {"starts": 0}, {"unseen": 2.0}, {"proven": 1}, {"settled": "no"}, {"variables": 14}],
 )
 def test_files_whose_search_cannot_be_are_refused(wrong):
     record = sp.spca_cov(R, 2, 4, method="joint", effort="quick")._state.record
-    require_record(record)
-    with pytest.raises(FileError, match="its search"):
-        require_record(replace(record, evidence={**record.evidence, **wrong}))
+    record_of(vars(record))
+    with pytest.raises(FileError, match="evidence"):
+        record_of(vars(replace(record, evidence={**record.evidence, **wrong})))
 
 
 def test_the_command_line(capsys):

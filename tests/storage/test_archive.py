@@ -389,5 +389,5 @@ def test_half_a_character_in_the_record_is_refused(fit, path, name):
         next(pair for pair in pairs if pair[0] == name)[1] = "\ud800"
 
     seal(path, change)
-    with pytest.raises(FileError, match=f"its {name} is not text"):
+    with pytest.raises(FileError, match=f"its record: {name}: it is not text"):
         sp.load(path)

@@ -273,7 +273,7 @@ def test_shapes_are_checked(fit, path):
         content["loadings"] = content["moments"]["scores"]
 
     rewrite(path, change)
-    with pytest.raises(FileError, match="its loadings have shape"):
+    with pytest.raises(FileError, match="its loadings: it has shape"):
         sp.load(path)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from spcastat.errors import FileError
-from spcastat.storage.packing import Packer, Unpacker
+from spcastat.storage.values import Packer, Unpacker
 
 INDEXES = [
     pd.RangeIndex(2, 9, 3, name="rows"),

@@ -121,7 +121,9 @@ def test_files_that_cannot_be_read(tmp_path):
     for nothing in ["nothing.csv", ""]:
         raises(errors.DataError, "no such file.*read_csv", nothing)
     (tmp_path / "there.csv").write_text("a,b\n1,2\n")
-    raises(errors.DataError, r"there\.csv'; a path must be.*chunksize", str(tmp_path / "there.csv"))
+    raises(errors.TooFewRowsError, r"^Text file there\.csv has 1 row", str(tmp_path / "there.csv"))
+    (tmp_path / "there.txt").write_text("a,b\n1,2\n")
+    raises(errors.DataError, r"there\.txt'; a path must be.*chunksize", str(tmp_path / "there.txt"))
     raises(
         errors.FileError,
         "the lambda function cannot be opened: .*none.csv",

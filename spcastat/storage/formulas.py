@@ -2,32 +2,29 @@
 
 A formula is code, and so are its functions: only formulas of names, numbers and known functions are
 written, and none other is read. What is read is never run (:mod:`spcastat.intake.evaluation`), and the
-state of transforms and factors is what such a state is made of (:mod:`spcastat.storage.states`).
+state of transforms and factors is of the kinds that they learn. Its size is bounded by what a formula can
+make (:data:`spcastat.intake.transforms.LARGEST` columns a call).
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.errors import FileError
 from spcastat.intake import Spec
-from spcastat.intake.expressions import shortened
+from spcastat.intake.expressions import Expression, read_expression, shortened
 from spcastat.intake.names import formula_name
-from spcastat.intake.safe import Closed, problem_of, safe_context
+from spcastat.intake.safe import Closed, called_name, problem_of, safe_context
 from spcastat.intake.terms import MOST_TERMS, Model, Part
-from spcastat.intake.transforms import NUMPY
-from spcastat.storage.packing import Packer, Unpacker
-from spcastat.storage.states import (
-    has_levels,
-    require_encoding,
-    require_levels,
-    require_value,
-    states_of,
-)
+from spcastat.intake.transforms import LARGEST, NUMPY
+from spcastat.storage.schema import Array, Either, Fields, Flag, Kind, List, Map, Maybe, Real, Sizes, require
+from spcastat.storage.values import Packer, Unpacker
 
 #: Codings of factors, by the names of their classes in formulaic, and what each holds.
 CODINGS = {
@@ -42,6 +39,39 @@ CODINGS = {
 _OPEN = {"open": True}
 #: Factors of one term, and columns that a formula reads.
 _MOST_FACTORS, _MOST_INPUTS = 100, 1_000_000
+
+
+class Level:
+    """A level of a factor: text, a number, a date or an interval."""
+
+    def problem(self, value: Any, sizes: Sizes) -> str:
+        """Return what is wrong with `value`, "" if nothing is."""
+        kinds = (bool, int, float, np.generic, pd.Timestamp, pd.Timedelta, pd.Interval)
+        text = isinstance(value, str) and len(value) <= LONGEST_LEVEL
+        return "" if text or isinstance(value, kinds) else "it holds what is not text, a number or a date"
+
+
+#: Characters of a level.
+LONGEST_LEVEL = 100_000
+_LEVELS = List(Level(), most=1_000_000)
+_VALUE = Maybe(Either(Array("i", ("n",)), Array("f", ("n",)), List(Maybe(Level()), most=LARGEST), Level()))
+_NUMBERS = Array("f", ("columns",))
+_MOMENT = Maybe(Either(_NUMBERS, Array("f", ()), Real()))
+_KNOTS = List(Real())
+_SCALE: dict[str, Kind] = {"ddof": Real(), "center": _MOMENT, "scale": _MOMENT}
+_CUBIC: dict[str, Kind] = {
+    **dict.fromkeys(("lower_bound", "upper_bound"), Real()),
+    "constraints": Maybe(Either(_NUMBERS, Array("f", ("rows", "columns")), List(Real()))),
+    "cyclic": Flag(),
+    "knots": _KNOTS,
+}
+#: What each transform learns.
+LEARNED: dict[str, dict[str, Kind]] = {
+    "poly": dict.fromkeys(("alpha", "norms2"), Map(Real(), keys=int)),
+    **dict.fromkeys(("center", "scale", "standardize"), _SCALE),
+    "bs": {"lower_bound": Real(), "upper_bound": Real(), "knots": _KNOTS},
+    **dict.fromkeys(("cs", "cr", "cc"), _CUBIC),
+}
 
 
 def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
@@ -103,8 +133,11 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
     model = packed["model"]
     if len(model["inputs"]) > _MOST_INPUTS or len(model["context"]) > _MOST_FACTORS:
         raise FileError("The formula in the file reads more columns or values than are allowed.")
-    inputs = {reader.value(label): _levels(levels, reader) for label, levels in model["inputs"]}
-    values = {str(name): require_value(reader.value(value)) for name, value in model["context"]}
+    inputs = {
+        reader.value(label): None if levels is None else tuple(_of(_LEVELS, levels, reader, "levels"))
+        for label, levels in model["inputs"]
+    }
+    values = {str(name): _of(_VALUE, value, reader, f"value of {name}") for name, value in model["context"]}
     names = {*(formula_name(label) for label in inputs), *values}
     terms = _terms(model["terms"], names)
     learnt = reader.value(model["transforms"])
@@ -115,9 +148,11 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
     return Spec(kind, columns, formula, made, context, inputs)
 
 
-def _levels(packed: Any, reader: Unpacker) -> tuple[Any, ...] | None:
-    levels = reader.value(packed)
-    return None if levels is None else tuple(require_levels(levels))
+def _of(kind: Kind, packed: Any, reader: Unpacker, what: str) -> Any:
+    """Return a value of the file, which has to be of a kind."""
+    value = reader.value(packed)
+    require(kind, value, {}, f"formula: {what}")
+    return value
 
 
 def _terms(packed: Any, names: set[str]) -> tuple[tuple[Part, ...], ...]:
@@ -225,16 +260,105 @@ def _pack_encoding(state: dict[str, Any], packer: Packer, where: str) -> dict[st
 def _unpack_encoding(packed: Mapping[str, Any], reader: Unpacker) -> dict[str, Any]:
     from formulaic.transforms import contrasts
 
-    state = require_encoding(reader.value(packed["state"]))
+    state = _of(Fields({"categories": _LEVELS}, ["categories"]), packed["state"], reader, "factor")
+    state = {name: list(levels) for name, levels in state.items() if name == "categories"}
     if packed["coding"] is not None:
         kind, held, levels = packed["coding"]
         if kind not in CODINGS:
             raise FileError(f"The file holds a coding of factors that is not known: {kind!r}.")
         given = {
-            name: require_value(reader.value(value))
+            name: _of(_VALUE, value, reader, "coding")
             for name, value in zip(CODINGS[kind], held, strict=True)
             if value != _OPEN
         }
         coding = getattr(contrasts, kind)(**given)
-        state["contrasts"] = contrasts.ContrastsState(coding, require_levels(reader.value(levels)))
+        state["contrasts"] = contrasts.ContrastsState(coding, list(_of(_LEVELS, levels, reader, "levels")))
     return state
+
+
+# --- what transforms and factors have learned -----------------------------------------------------
+
+
+def states_of(terms: Iterable[tuple[Part, ...]], learned: Any) -> dict[str, Any]:
+    """Return what the transforms in terms have learned.
+
+    Parameters
+    ----------
+    terms : iterable of tuples of Part
+        Whose expressions were checked.
+    learned : Any
+        Their states by the texts of their calls, as a file gives it.
+
+    Raises
+    ------
+    FileError
+        If something is not a state of such a transform, or belongs to none.
+    """
+    if not isinstance(learned, dict):
+        raise FileError("The file holds no states of transforms.")
+    waiting = dict(learned)
+    states = {}
+    for part in dict.fromkeys(part for term in terms for part in term):
+        if part.method != "python":
+            continue
+        expression = read_expression(part.text)
+        for node in ast.walk(expression.tree):
+            name = called_name(expression, node.func) if isinstance(node, ast.Call) else None
+            if name not in LEARNED or not isinstance(node, ast.Call):
+                continue
+            text = expression.show(node)
+            key = next((key for key in (text, _earlier(node, expression)) if key in waiting), None)
+            if key is not None:
+                states[text] = _state(str(name), text, waiting.pop(key))
+            if not states.get(text) and not _raw(node):
+                raise FileError(f"The file does not hold what {shortened(text)} has learned.")
+    if waiting:
+        name = shortened(str(next(iter(waiting))))
+        raise FileError(f"The file holds the state of {name}, which is not a call in its formula.")
+    return states
+
+
+def _earlier(node: ast.Call, expression: Expression) -> str:
+    """Return the text of a call under which files of earlier versions keep its state.
+
+    Names in backticks stand there as words, other signs as underscores.
+    """
+    text = ast.unparse(node)
+    for word, name in expression.quoted.items():
+        plain = re.sub(r"\W", "_", name)
+        text = text.replace(word, f"_{plain}" if plain[:1].isdigit() else plain)
+    return text
+
+
+def _raw(node: ast.Call) -> bool:
+    """Whether a call is one of powers of the values themselves, ``raw=True``, which learns nothing."""
+    given = [*node.args[2:3], *(word.value for word in node.keywords if word.arg == "raw")]
+    raw = bool(given) and isinstance(given[0], ast.Constant) and given[0].value is True
+    return raw and isinstance(node.func, ast.Name) and node.func.id == "poly"
+
+
+def has_levels(text: str) -> bool:
+    """Whether an expression marks its values as levels of a factor."""
+    expression = read_expression(text)
+    return isinstance(expression.tree, ast.Call) and called_name(expression, expression.tree.func) == "C"
+
+
+def _state(name: str, text: str, state: Any) -> dict[Any, Any]:
+    """Return the state of one call, or of its parts if it transforms what another has made."""
+    kinds, called = LEARNED[name], f"state of {shortened(text)}"
+    if not isinstance(state, dict) or len(state) > LARGEST:
+        raise FileError(f"its {called} is not a table of up to {LARGEST} parts.")
+    parts = [state] if not state or set(state) & set(kinds) else list(state.values())
+    if not all(isinstance(key, int | str) for key in state):
+        raise FileError(f"its {called} has parts without names.")
+    for part in parts:
+        if part:
+            require(Fields(kinds), part, {}, called)
+            sizes = [
+                np.size(value) if isinstance(value, np.ndarray) else len(value)
+                for value in part.values()
+                if isinstance(value, np.ndarray | list | dict)
+            ]
+            if set(part) - set(kinds) or max(sizes, default=0) > LARGEST**2:
+                raise FileError(f"its {called} has parts that it does not learn.")
+    return dict(state)

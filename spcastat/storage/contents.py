@@ -1,0 +1,290 @@
+"""What a file of a fit holds: one table of its parts, and how they hang together.
+
+Damage is found by the digest of the archive. These checks find files that something else made: parts of
+another type, shape or size, and parts without which a fit could not be shown. Whether the numbers are those
+of the data cannot be told from the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from spcastat.errors import FileError
+from spcastat.solvers import ADVICE
+from spcastat.state.proven import JOINT, SCOPES
+from spcastat.state.record import CENTRING, SCALING, Record
+from spcastat.storage.schema import (
+    Array,
+    Choice,
+    Either,
+    Fields,
+    Flag,
+    Kind,
+    List,
+    Map,
+    Maybe,
+    Plain,
+    Real,
+    Sizes,
+    Text,
+    Whole,
+    require,
+)
+
+#: Most components of a fit.
+MOST_COMPONENTS = 100_000
+#: Unit lengths and correlations hold to this.
+CLOSE = 1e-6
+
+_SEARCHED = Fields(
+    {
+        "starts hits chains": Whole(1),
+        "agreeing": Whole(),
+        "unseen": Real(0, 1),
+        "settled sufficient": Maybe(Flag()),
+        "proven": Flag(),
+        "variables": Maybe(Whole(1, "p")),
+    }
+)
+_SPARSER = Fields(
+    {"proposals": Map(Whole(1)), "winner": Text(), "nonzeros": Whole(1), "searched dense proven": Flag()}
+)
+_EM = Fields(
+    {
+        "how": Choice("em"),
+        "cells iterations": Whole(),
+        "rows": Whole(0, "n"),
+        "converged": Flag(),
+        "patterns": Whole(1),
+        "rank": Whole(1, "last"),
+    }
+)
+_PAIRWISE = Fields(
+    {
+        "how": Choice("pairwise"),
+        "cells": Whole(),
+        "rows": Whole(0, "n"),
+        "fewest smallest moved largest": Real(),
+    }
+)
+_SCREENING = Fields({"searched unexcluded": Whole(0, "p"), "variables rounds": Whole()})
+_OPTIONS = Fields(
+    {"card": Maybe(Either(Whole(), List(Whole()))), "variance": Maybe(Real(0, 1))}, ("card", "variance")
+)
+_RECORD: dict[str, Kind] = {
+    "method title paper criterion advice call": Text(),
+    "formula title_of_data": Maybe(Text()),
+    "sparse from_rows weighted anew": Flag(),
+    "centring": Maybe(Choice(*CENTRING)),
+    "scaling": Maybe(Choice(*SCALING)),
+    "status": Choice(*ADVICE),
+    "k": Whole(1, MOST_COMPONENTS),
+    "p n_init": Whole(1),
+    "n passes": Maybe(Whole(1)),
+    "dropped n_iter reached": Whole(),
+    "options": Map(Plain()),
+    "effective_n": Maybe(Real(0)),
+    "objective": Real(),
+    "objective_share": Maybe(Real()),
+    "optima": List(List(Real(), 2)),
+    "details": Map(List(Plain(), "k")),
+    "versions": Map(Text()),
+    "names": Maybe(List(Text(), "k", distinct=True)),
+    "pca_errors": Maybe(List(Real(0), "k")),
+    "screening": Maybe(_SCREENING),
+    "missing": Maybe(Either(_EM, _PAIRWISE)),
+    "evidence": Maybe(Either(_SPARSER, _SEARCHED)),
+}
+
+_SUPPORT = List(Whole(0, "last"), distinct=True)
+_PROOF: dict[str, Kind] = {
+    "value upper_bound seconds best_known": Real(),
+    "gap": Real(finite=False),
+    "nodes": Whole(),
+    "proof": Text(200),
+    "optimal": Flag(),
+}
+_JOINT_PROOF: dict[str, Kind] = {
+    **_PROOF,
+    "measure": Choice(*JOINT),
+    "cardinalities": List(Whole(1, "p"), "k"),
+    "pca_bound": Real(),
+    "open": Whole(),
+    "supports": List(_SUPPORT, "k"),
+}
+#: The rows of proofs, by their scope.
+_PROOF_ROWS = {
+    "components": List(Fields({**_PROOF, "cardinality": Whole(0, "p"), "support": _SUPPORT}), "k"),
+    "joint": List(Fields(_JOINT_PROOF), 1),
+}
+_PROOFS = List(
+    Fields(
+        {"scope": Choice(*SCOPES), "measure": Choice(*JOINT), "orthogonal": Flag(), "rows": List(Fields({}))}
+    )
+)
+
+_SIMILARITY = Array("f", ("draws", "k"), 0, 1 + CLOSE)
+_DRAWS: dict[str, Kind] = {
+    "places": Array("i", ("m",), 0, "places"),
+    "asked": Whole(1),
+    "again": Whole(),
+    "normal": Flag(),
+}
+#: What resampling has found, by its name.
+_RESAMPLED = {
+    "bootstrap": Fields(
+        {
+            **_DRAWS,
+            "values": Array("f", ("draws", "m")),
+            "variances whole": Array("f", ("draws", "k"), 0),
+            "similarity": _SIMILARITY,
+            "select": Flag(),
+            "kind": Choice("normal", "percentile"),
+        }
+    ),
+    "stability": Fields(
+        {
+            **_DRAWS,
+            "chosen": Array("b", ("draws", "m")),
+            "similarity": _SIMILARITY,
+            "clusters": Array("i", ("p",), 0, "last"),
+            "associates": Array("f", ("pairs", 4), -1, "places"),
+            "threshold": Real(0.5, 1),
+            "groups": Real(0, 1),
+            "considered": Maybe(Whole(1, "p")),
+        }
+    ),
+    "split": Fields(
+        {
+            **_DRAWS,
+            "estimate": Array("f", ("m",)),
+            "std_error": Array("f", ("m",), 0),
+            "variances variance_errors": Array("f", ("k",), 0),
+            "similarity": Array("f", ("k",), 0, 1 + CLOSE),
+            "rows": List(Whole(2), 2),
+            "draws": Whole(2),
+        }
+    ),
+    "tests": Fields(
+        {
+            "statistic": Array("f", ("p", "k"), -1 - CLOSE, 2),  # 2 marks a variable without variance
+            "p_value q_value": Array("f", ("p", "k"), 0, 1),
+            "draws asked": Whole(1),
+            "fdr": Choice("fdr_bh", "fdr_by"),
+        }
+    ),
+}
+
+_POSITIVE = float(np.finfo(float).tiny)
+_MEAN_AND_SCALE: dict[str, Kind] = {"mean": Array("f", ("p",)), "scale": Array("f", ("p",), _POSITIVE)}
+#: Everything but the record, what was proven and resampled, the columns and the labels of the rows.
+_CONTENTS: dict[str, Kind] = {
+    "loadings": Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE),
+    "standard": Maybe(
+        Fields({**_MEAN_AND_SCALE, "centring": Choice(*CENTRING), "scaling": Choice(*SCALING)})
+    ),
+    "model": Maybe(
+        Fields({**_MEAN_AND_SCALE, "loadings": Array("f", ("p", "rank")), "sigma2": Real(_POSITIVE)})
+    ),
+    "moments": Fields(
+        {
+            "total unit": Real(_POSITIVE),
+            "variances explained": Array("f", ("p",)),
+            "coupling": Array("f", ("p", "k")),
+            "scores": Array("f", ("k", "k")),
+            "adjusted pca": Array("f", ("k",)),
+            "residual_traces": Maybe(Array("f", (3,), -1e60, 1e60)),  # of cubes of variances near 1
+        },
+        optional=["unit"],  # which the first files do not have
+    ),
+    "measures": Fields({"pev least_squares": Array("f", ("k",))}),
+    "scores": Maybe(Array("f", ("n", "k"), nan=True)),
+}
+
+#: What must hold between parts of a record, and what is wrong if it does not.
+_TOGETHER: dict[str, Callable[[Record], Any]] = {
+    "it has more components than variables": lambda r: r.k <= r.p,
+    "it has rows, and not how many": lambda r: not r.from_rows or (r.n and r.effective_n),
+    "it has no rows, and says how many values are missing": lambda r: r.from_rows or r.missing is None,
+    "more starts reached the best than there were": lambda r: r.reached <= r.n_init,
+    "its options": lambda r: not _OPTIONS.problem(r.options, {}),
+}
+
+
+def record_of(given: Any) -> Record:
+    """Return the record in a file: unknown fields are ignored, missing ones have their defaults.
+
+    Raises
+    ------
+    FileError
+        If it lacks a field without a default, or one is of another kind.
+    """
+    known = fields(Record)
+    optional = [one.name for one in known if one.default is not MISSING or one.default_factory is not MISSING]
+    require(Fields(_RECORD, optional), given, sizes_of(given), "record")
+    record = Record(**{one.name: given[one.name] for one in known if one.name in given})
+    for what, right in _TOGETHER.items():
+        if not right(record):
+            raise FileError(f"its record: {what}.")
+    return record
+
+
+def sizes_of(record: Any) -> Sizes:
+    """Return the sizes that a record names; 0 for what is none, which its own check finds."""
+    given = record if isinstance(record, dict) else {}
+    sizes = {name: given[name] if type(given.get(name)) is int else 0 for name in ("p", "k", "n")}
+    return {**sizes, "last": sizes["p"] - 1, "places": sizes["p"] * sizes["k"] - 1}
+
+
+def require_contents(held: Mapping[str, Any], record: Record) -> None:
+    """Check the kinds, shapes and sizes of all parts of a fit, and that they can be shown together.
+
+    Parameters
+    ----------
+    held : mapping
+        By the names of the parts, as the file has them.
+    record : Record
+
+    Raises
+    ------
+    FileError
+        For the first that is wrong.
+    """
+    sizes = sizes_of(vars(record))
+    for name, kind in _CONTENTS.items():
+        require(kind, held[name], sizes, name)
+    require_proofs(held["proofs"], sizes)
+    require_resampled(held["resampled"], sizes)
+    standard, missing = held["standard"], record.missing
+    said = (None, None) if standard is None else (standard["centring"], standard["scaling"])
+    for what, right in {
+        "it contradicts itself about centre and scale": said == (record.centring, record.scaling),
+        "it has no means and scales": standard is not None or not record.from_rows,
+        "it has scores, and no rows": held["scores"] is None or record.from_rows,
+        "its missing values do not go with their model": (held["model"] is not None)
+        == (missing is not None and missing["how"] == "em" and missing["rank"] == sizes.get("rank")),
+    }.items():
+        if not right:
+            raise FileError(f"{what}.")
+
+
+def require_proofs(proofs: Any, sizes: Sizes) -> None:
+    """Check proofs: at most one of each kind, with the rows that it has."""
+    require(_PROOFS, proofs, sizes, "proofs")
+    for proof in proofs:
+        require(_PROOF_ROWS[proof["scope"]], proof["rows"], sizes, "proof")
+    kinds = {(proof["scope"], proof["measure"], proof["orthogonal"]) for proof in proofs}
+    if len(kinds) < len(proofs):
+        raise FileError("it has two proofs of one kind.")
+
+
+def require_resampled(found: Mapping[str, Any], sizes: Sizes) -> None:
+    """Check what resampling found; places of loadings ascend."""
+    for name, parts in found.items():
+        require(_RESAMPLED[name], parts, dict(sizes), name)
+        if "places" in parts and not (np.diff(parts["places"]) > 0).all():
+            raise FileError(f"its {name}: the places of its loadings do not ascend.")

@@ -1,0 +1,393 @@
+"""Values and labels of the user's as JSON and arrays, and back: nothing that is code, nothing pickled.
+
+What is read comes from closed lists of kinds, and sizes are looked at before anything is built. What is not
+on a list, or what pandas refuses to build, raises FileError.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import FileError
+
+#: Kinds of arrays that are stored as such.
+_KINDS = "biufmM"
+#: Entries of a range that is a level, a category or an end: nothing else in the file has its length.
+LARGEST_RANGE = 1_000_000
+#: Lists within lists, and binary digits of a whole number.
+DEEPEST, LARGEST_INTEGER = 40, 4096
+#: Names of frequencies and of time zones; what they mean, pandas says.
+_NAME = re.compile(r"[A-Za-z0-9+:/_-]{1,64}", re.ASCII)
+_DATE = re.compile(r"-?\d{4,6}-\d\d-\d\dT[0-9:.+-]{5,30}", re.ASCII)
+#: Types of labels besides those of arrays.
+_DTYPES = re.compile(
+    r"object|string|str|boolean|U?Int(8|16|32|64)|Float(32|64)|"
+    r"(string|large_string|bool|u?int(8|16|32|64)|float|double|date32\[day\])(\[pyarrow\])"
+)
+
+
+class Packer:
+    """Turns values into what JSON holds; arrays are put aside under names.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def array(self, values: Any) -> dict[str, Any]:
+        """Put an array aside; return the reference to it."""
+        held = np.ascontiguousarray(values)
+        if held.dtype.kind not in _KINDS:
+            raise TypeError(f"an array of dtype {held.dtype}")
+        name = f"a{len(self.arrays)}"
+        self.arrays[name] = held
+        return {"array": name}
+
+    def each(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every value as JSON, under its name."""
+        return {name: self.value(value, name) for name, value in values.items()}
+
+    def fields(self, record: Any) -> dict[str, Any] | None:
+        """Return the fields of a dataclass as JSON, under their names; None for None."""
+        if record is None:
+            return None
+        held = {one.name: getattr(record, one.name) for one in fields(record)}
+        return self.each({name: float(one) if isinstance(one, float) else one for name, one in held.items()})
+
+    def value(self, value: Any, where: str) -> Any:
+        """Return `value` as JSON; `where` names it in the error.
+
+        Raises
+        ------
+        FileError
+            For a value of a type that has no form in the file.
+        """
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if type(value) is int and value.bit_length() <= LARGEST_INTEGER:
+            return value
+        if value is pd.NA:
+            return {"missing": "NA"}
+        if value is pd.NaT:
+            return {"missing": "NaT"}
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
+            return self.array(value)
+        if isinstance(value, (pd.Timestamp, pd.Timedelta, pd.Period, pd.Interval)):
+            return self._pandas(value, where)
+        if isinstance(value, np.generic) and value.dtype.kind in _KINDS:
+            return {"scalar": self.array(value.reshape(1))["array"]}
+        if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+            return {"date": [type(value).__name__, value.isoformat()]}
+        if isinstance(value, Mapping):
+            return {"map": [[self.value(a, where), self.value(b, where)] for a, b in value.items()]}
+        if type(value) is list:
+            return [self.value(one, where) for one in value]
+        if type(value) is tuple:
+            return {"tuple": [self.value(one, where) for one in value]}
+        raise _without_form(value, where)
+
+    def _pandas(self, value: Any, where: str) -> dict[str, Any]:
+        packed: dict[str, Any]
+        if isinstance(value, pd.Timestamp):
+            tz = None if value.tz is None else str(value.tz)
+            packed = {"timestamp": [value.isoformat(), tz, value.unit]}
+        elif isinstance(value, pd.Timedelta):
+            packed = {"timedelta": [int(value.asm8.astype("int64")), value.unit]}
+        elif isinstance(value, pd.Period):
+            packed = {"period": [value.ordinal, value.freqstr]}
+        else:
+            ends = [self.value(value.left, where), self.value(value.right, where)]
+            packed = {"interval": [*ends, value.closed]}
+        try:
+            same = Unpacker(self.arrays).value(packed) == value
+        except FileError:  # such as a time zone that has no name
+            same = False
+        if not same:
+            raise _without_form(value, where)
+        return packed
+
+    def index(self, index: pd.Index, where: str) -> dict[str, Any]:
+        """Return an index, its names and type included; of a frequency, that which the labels show.
+
+        Raises
+        ------
+        FileError
+            For labels of a type that has no form in the file.
+        """
+        packed: dict[str, Any]
+        if isinstance(index, pd.MultiIndex):
+            packed = {
+                "kind": "multi",
+                "names": [self.value(name, where) for name in index.names],
+                "levels": [self._inner(level, where) for level in index.levels],
+                "codes": [self.array(codes) for codes in index.codes],
+            }
+        else:
+            packed = {**self._flat(index, where), "name": self.value(index.name, where)}
+        if packed["kind"] not in ("array", "range", "values"):
+            try:
+                same = Unpacker(self.arrays).index(packed).equals(index)
+            except FileError:
+                same = False
+            if not same:
+                raise _without_form(index[:1], where)
+        return packed
+
+    def _inner(self, index: pd.Index, where: str) -> dict[str, Any]:
+        """Return levels, categories or ends; a long range of them is written out."""
+        if isinstance(index, pd.RangeIndex) and len(index) > LARGEST_RANGE:
+            index = pd.Index(index.to_numpy(), name=index.name)
+        return self.index(index, where)
+
+    def _flat(self, index: pd.Index, where: str) -> dict[str, Any]:
+        if isinstance(index, pd.RangeIndex):
+            return {"kind": "range", "range": [index.start, index.stop, index.step]}
+        if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
+            packed = {"values": self.array(index.asi8), "unit": index.unit, "freq": index.freqstr}
+            if isinstance(index, pd.TimedeltaIndex):
+                return {"kind": "timedelta", **packed}
+            return {"kind": "datetime", **packed, "tz": None if index.tz is None else str(index.tz)}
+        if isinstance(index, pd.PeriodIndex):
+            return {"kind": "period", "values": self.array(index.asi8), "freq": index.freqstr}
+        if isinstance(index, pd.IntervalIndex):
+            ends = [self._inner(index.left, where), self._inner(index.right, where)]
+            return {"kind": "interval", "ends": ends, "closed": index.closed}
+        if isinstance(index, pd.CategoricalIndex):
+            categories = self._inner(index.categories, where)
+            codes = self.array(index.codes)
+            return {"kind": "categorical", "categories": categories, "codes": codes, "ordered": index.ordered}
+        dtype: Any = index.dtype
+        if isinstance(dtype, np.dtype) and dtype.kind in _KINDS:
+            return {"kind": "array", "values": self.array(index.to_numpy())}
+        if not _DTYPES.fullmatch(str(dtype)):
+            raise FileError(
+                f"The fit cannot be saved: {where} is of the type {dtype}, which has no form in a file. "
+                "Convert the labels first, for instance to text."
+            )
+        return {
+            "kind": "values",
+            "dtype": str(dtype),
+            "values": [self.value(one, where) for one in index.tolist()],
+        }
+
+
+class Unpacker:
+    """Turns back what a `Packer` made.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+
+    Raises
+    ------
+    FileError
+        From every method, for what no `Packer` makes.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]):
+        self.arrays = arrays
+
+    def each(self, packed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every value under its name."""
+        return {str(name): self.value(value) for name, value in packed.items()}
+
+    def value(self, packed: Any, depth: int = 0) -> Any:
+        """Return the value."""
+        if depth > DEEPEST:
+            raise FileError("its values are nested too deep.")
+        if isinstance(packed, list):
+            return [self.value(one, depth + 1) for one in packed]
+        if isinstance(packed, dict):
+            try:
+                ((kind, held),) = packed.items()
+                return self._value(kind, held, depth + 1)
+            except (FileError, MemoryError):
+                raise
+            except Exception as error:  # of pandas, at what is no such value
+                raise _unknown("a value", packed) from error
+        if isinstance(packed, float) and not math.isfinite(packed):
+            raise _unknown("a number", packed)
+        if type(packed) is int and packed.bit_length() > LARGEST_INTEGER:
+            raise FileError("it holds a whole number that is too large.")
+        return packed
+
+    def _value(self, kind: str, held: Any, depth: int) -> Any:
+        match kind:
+            case "array":
+                return self.arrays[held]
+            case "scalar":
+                (scalar,) = self.arrays[held]
+                return scalar
+            case "map":
+                pairs = [(self.value(name, depth), self.value(value, depth)) for name, value in held]
+                found = dict(pairs)
+                if len(found) < len(pairs):
+                    raise FileError("a name stands twice in it.")
+                return found
+            case "tuple":
+                return tuple([self.value(one, depth) for one in held])
+            case "float":
+                return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[held]
+            case "missing":
+                return {"NA": pd.NA, "NaT": pd.NaT}[held]
+            case "date":
+                return getattr(datetime, _one_of(held[0], "datetime", "date", "time")).fromisoformat(held[1])
+            case "timestamp":
+                text, zone, unit = held
+                stamp = pd.Timestamp(_matched(_DATE, text))
+                return (stamp if zone is None else stamp.tz_convert(_zone(zone))).as_unit(unit)
+            case "timedelta":
+                return pd.Timedelta(np.timedelta64(_long(held[0]), _one_of(held[1], "s", "ms", "us", "ns")))
+            case "period":
+                period = pd.Period(ordinal=_long(held[0]), freq=_matched(_NAME, held[1]))
+                str(period.to_timestamp())
+                return period
+            case "interval":
+                left, right, closed = held
+                return pd.Interval(self.value(left, depth), self.value(right, depth), closed)
+        raise _unknown("a value", kind)
+
+    def index(self, packed: Any, size: int | None = None, depth: int = 0) -> pd.Index:
+        """Return the index, with `size` labels if it is given; `depth` is how deep it lies within others."""
+        try:
+            if depth > 3:
+                raise FileError("its labels are nested too deep.")
+            index = self._index(packed, size, depth)
+            if size is not None and len(index) != size:
+                raise FileError(f"it has {len(index)} labels for {size} rows or columns.")
+            names = packed["names"] if packed["kind"] == "multi" else [packed["name"]]
+            index = index.set_names([self.value(name) for name in names])
+            _require_printable(index)
+            return index
+        except (FileError, MemoryError):
+            raise
+        except Exception as error:  # of pandas, at what are no such labels
+            raise _unknown("labels", str(error)) from error
+
+    def _index(self, packed: Mapping[str, Any], size: int | None, depth: int) -> pd.Index:
+        match packed["kind"]:
+            case "array":
+                return pd.Index(self._flat(packed["values"]))
+            case "range":
+                start, stop, step = map(_long, packed["range"])
+                index = pd.RangeIndex(start, stop, step)
+                if len(index) > (LARGEST_RANGE if size is None else size):
+                    raise FileError(f"it has a range of {len(index)} labels.")
+                return index
+            case "values":
+                return self._listed(packed)
+            case "multi":
+                levels: list[Any] = [self.index(level, depth=depth + 1) for level in packed["levels"]]
+                codes: list[Any] = [self._flat(codes, "iu") for codes in packed["codes"]]
+                return pd.MultiIndex(levels, codes)
+            case "interval":
+                left, right = (self.index(end, size, depth + 1) for end in packed["ends"])
+                return pd.IntervalIndex.from_arrays(left, right, closed=packed["closed"])
+            case "categorical":
+                categories = self.index(packed["categories"], depth=depth + 1)
+                places, ordered = self._flat(packed["codes"], "iu"), packed["ordered"]
+                if type(ordered) is not bool or isinstance(categories, pd.MultiIndex):
+                    raise _unknown("categories", ordered)
+                return pd.CategoricalIndex(pd.Categorical.from_codes(places.tolist(), categories, ordered))
+            case "period":
+                ordinals = self._flat(packed["values"], "i")
+                periods: Any = pd.PeriodIndex
+                return periods.from_ordinals(ordinals, freq=_matched(_NAME, packed["freq"]))
+            case "datetime" | "timedelta" as kind:
+                unit = _one_of(packed["unit"], "s", "ms", "us", "ns")
+                values = self._flat(packed["values"], "i").astype("i8")
+                if kind == "timedelta":
+                    return _with_frequency(pd.TimedeltaIndex(values.view(f"m8[{unit}]")), packed["freq"])
+                dates = pd.DatetimeIndex(values.view(f"M8[{unit}]"))
+                if packed["tz"] is not None:
+                    dates = dates.tz_localize("UTC").tz_convert(_zone(packed["tz"]))
+                return _with_frequency(dates, packed["freq"])
+        raise _unknown("labels", packed["kind"])
+
+    def _flat(self, packed: Any, kinds: str = _KINDS) -> np.ndarray:
+        """Return an array of one dimension and of one of some kinds of numbers."""
+        values: np.ndarray = self.value(packed)
+        if values.ndim != 1 or values.dtype.kind not in kinds:
+            raise _unknown("labels", values.dtype)
+        return values
+
+    def _listed(self, packed: Mapping[str, Any]) -> pd.Index:
+        values = self.value(packed["values"])
+        for value in values:
+            hash(value)
+        dtype: Any = _matched(_DTYPES, packed["dtype"])
+        if dtype == "object" or not values:
+            held = np.empty(len(values), dtype=object)
+            held[:] = values
+            return pd.Index(held, dtype=object, tupleize_cols=False).astype(dtype)
+        return pd.Index(values, dtype=dtype)
+
+
+def _unknown(what: str, given: Any) -> FileError:
+    text = " ".join(repr(given)[:200].split())
+    return FileError(
+        f"it holds {text[:80]}{'...' if len(text) > 80 else ''}, which cannot be read as {what}."
+    )
+
+
+def _matched(pattern: re.Pattern[str], text: str) -> str:
+    if not pattern.fullmatch(text):
+        raise _unknown("a name", text)
+    return text
+
+
+def _one_of(value: Any, *allowed: str) -> Any:
+    if value not in allowed:
+        raise _unknown(f"one of {', '.join(allowed)}", value)
+    return value
+
+
+def _long(value: Any) -> int:
+    if type(value) is not int or not -(1 << 63) <= value < 1 << 63:
+        raise _unknown("a whole number", value)
+    return value
+
+
+def _zone(name: str) -> str:
+    """Return the name of a time zone: names of files are none."""
+    pd.Timestamp(0, tz=_matched(_NAME, name))
+    return name
+
+
+def _with_frequency(index: Any, named: Any) -> Any:
+    """Return dates or durations with the frequency that they follow, if they were saved with one."""
+    if named is None:
+        return index
+    return type(index)(index, freq="infer") if len(index) > 2 else index
+
+
+def _require_printable(index: pd.Index) -> None:
+    """Raise, as printing would, if the smallest or largest label is beyond what can be printed."""
+    for level in index.levels if isinstance(index, pd.MultiIndex) else [index]:
+        if isinstance(level, pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex) and len(level):
+            for place in {int(level.asi8.argmin()), int(level.asi8.argmax()), 0, len(level) - 1}:
+                str(level[place])
+                if isinstance(level, pd.PeriodIndex) and level[place] is not pd.NaT:
+                    level[place].to_timestamp()
+    for name in index.names:
+        hash(name)
+
+
+def _without_form(value: Any, where: str) -> FileError:
+    return FileError(
+        f"The fit cannot be saved: {where} holds {value!r} of type {type(value).__qualname__}, which a "
+        "file without pickle cannot hold."
+    )
