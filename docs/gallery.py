@@ -2,14 +2,15 @@
 
     python docs/gallery.py [NAME ...]
 
-Data are drawn with the shapes of real sets (tests/plots/shapes.py): 5 to 2,000 variables, 50 to 10,000 rows.
+Most data are drawn with the shapes of real sets (tests/plots/shapes.py): 5 to 2,000 variables, 50 to 10,000
+rows. The first tables are real, bundled or of scikit-learn, as a new user gets them: no options but groups.
 With names only these figures are drawn anew; the page is always written whole.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +35,8 @@ DPI = 80
 
 INTRO = """# Gallery
 
-Every figure is drawn by the lines above it, from data with the shapes of real sets. The page is made by
-`python docs/gallery.py`.
+Every figure is drawn by the lines above it: the first four from real tables, with no options but groups, the
+others from data with the shapes of real sets. The page is made by `python docs/gallery.py`.
 """
 
 
@@ -52,10 +53,34 @@ class Figure:
 
 FIGURES = (
     Figure(
+        "table-wine",
+        "sklearn wine",
+        "Wines of three cultivars (scikit-learn).",
+        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group)",
+    ),
+    Figure(
+        "table-breast-cancer",
+        "sklearn breast_cancer",
+        "Cells of two kinds of tumours (scikit-learn).",
+        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group)",
+    ),
+    Figure(
+        "table-diabetes",
+        "sklearn diabetes",
+        "Patients with diabetes (scikit-learn).",
+        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot()",
+    ),
+    Figure(
+        "table-pitprops",
+        "pitprops",
+        "Pit props, rows drawn with their correlation matrix (bundled).",
+        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot()",
+    ),
+    Figure(
         "wine",
         "wine",
         "Thirteen variables in three groups of rows. Each variable has a loading on one component alone, so "
-        "that all are listed at the ends of the axes, the largest first.",
+        "that all are listed, the largest first.",
         'fit = sp.spca(df, k=2, card=5, scale=True)\n'
         'ax = fit.biplot(groups=group, outline="normal", centroids=True)',
     ),
@@ -297,6 +322,29 @@ def coordinates() -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(np.vstack(rows)), np.repeat(["G1", "G2", "G3"], 10)
 
 
+def real(name: str) -> Callable[[], tuple[pd.DataFrame, np.ndarray]]:
+    """Return the function that loads a table of scikit-learn, and the names of its classes."""
+
+    def load() -> tuple[pd.DataFrame, np.ndarray]:
+        from sklearn import datasets
+
+        found = getattr(datasets, f"load_{name}")(as_frame=True)
+        classes = getattr(found, "target_names", None)
+        return found.data, found.target.to_numpy() if classes is None else classes[found.target]
+
+    return load
+
+
+#: Where the data of figures come from: name -> rows and their groups.
+MAKERS = {
+    **SHAPES,
+    "images": images,
+    "coordinates": coordinates,
+    "pitprops": lambda: (sp.datasets.pitprops_sample(), np.zeros(180)),
+    **{f"sklearn {name}": real(name) for name in ("wine", "breast_cancer", "diabetes")},
+}
+
+
 @contextmanager
 def styled(style: str) -> Iterator[None]:
     """Draw in a style of matplotlib's, or in the context "talk" of seaborn, where that is installed."""
@@ -319,8 +367,7 @@ def styled(style: str) -> Iterator[None]:
 def draw(figure: Figure) -> None:
     """Run the lines of a figure and save what they draw."""
     path = DOCS / "gallery" / f"{figure.name}.png"
-    makers = {**SHAPES, "images": images, "coordinates": coordinates}
-    df, group = makers[figure.data]()
+    df, group = MAKERS[figure.data]()
     names = {"sp": sp, "pd": pd, "df": df, "group": pd.Series(group, index=df.index, name="group")}
     with styled(figure.style):
         exec(figure.code, names)  # the lines above, nobody else's
@@ -332,8 +379,7 @@ def draw(figure: Figure) -> None:
 
 def sizes(figure: Figure) -> str:
     """Return how large the data of a figure are."""
-    makers = {**SHAPES, "images": images, "coordinates": coordinates}
-    df, _ = makers[figure.data]()
+    df, _ = MAKERS[figure.data]()
     return f"{len(df):,} rows, {df.shape[1]:,} variables"
 
 

@@ -42,8 +42,8 @@ def test_twelve_data_sets_of_the_sizes_that_people_have(module):
 
 
 def test_the_lines_of_the_first_figure_run(module):
-    figure = module.FIGURES[0]
-    df, group = module.SHAPES[figure.data]()
+    figure = next(one for one in module.FIGURES if one.name == "wine")
+    df, group = module.MAKERS[figure.data]()
     names = {"sp": module.sp, "pd": pd, "df": df, "group": pd.Series(group, name="group")}
     before = dict(matplotlib.rcParams)
     exec(figure.code, names)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from spcastat.config import elements, is_whole, one_of, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
+from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import axes_for, frame_of, positions, settle, size_of
@@ -101,7 +102,7 @@ def plot_loadings(
     kept = leading(values, whole_number("max_rows", max_rows, 1))
     heads: list[str] = []
     if groups is not None:
-        found = _variable_groups(groups, loadings.index)
+        found = variable_groups(groups, loadings.index)
         codes = np.where(found.codes < 0, len(found.categories), found.codes)
         kept = kept[np.argsort(codes[kept], kind="stable")]
         heads = [[*map(str, found.categories), "(none)"][codes[i]] for i in kept]
@@ -173,44 +174,6 @@ def _draw_map(loadings: pd.DataFrame, shape: tuple[int, int] | None, ax: Axes | 
     ax = axes_for(ax, (2.0 * columns + 0.9) * size, (2.0 * tall * -(-k // columns) + 0.5) * size)
     draw_images(ax, loadings, shape, columns)
     return ax
-
-
-def _variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
-    """Return the group of every variable; categories in their order, or in that of their first variables."""
-    if isinstance(groups, pd.DataFrame):
-        raise ShapeError(
-            f"groups is a data frame of shape {groups.shape}; give one of its columns, with a group for each "
-            "variable."
-        )
-    if hasattr(groups, "keys") and not isinstance(groups, pd.Series):
-        groups = pd.Series(dict(groups), dtype=object)
-    if isinstance(groups, pd.Series) and not groups.index.equals(index):
-        if not groups.index.is_unique or not any(name in index for name in groups.index.to_flat_index()):
-            raise ShapeError("groups names none of the variables; its labels must be names of variables.")
-        groups = groups.reindex(index)
-    values = groups.array if isinstance(groups, pd.Series) else groups
-    found = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))
-    if len(found) != len(index):
-        raise ShapeError(f"groups has {len(found)} values; there are {len(index)} variables.")
-    return found
-
-
-def _named_groups(values: Any, p: int) -> pd.Categorical:
-    """Return the groups of a sequence of names; raise ShapeError if it is not one."""
-    try:
-        names = [None if _missing(one) else one for one in elements(values, p)]
-        known = list(dict.fromkeys(one for one in names if one is not None))
-        return pd.Categorical(names, categories=pd.Index(known, dtype=object, tupleize_cols=False))
-    except Exception:  # values that cannot be hashed or compared, or text that is not valid
-        raise ShapeError(
-            f"groups={shown(values)} was given; it takes one name, a text or a number, for each of the {p} "
-            "variables (None for no group), or a mapping from variables to these."
-        ) from None
-
-
-def _missing(value: Any) -> bool:
-    nan = isinstance(value, (float, np.floating)) and bool(np.isnan(value))
-    return nan or value is None or value is pd.NA or value is pd.NaT
 
 
 def _head_groups(ax: Axes, heads: list[str]) -> None:

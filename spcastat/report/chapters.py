@@ -61,17 +61,23 @@ def chapter_of(
 
 
 def chapters(
-    state: FitState, source: Source | None, call: str, arrangement: Arrangement, digits: int = DIGITS
+    state: FitState,
+    source: Source | None,
+    call: str,
+    arrangement: Arrangement,
+    digits: int = DIGITS,
+    row_groups: Any = None,
 ) -> Iterator[Chapter]:
     """Yield what the report of a fit holds; `arrangement` and `digits` are for its tables of variables."""
     in_memory = source is not None and source.has_rows
     yield Chapter("Summary", (summarise(state, digits=digits, **vars(arrangement)).document,))
     yield Chapter("Equations", (formulas(state),))
-    yield Chapter("Loadings and variance", (loadings_picture(state), scree_picture(state)))
+    loadings = loadings_picture(state, arrangement.groups)
+    yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
     if state.trust:
         yield Chapter("How sure this is", tuple(sure_parts(state)))
     if len(state.components) > 1 and (in_memory or state.scores is not None):
-        drawn = score_pictures(state, rows.scores(state, source))
+        drawn = score_pictures(state, rows.scores(state, source), row_groups)
         yield Chapter("Rows on the components", tuple(drawn))
     yield Chapter("How the components go together", (together(state), correlations(state, arrangement)))
     if in_memory:

@@ -42,6 +42,7 @@ def write_report(
     groups: Any = None,
     digits: int = 3,
     cut: float = 0.0,
+    row_groups: Any = None,
 ) -> None:
     """Write the tables, the plots, the call and the versions: one HTML page, or for Word.
 
@@ -63,7 +64,9 @@ def write_report(
         Chapters before those of the fit.
     sort, max_rows, groups, digits, cut
         Which variables the tables show, in which order, and how: see `summary`. `groups` are those of the
-        variables.
+        variables, in the figure of the loadings, too.
+    row_groups : Series, Categorical or array of length n, optional
+        Colours and marks the rows in the figures, as `groups` of a biplot does.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def write_report(
     if word:
         require_docx("report()")
     heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"
-    parts = [*before, *chapters(state, source, call or record.call, arrangement, digits)]
+    parts = [*before, *chapters(state, source, call or record.call, arrangement, digits, row_groups)]
     if not flag("full_names", full_names):
         parts = list(map(_shortened, parts))
     if word:

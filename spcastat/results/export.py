@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ class Written:
 
     _state: FitState
     _source: Source | None
+    _by_row: Callable[[Any, str], Any]
 
     @documented(write_report, "state", "source", "before")
     def report(
@@ -38,8 +40,10 @@ class Written:
         groups: Any = None,
         digits: int = 3,
         cut: float = 0.0,
+        row_groups: Any = None,
     ) -> None:
         options = {"sort": sort, "max_rows": max_rows, "groups": groups, "digits": digits, "cut": cut}
+        options["row_groups"] = self._by_row(row_groups, "row_groups")
         self._report(path, title, call, full_names, **options)
 
     def _report(

@@ -16,7 +16,7 @@ import pytest
 import spcastat as sp
 from benchmarks.browser import CHROMIUM, browser
 from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
-from spcastat.errors import FileError
+from spcastat.errors import FileError, ShapeError
 from spcastat.report.html_page import asset
 
 
@@ -316,3 +316,18 @@ def test_it_prints_to_pdf(shown):
     pdf = tab.pdf()
     assert pdf.startswith(b"%PDF")
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 8
+
+
+def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops):
+    """Those of the variables beside their loadings, those of the rows as colours of the points."""
+    fit = sp.spca(pitprops, k=2, card=4, scale=True, method="greedy")
+    kinds = ["old" if i % 2 else "young" for i in range(len(pitprops))]
+    scales = ["wood"] * 6 + ["bark"] * (pitprops.shape[1] - 6)
+    plain, grouped = tmp_path / "plain.html", tmp_path / "grouped.html"
+    fit.report(plain)
+    fit.report(grouped, row_groups=kinds, groups=scales)
+    before, after = plain.read_text(), grouped.read_text()
+    # marks of a second group are triangles: the biplot has further paths
+    assert after.count("PathCollection") > before.count("PathCollection")
+    with pytest.raises(ShapeError, match="groups has 3 values"):
+        fit.report(grouped, row_groups=["a", "b", "c"])
