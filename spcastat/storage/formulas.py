@@ -128,6 +128,8 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
     if kind not in ("array", "frame", "formula") or not isinstance(formula, (str, type(None))):
         raise FileError(f"The columns in the file are of a kind that is not known: {kind!r}.")
     columns = reader.index(packed["columns"], p)
+    if not columns.is_unique:
+        raise FileError("two of its columns have one name.")
     if "model" not in packed:
         return Spec(kind, columns, formula)
     model = packed["model"]
