@@ -22,8 +22,8 @@ from spcastat.results.call import call_text
 from spcastat.results.choice_words import Chosen
 from spcastat.results.choices import Choice
 from spcastat.select import candidates
+from spcastat.select.fits_along_path import path_cards
 from spcastat.select.parsimony import RULES
-from spcastat.select.path import path_cards
 from spcastat.select.quick_fits import Fitter
 from spcastat.select.unequal import select
 

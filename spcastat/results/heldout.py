@@ -19,7 +19,7 @@ from spcastat.results.again import source_for
 from spcastat.results.call import Call
 from spcastat.results.result import SpcaResult
 from spcastat.select.crossvalidation import Errors
-from spcastat.select.heldout import held_out
+from spcastat.select.fold_errors import held_out
 
 #: Sums of the same rows agree to this share: rows may be stored in single precision.
 SAME = 1e-6

@@ -1,5 +1,5 @@
 """How sparse? Fits along a range of cardinalities."""
 
-from spcastat.select.path import fit_path, path_cards
+from spcastat.select.fits_along_path import fit_path, path_cards
 
 __all__ = ["fit_path", "path_cards"]

@@ -16,8 +16,8 @@ from spcastat.resample.folds import Folds
 from spcastat.resample.sparse_model import SparseModel
 from spcastat.select.criteria import bic, ebic, sparseness_index
 from spcastat.select.crossvalidation import Errors, cross_validate
+from spcastat.select.fits_along_path import Cards
 from spcastat.select.parsimony import Limit, by_ebic, by_errors
-from spcastat.select.path import Cards
 from spcastat.select.quick_fits import Fitter
 
 #: Criteria by name: what the smallest, or for the index the largest, value says.

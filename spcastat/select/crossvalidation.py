@@ -10,7 +10,7 @@ import numpy as np
 from spcastat.resample import run_jobs
 from spcastat.resample.folds import Folds
 from spcastat.resample.sparse_model import SparseModel
-from spcastat.select.path import Cards
+from spcastat.select.fits_along_path import Cards
 from spcastat.select.quick_fits import Fitter
 
 

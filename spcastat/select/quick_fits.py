@@ -15,7 +15,7 @@ from spcastat.search.component_order import reordered
 from spcastat.search.default import HELD
 from spcastat.search.nearby_fits import begun, best_of_each, several, together
 from spcastat.search.objectives import products
-from spcastat.select.path import Cards
+from spcastat.select.fits_along_path import Cards
 from spcastat.solvers import JointSolver
 
 #: Sweeps of a start, at most.

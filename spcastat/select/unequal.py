@@ -16,8 +16,8 @@ from spcastat.resample.sparse_model import SparseModel
 from spcastat.search.default import HELD
 from spcastat.select.candidates import CRITERIA, Candidates, choose
 from spcastat.select.crossvalidation import Errors
+from spcastat.select.fits_along_path import Cards
 from spcastat.select.parsimony import BARE_MENTION, WORTH, Limit, by_ebic, by_errors
-from spcastat.select.path import Cards
 
 #: When so many sets of cardinalities were tried, the search ends.
 MOST_SETS = 200
