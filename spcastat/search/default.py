@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh
 from spcastat.measures import MEASURES
-from spcastat.operators import Operator
+from spcastat.operators import Gram, Operator
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import search
 from spcastat.search.climbing import settled
@@ -34,6 +34,8 @@ MANY = 2_000_000
 PAIRS = 6000
 #: Up to this many variables a bound may prove one component: with more it would take too much of the time.
 BOUNDED = 200
+#: More components are found one after another: a round of exchanges takes k^4 operations and more.
+SEQUENTIAL = 60
 #: An effort contains the one below it: its fit is one of the starts.
 LESS = {"auto": "quick", "thorough": "auto"}
 
@@ -130,6 +132,8 @@ def joint(
     seeded = np.random.default_rng(0) if rng is None else rng
     if k == 1 and objective != "least_squares" and op.p <= HELD:
         return _single(op, card[0], objective)
+    if k > SEQUENTIAL and op.p <= HELD:
+        return _one_after_another(op, card, objective)
     if isinstance(effort, str) and effort in LESS and k > 1 and (op.p <= HELD or effort == "thorough"):
         less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded))
         starts = (*starts, less.V)
@@ -184,6 +188,24 @@ def _single(op: Operator, card: int, objective: str) -> Found:
         S = op.block(np.arange(op.p))
         proven = proves(symmetric(S), V[:, 0], card)
     return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), True, proven)
+
+
+def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> Found:
+    """Return components of which each has the largest variance that is left given the earlier ones.
+
+    What is left of the covariance matrix is its Schur complement, so that the variances add up to the
+    adjusted variance. The components are not improved together.
+    """
+    left = op.block(np.arange(op.p))
+    V = np.zeros((op.p, len(card)))
+    for j, c in enumerate(card):
+        _, support = best_support(Gram(left), c, pairs=False)
+        V[support, j] = top_eigh(symmetric(left[np.ix_(support, support)]), 1)[1][:, 0]
+        product = left @ V[:, j]
+        if (variance := float(V[:, j] @ product)) > 0.0:
+            left = symmetric(left - np.outer(product, product) / variance)
+    value = float(MEASURES[objective](V, op)[-1])
+    return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), None, False)
 
 
 def _found(

@@ -300,3 +300,11 @@ def test_refusals(R, options, message):
     given = {"card": (3, 3), **options}
     with pytest.raises(OptionError, match=message):
         joint(Gram(R.to_numpy()), 2, **given)
+
+
+def test_many_components_are_found_one_after_another_with_the_largest_variance_that_is_left():
+    # card = p of diagonal data: the components are the axes, and their variances add up to those of PCA
+    variances = np.arange(70.0, 0.0, -1.0)
+    found = joint(Gram(np.diag(variances)), 65, (3,) * 65)
+    assert found.value == pytest.approx(variances[:65].sum() / variances.sum(), rel=1e-12)
+    assert found.settled is None
