@@ -134,7 +134,7 @@ def joint(
         return _single(op, card[0], objective)
     if k > SEQUENTIAL and op.p <= HELD:
         return _one_after_another(op, card, objective)
-    if isinstance(effort, str) and effort in LESS and k > 1 and (op.p <= HELD or effort == "thorough"):
+    if isinstance(effort, str) and effort in LESS and k > 1:
         less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded))
         starts = (*starts, less.V)
     if op.p <= HELD:

@@ -68,10 +68,6 @@ class Effort:
         Variables that are tried in the exchanges of a component.
     valued : int
         Exchanges of a component that are valued by the criterion itself.
-    wide_starts, wide_sweeps : int
-        Starts and sweeps where the covariance matrix is too large to be held.
-    polished : int
-        How many of these starts, the best, are polished by swaps where there are too many nonzeros to search.
     deep : bool
         Whether the best fits are followed through exchanges that rise only after an ascent.
     """
@@ -88,9 +84,6 @@ class Effort:
     rounds: int
     width: int
     valued: int
-    wide_starts: int
-    wide_sweeps: int
-    polished: int
     deep: bool
 
 
@@ -99,16 +92,14 @@ _NONE = Patience(0, 1.0, 0, SAME, SAME)
 EFFORTS = {
     "quick": Effort(
         chains=1, starts=14, sweeps=4, climbs=5, kicks=0, rows=0, ordered=_NONE, free=_NONE, agree=1,
-        rounds=0, width=40, valued=8, wide_starts=1, wide_sweeps=8, polished=0, deep=False,
+        rounds=0, width=40, valued=6, deep=False,
     ),
     "auto": Effort(
         chains=3, starts=10, sweeps=6, climbs=4, kicks=12, rows=8, ordered=Patience(3, 0.25, 6, SAME, SAME),
-        free=Patience(1, 0.4, 6, 1e-4, 1e-3), agree=2, rounds=8, width=60, valued=12, wide_starts=3,
-        wide_sweeps=30, polished=1, deep=True,
+        free=Patience(1, 0.4, 6, 1e-4, 1e-3), agree=2, rounds=8, width=40, valued=6, deep=True,
     ),
     "thorough": Effort(
         chains=5, starts=16, sweeps=6, climbs=6, kicks=16, rows=8, ordered=Patience(4, 0.25, 8, SAME, SAME),
-        free=Patience(4, 0.25, 8, SAME, 3e-4), agree=3, rounds=30, width=80, valued=16, wide_starts=8,
-        wide_sweeps=40, polished=4, deep=True,
+        free=Patience(4, 0.25, 8, SAME, 3e-4), agree=3, rounds=30, width=60, valued=12, deep=True,
     ),
 }  # fmt: skip

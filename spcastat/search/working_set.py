@@ -35,8 +35,8 @@ from spcastat.solvers.support_search import best_support
 
 #: Up to this many variables all are searched; of more the working set has so many, or a few for each nonzero.
 ALL, SOME, EACH = 2500, 1000, 3
-#: Rows of the covariance matrix that are looked at for groups of variables, and how many at once.
-ROWS, AT_ONCE = 8000, 250
+#: Rows of the covariance matrix that are looked at for groups of variables, by a quick search, and at once.
+ROWS, QUICK, AT_ONCE = 8000, 1000, 250
 #: Groups that a component is built from, and the spread of the logarithms of their scores in random starts.
 SEEDS, SPREAD = 5, 0.15
 #: Sweeps of a start over all variables, and of a fit between two working sets.
@@ -95,10 +95,12 @@ class Groups:
         return np.array(found)
 
 
-def groups_of(op: Operator, card: int, explained: np.ndarray, rng: np.random.Generator) -> Groups:
-    """Return the groups of some rows: of all, or of those that PCA explains and random ones."""
+def groups_of(
+    op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator
+) -> Groups:
+    """Return the groups of at most so many rows: those that PCA explains best, and random ones."""
     p = op.p
-    count = min(p, AT_ONCE if op.out_of_core else ROWS)
+    count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, 1000))
     first = np.argsort(-explained, kind="stable")[: count // 2]
     rest = rng.permutation(np.setdiff1d(np.arange(p), first))[: count - len(first)]
     rows = np.sort(np.concatenate([first, rest]))
@@ -181,7 +183,7 @@ def restricted(
     values, vectors, _ = op.sketched(min(2 * k, p, max(op.rank_limit, k)))
     explained = vectors**2 @ values
     turned = [vectors[:, :k], varimax(vectors[:, :k]), varimax(vectors)[:, :k]]
-    groups = groups_of(op, max(card), explained, rng)
+    groups = groups_of(op, max(card), explained, ROWS if settings.rounds else QUICK, rng)
     whole = None if few_products else products(op, card, "pev" if objective == "pev" else "adjusted")
     if whole is None:
         known = [*starts, *(_cut(D, card) for D in turned)]

@@ -223,8 +223,6 @@ def test_efforts_differ_in_their_chains_alone_by_more():
             "rounds",
             "width",
             "valued",
-            "wide_starts",
-            "polished",
         ):
             assert getattr(less, name) <= getattr(more, name)
     assert replace(quick, deep=True) != quick

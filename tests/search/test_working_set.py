@@ -107,7 +107,7 @@ def test_a_criterion_on_some_variables_is_a_share_of_the_variance_of_all(objecti
 def test_scores_of_groups_are_lower_bounds_of_their_variances_given_other_components():
     S = draw(20, 1)
     S /= np.trace(S)
-    groups = working_set.groups_of(Gram(S), 4, np.ones(20), np.random.default_rng(0))
+    groups = working_set.groups_of(Gram(S), 4, np.ones(20), 20, np.random.default_rng(0))
     V = np.random.default_rng(2).standard_normal((20, 3))
     F = V.T @ S
     left = S - F.T @ np.linalg.solve(F @ V, F)  # the Schur complement
