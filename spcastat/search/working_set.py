@@ -180,9 +180,11 @@ def restricted(
         Whether products with all variables cost too much for sweeps: rows that are not in memory.
     """
     k, p = len(card), op.p
-    values, vectors, _ = op.sketched(min(2 * k, p, max(op.rank_limit, k)))
+    # the k directions of rows that are not in memory are known already
+    values, vectors, _ = op.sketched(k if few_products else min(2 * k, p, max(op.rank_limit, k)))
     explained = vectors**2 @ values
-    turned = [vectors[:, :k], varimax(vectors[:, :k]), varimax(vectors)[:, :k]]
+    turned = [vectors[:, :k], varimax(vectors[:, :k])]
+    turned += [varimax(vectors)[:, :k]] if vectors.shape[1] > k else []
     groups = groups_of(op, max(card), explained, ROWS if settings.rounds else QUICK, rng)
     whole = None if few_products else products(op, card, "pev" if objective == "pev" else "adjusted")
     if whole is None:
