@@ -137,7 +137,7 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
     corners = parts.corner, parts.corner_M
     added, sound = enlarged_ratio(values, a, r, *corners)
     now = values[:, -1:]
-    added = np.maximum(added, now * (1.0 + UNSURE**2) + NOTHING)
+    added = np.maximum(added, now + UNSURE**2 * np.abs(now) + NOTHING)
     y, f, slope = _complement(added, values, a, r, *corners)
     inverse = 1.0 / (added[:, None] - values[..., None])
     g, free = U @ y, U**2 @ inverse
@@ -152,7 +152,7 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
     lead = divisor(lead, known)
     rest = values[:, :-1], a[:, :-1], r[:, :-1]
     y, f, slope = _complement(now, *rest, *corners)
-    inverse = 1.0 / np.maximum(now[:, None] - values[:, :-1, None], UNSURE * now[:, None] + NOTHING)
+    inverse = 1.0 / np.maximum(now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + NOTHING)
     W = U[:, :, :-1]
     g, free = W @ y, W**2 @ inverse
     t = (a[:, -1:] - now[:, None] * r[:, -1:]) / lead
