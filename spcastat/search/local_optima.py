@@ -33,10 +33,6 @@ class Optima:
         return sorted(self.hits.items(), reverse=True)
 
 
-#: Values that differ by less than this share are one optimum.
-SAME = 1e-6
-
-
 @dataclass(eq=False)
 class Evidence:
     """The local optima of a search.

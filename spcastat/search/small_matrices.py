@@ -56,7 +56,7 @@ TIE = 1e-10
 #: Squared couplings below this are rounding: the total variance is one.
 NO_COUPLING = 1e-30
 #: Added to the diagonal of B, as correlations, before it is factored.
-JITTER = 1e-9
+RIDGE = 1e-9
 
 
 def largest(keys: np.ndarray, count: int) -> np.ndarray:
@@ -110,17 +110,17 @@ def unit(x: np.ndarray) -> np.ndarray:
 def whitening(B: np.ndarray) -> np.ndarray:
     """Return K, shape (..., s, s), with K B K' close to the identity; null directions of B are harmless."""
     diagonal = np.einsum("...ii->...i", B)
-    floor = JITTER * np.maximum(diagonal.max(axis=-1, keepdims=True), JITTER)
+    floor = RIDGE * np.maximum(diagonal.max(axis=-1, keepdims=True), RIDGE)
     size = np.sqrt(np.maximum(diagonal, floor))
     C = B / (size[..., :, None] * size[..., None, :])
     s = B.shape[-1]
-    C[..., np.arange(s), np.arange(s)] = 1.0 + JITTER
+    C[..., np.arange(s), np.arange(s)] = 1.0 + RIDGE
     try:
         root = np.linalg.cholesky(C)
     except np.linalg.LinAlgError:  # below the rounding of products
-        C[..., np.arange(s), np.arange(s)] = 1.0 + 1e3 * JITTER
+        C[..., np.arange(s), np.arange(s)] = 1.0 + 1e3 * RIDGE
         values, turn = np.linalg.eigh(C)
-        shrunk = turn / np.sqrt(np.maximum(values, JITTER))[..., None, :]
+        shrunk = turn / np.sqrt(np.maximum(values, RIDGE))[..., None, :]
         return shrunk.mT / size[..., None, :]
     return np.linalg.inv(root) / size[..., None, :]
 
