@@ -191,3 +191,17 @@ def test_public_functions_have_docstrings(package):
     for name in module.__all__:
         value = getattr(module, name)
         assert not callable(value) or (value.__doc__ or "").strip(), f"{package}.{name} has no docstring"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_name_of_a_module_is_assigned_once(path):
+    """Two constants of one name in one file: the second would replace the first without a word."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    targets = [
+        target.id
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    ]
+    assert len(targets) == len(set(targets))

@@ -182,9 +182,9 @@ def biplot(
         undrawn,
         f"Points: {of_points}. Arrows: {of_arrows}, stretched {stretch:.3g} times.",
     )
+    axis_labels = axis_names([names[i] for i in pair], shares)
     yield data
     own, size = ax is None, size_of_text()
-    axis_labels = axis_names([names[i] for i in pair], shares)
     ax = axes_for(ax, 6.0 * size, 6.0 * size)
     title = title_of(groups if groups is not None else color)
     draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)

@@ -98,10 +98,10 @@ def plot_correlations(
     frame = pd.concat(parts)
     frame = frame[np.isfinite(frame["length"].to_numpy())]
     data = frame.iloc[longest(frame, variables, 1)]
+    x_name, y_name = axis_names([names[i] for i in pair], shares)
     yield data
     size = size_of_text()
     ax = axes_for(ax, 6.2 * size, 6.2 * size)
-    x_name, y_name = axis_names([names[i] for i in pair], shares)
     ax.set_xlabel(x_name, parse_math=False)
     ax.set_ylabel(y_name, parse_math=False)
     from matplotlib.patches import Circle

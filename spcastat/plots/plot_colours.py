@@ -114,9 +114,17 @@ def size_of_text() -> float:
 
 
 def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
-    """Raise OptionError for a palette if there are no groups or numbers to colour."""
+    """Raise OptionError for a palette without colours, or without groups or numbers to colour."""
     if palette is not None and not coloured:
         raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
+    if isinstance(palette, str) or hasattr(palette, "resampled"):
+        colour_map(palette)
+    elif palette is not None:
+        given = list(palette.values()) if isinstance(palette, Mapping) else elements(palette, 1000)
+        if not given:
+            raise OptionError("palette holds no colour; give one for each group, or a colour map.")
+        for one in given:
+            colour(one)
 
 
 def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:

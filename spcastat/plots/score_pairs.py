@@ -88,8 +88,8 @@ def plot_scores(
         )
     values = scores.iloc[:, chosen]
     found = None if groups is None else group_rows(groups, scores.index)
-    yield values.copy() if found is None else values.assign(group=found)
     names = axis_names(list(values.columns), shares)
+    yield values.copy() if found is None else values.assign(group=found)
     xy, k = values.to_numpy(dtype=float), values.shape[1]
     densities = densities or k == 1
     side = k if densities else k - 1

@@ -14,7 +14,7 @@ import pandas as pd
 from spcastat.config import require_extra
 from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
-from spcastat.labels import name_text
+from spcastat.labels import name_text, printable
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
@@ -162,7 +162,7 @@ def _plain(value: Any) -> Any:
         return None
     if isinstance(value, dt.datetime) and value.tzinfo is None and value.year >= 1900:
         return pd.Timestamp(value).to_pydatetime(warn=False)
-    return name_text(value)[:MOST_TEXT]
+    return (printable(value) if isinstance(value, str) else name_text(value))[:MOST_TEXT]
 
 
 def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame]:

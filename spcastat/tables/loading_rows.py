@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import flag, plural, real_number, whole_number
-from spcastat.errors import ShapeError
+from spcastat.config import flag, plural, real_number, shown, whole_number
+from spcastat.errors import OptionError, ShapeError
 from spcastat.intake.checks import frame_values
 from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
@@ -141,20 +141,22 @@ def loadings_table(
     OptionError
         An option out of its range.
     """
+    if arrangement is not None and not isinstance(arrangement, Arrangement):
+        raise OptionError(f"arrangement={shown(arrangement)} was given; it must be an Arrangement or None.")
     arrangement = arrangement or Arrangement()
     values = frame_values(loadings, "loadings")
     digits, contributions = whole_number("digits", digits, 1, 10), flag("contributions", contributions)
     others = None if dense is None else _alike(frame_values(dense, "dense loadings"), values, "dense")
     kept, groups = arrangement.rows(values, loadings.index, others)
-    shown = values[kept]
+    kept_values = values[kept]
     labels = full_names([loadings.index[i] for i in kept])
-    cells = list(_cells(shown, digits, arrangement.cut, contributions))
+    cells = list(_cells(kept_values, digits, arrangement.cut, contributions))
     if stars is not None:
         cells = _starred(cells, _marks(stars, values)[kept])
     rows = [Row(label, line, group) for label, line, group in zip(labels, cells, groups, strict=True)]
     if intervals is not None:
         lower, upper = (bound[kept] for bound in _bounds(intervals, values))
-        below = zip(_intervals(shown, lower, upper, digits), groups, strict=True)
+        below = zip(_intervals(kept_values, lower, upper, digits), groups, strict=True)
         pairs = zip(rows, (Row("", line, group) for line, group in below), strict=True)
         rows = [row for pair in pairs for row in pair]
     headings = full_names(loadings.columns)
@@ -170,7 +172,7 @@ def loadings_table(
         title="Contributions, %" if contributions else "Loadings",
         headings=tuple(headings),
         rows=tuple(rows),
-        notes=tuple(_notes(values, loadings.index, shown, arrangement.cut, contributions)),
+        notes=tuple(_notes(values, loadings.index, kept_values, arrangement.cut, contributions)),
         sparse=True,
         together=1 if dense is None else 2,
     )

@@ -153,7 +153,7 @@ def test_weights_are_repeated_rows():
     repeated = X.loc[np.repeat(X.index, w)].reset_index(drop=True)
     for options in (
         {"card": 3},
-        {"card": 3, "method": "bcd-l0", "scale": True},
+        {"card": 3, "method": "bcd-l0", "scale": True, "tol": 1e-14},
         {"variance": 0.8, "method": "controlled"},
         {"method": "pca"},
         {"center": False, "card": 2, "effort": "quick"},

@@ -35,7 +35,7 @@ def here():
 
 @pytest.mark.parametrize("formula", ["~ a + b + c + d + kind", "~ a + b + kind + size", "~ a + b + d:kind"])
 def test_dummies_are_those_in_memory(rows, formula):
-    how = {"formula": formula, "categorical": "dummy", "method": "bcd-l0"}
+    how = {"formula": formula, "categorical": "dummy", "method": "greedy"}
     memory = sp.spca(rows, 2, 3, **how)
     data = dd.from_pandas(rows, npartitions=5)
     fit = sp.spca(data, 2, 3, **how)
