@@ -100,8 +100,8 @@ def spca(
     na : {"raise", "drop", "em", "pairwise"}
         Missing values are an error, their rows are left out, or they stay. With "em" the covariances are
         those of the measured values and of what the others are expected to be given them, with their
-        variance, by EM for probabilistic PCA of rank `k_em`; gaps count in scores as conditional means,
-        shrunk for the columns that there are for each row (see Notes), and `fit.imputed` has the filled rows.
+        variance, by EM for probabilistic PCA of rank `k_em`; in scores, missing values count as
+        conditional means, shrunk (see Notes), and `fit.imputed` has the filled rows.
         With "pairwise" each covariance is that of the rows that have both variables, and a score is missing
         where one of its component's own variables is. See Notes.
     k_em : int, optional
@@ -121,7 +121,7 @@ def spca(
         Relative to the total variance, for the published methods that iterate, as is `max_iter`.
     max_iter : int, optional
     passes : int, optional
-        Of rows in pieces with more than 3000 variables: passes over them, at most, that are made for dense
+        For chunks with more than 3000 variables: the largest number of passes over them for dense
         PCA, where the search begins and which it is compared with. By default 4, after which the summary
         says where PCA's figure is a lower bound only; 30 with `variance`, which is a share of it.
     progress : None, bool or callable

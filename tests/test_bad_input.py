@@ -30,6 +30,12 @@ BAD_DATA = [
     (sps.csr_array(with_value(np.nan).to_numpy()), errors.MissingValuesError, r"in 'x2'"),
     (good().astype("Float64").mask(good() > 8.0, pd.NA), errors.MissingValuesError, r"missing value.*'d'"),
     (pd.DataFrame({"s": list("abc"), "t": list("def")}), errors.ColumnTypeError, r"no numeric column.*'s'"),
+    (
+        good().assign(**{"Unnamed: 0": "x"}),
+        errors.ColumnTypeError,
+        r"row labels: pd.read_csv\(path, index_col=0\)",
+    ),
+    (good().head(1), errors.TooFewRowsError, r"at least two are needed\.$"),
     (good().assign(name="x"), errors.ColumnTypeError, r"'name'.*drop\(columns=\['name'\]\)"),
     (
         good().assign(day=pd.Timestamp("2020-01-01")),

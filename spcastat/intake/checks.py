@@ -18,6 +18,7 @@ from spcastat.errors import (
     TooFewRowsError,
     WeightsError,
 )
+from spcastat.intake.row_numbers import UNNAMED
 from spcastat.kernels.sparsity import is_sparse
 
 _HINTS = {
@@ -64,6 +65,8 @@ def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bo
     text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
     kinds = {kind for _, _, kind in bad}
     hints = [hint for kind, hint in _HINTS.items() if kind in kinds]
+    if any(UNNAMED.fullmatch(str(label)) for label, _, _ in bad):
+        hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
     if everything:
         raise ColumnTypeError(
             f"The data have no numeric column at all: {text}. At least one column must hold real numbers; "
@@ -148,9 +151,9 @@ def require_rows(n: int, dropped: int = 0) -> None:
     if n < 2:
         after = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
         raise TooFewRowsError(
-            f"The data have {plural(n, 'row')}{after}; at least two are needed. "
+            f"The data have {plural(n, 'row')}{after}; at least two are needed."
             + (
-                "Impute the missing values, or leave out the columns that have most of them."
+                " Impute the missing values, or leave out the columns that have most of them."
                 if dropped
                 else ""
             )

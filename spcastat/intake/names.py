@@ -7,6 +7,7 @@ import builtins
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -35,6 +36,11 @@ def formula_name(label: Any) -> str:
     """
     name = str(label)
     return f"column {name}" if _NUMERAL.fullmatch(name) else name
+
+
+def _is_value(thing: Any) -> bool:
+    """Return whether a name of the context can stand in a formula by itself: no module, no function."""
+    return not (callable(thing) or isinstance(thing, ModuleType))
 
 
 def with_words(formula: str) -> str:
@@ -120,7 +126,7 @@ def require_known(
             hint = (
                 f" Write the name in backticks: `{dotted}`."
                 if dotted
-                else nearest(name, [*columns, *context])
+                else nearest(name, [*columns, *(one for one in context if _is_value(context[one]))])
                 + " Names go in backticks if they hold spaces or signs."
             )
             raise FormulaError(

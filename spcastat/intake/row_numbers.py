@@ -13,7 +13,7 @@ from spcastat.errors import DataWarning
 from spcastat.kernels.sparsity import is_sparse
 
 #: What pandas calls a column without a name, such as the row names that R and pandas write into files.
-_UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?|__index_level_\d+__|)")
+UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?|__index_level_\d+__|)")
 #: Names of identifiers, alone or after a sign: id, patient_id, row.
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|idx|index|key|row|rownames|obs|case|nr|no)", re.IGNORECASE)
 #: Names of variables that can rise by one from row to row: time, and ranks.
@@ -42,7 +42,7 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     DataWarning
     """
     names = [str(label) for label in columns]
-    found = {j for j, name in enumerate(names) if _UNNAMED.fullmatch(name)}
+    found = {j for j, name in enumerate(names) if UNNAMED.fullmatch(name)}
     if matrix is not None and not is_sparse(matrix) and len(matrix) >= FEWEST:
         first = matrix[1] - matrix[0]
         for j in np.flatnonzero((first >= 1.0) & (first == np.floor(first))):

@@ -252,7 +252,7 @@ def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
     limits = frames.limits(state)
     found = rows.diagnostics(state, source)
     known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
-    beyond = [f"{int((found[name] > limits[name]).sum())} exceed that of {name}" for name in known]
+    beyond = [f"{int((found[name] > limits[name]).sum())} beyond that of {name}" for name in known]
     told = f"of {len(found)} rows, {' and '.join(beyond) or 'none can be judged'}."
     farthest = short_name(found["Q"].idxmax())
     return Picture(

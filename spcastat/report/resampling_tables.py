@@ -30,8 +30,8 @@ FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 #: What the figures do not say.
 UNSAID = {
     "interval": (
-        "Intervals show how far estimates would move with new rows, with variables selected again; a loading "
-        "that is zero has none."
+        "Intervals show how far estimates would move with new rows, with variables selected again; none is "
+        "shown for a loading that is zero."
     ),
     "given": (
         "Given these variables: the intervals take the selection as fixed, and are not valid where the same "

@@ -249,7 +249,7 @@ def describe_missing(record: Record) -> str:
         ended = "converged after" if told["converged"] else "stopped before it converged, after"
         return (
             f"{where}; estimated by EM for probabilistic PCA of rank {told['rank']} (k_em) "
-            f"over {plural(told['patterns'], 'pattern')} of gaps, {ended} "
+            f"over {plural(told['patterns'], 'pattern')} of missing values, {ended} "
             f"{plural(told['iterations'], 'iteration')}"
         )
     text = f"{where}; correlations of the rows that have both variables, {told['fewest']:g} at least"

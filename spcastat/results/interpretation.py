@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from spcastat.config import elements, listed, nearest, one_of, shown
+from spcastat.config import elements, listed, nearest, one_of, plural, shown
 from spcastat.errors import ComponentsError, DuplicateNamesError, OptionError
 from spcastat.intake.frames import open_table
 from spcastat.labels import name_text
@@ -213,9 +213,8 @@ def _renamed(old: list[str], names: Any) -> list[str]:
         new = elements(names, len(old))
         if len(new) != len(old):
             raise ComponentsError(
-                f"rename() was given {len(new)} names for {len(old)} components; give one for each, "
-                "or a mapping such "
-                "as {'PC1': 'size'}."
+                f"rename() was given {plural(len(new), 'name')} for {plural(len(old), 'component')}; give "
+                "one for each, or a mapping such as {'PC1': 'size'}."
             )
     for name in new:
         if not isinstance(name, str) or not name.strip():

@@ -169,6 +169,12 @@ def test_formulas_that_are_refused(formula, phrase):
     assert len(str(caught.value)) < 700
 
 
+def test_a_module_is_not_proposed_as_a_variable():
+    with pytest.raises(FormulaError, match="uses 'nope'") as caught:
+        read_data(frame(), ReadOptions("~ nope", context={"np": np}))
+    assert "Did you mean" not in str(caught.value)
+
+
 def test_unknown_column_lists_the_columns_without_a_chain():
     with pytest.raises(FormulaError, match="The columns are 'id', 'a', 'b', 'c', 'my col'") as caught:
         read_data(frame(), ReadOptions("~ a + nope"))

@@ -246,7 +246,7 @@ def _saved(fit: sp.SpcaResult, folder) -> sp.SpcaResult:
     ("names", "error", "message"),
     [
         ({"PC3": "x"}, ComponentsError, "'PC3', which is not a component"),
-        (["x"], ComponentsError, "1 names for 2 components"),
+        (["x"], ComponentsError, "1 name for 2 components"),
         ({"PC1": ""}, OptionError, "must be text"),
         ({"PC1": 3}, OptionError, "must be text"),
         ({"PC1": "PC2"}, DuplicateNamesError, "one name"),
