@@ -272,19 +272,19 @@ def state_of(spec: dict, text: str) -> list:
 #: What is done to a saved formula, and what is said.
 CHANGES: list[tuple[Callable[[dict], Any], str]] = [
     (lambda s: state_of(s, "poly(a, 2)").__setitem__(1, {"map": []}), "does not hold what"),
-    (lambda s: state_of(s, "poly(a, 2)").__setitem__(1, 3), "something else"),
-    (lambda s: state_of(s, "scale(b)")[1]["map"].append(["__class__", 1]), "something else"),
-    (lambda s: state_of(s, "scale(b)")[1]["map"][0].__setitem__(1, "text"), "something else"),
-    (lambda s: state_of(s, "scale(b)")[1]["map"][0].__setitem__(1, {"float": "nan"}), "something else"),
-    (lambda s: state_of(s, "bs(b, df=4)")[1]["map"][2].__setitem__(1, [0.5] * 10_000), "something else"),
+    (lambda s: state_of(s, "poly(a, 2)").__setitem__(1, 3), "not a table of up to"),
+    (lambda s: state_of(s, "scale(b)")[1]["map"].append(["__class__", 1]), "does not learn"),
+    (lambda s: state_of(s, "scale(b)")[1]["map"][0].__setitem__(1, "text"), "ddof: it has no number"),
+    (lambda s: state_of(s, "scale(b)")[1]["map"][0].__setitem__(1, {"float": "nan"}), "ddof: it has no"),
+    (lambda s: state_of(s, "bs(b, df=4)")[1]["map"][2].__setitem__(1, [0.5] * 10_000), "does not learn"),
     (lambda s: state_of(s, "bs(b, df=4)").__setitem__(0, "bs(b, df=5)"), "what 'bs"),
     (lambda s: s["model"]["transforms"]["map"].append(["open('x')", {"map": []}]), "not a call in its"),
     (lambda s: s["model"]["transforms"]["map"].pop(), "does not hold what"),
     (lambda s: s["model"]["encodings"].clear(), "the levels of 'C"),
     (lambda s: s["model"]["encodings"].append(["open('x')", "categorical", {}]), "not a factor"),
     (lambda s: s["model"]["encodings"][-1].__setitem__(1, "constant"), "not a factor"),
-    (lambda s: s["model"]["context"].append(["n", {"map": []}]), "number, text or list"),
-    (lambda s: s["model"]["context"].append(["n", [0] * 10_000]), "number, text or list"),
+    (lambda s: s["model"]["context"].append(["n", {"map": []}]), "value of n: it holds what is not"),
+    (lambda s: s["model"]["context"].append(["n", [0] * 10_000]), "value of n: it holds what is not"),
     (lambda s: s["model"]["terms"].extend([[["a", "lookup"]]] * 200_000), "more than 100000 terms"),
     (lambda s: s["model"]["terms"].append([["a", "lookup"]] * 200), "more than 100 factors"),
     (lambda s: s["model"]["terms"].append([["a", "python"], ["a", "lookup"]]), "in two ways"),
@@ -292,7 +292,7 @@ CHANGES: list[tuple[Callable[[dict], Any], str]] = [
     (lambda s: s["model"]["terms"].append([["[" * 90, "literal"]]), "the value"),
     (lambda s: s["model"]["terms"].append([[7, "lookup"]]), "in place of text"),
     (lambda s: s.__setitem__("kind", "code"), "kind that is not known"),
-    (lambda s: s["model"]["inputs"][0].__setitem__(1, [{"map": []}]), "not text, numbers or dates"),
+    (lambda s: s["model"]["inputs"][0].__setitem__(1, [{"map": []}]), "levels: it holds what is not text"),
 ]  # fmt: skip
 
 

@@ -54,6 +54,8 @@ class Level:
 #: Characters of a level.
 LONGEST_LEVEL = 100_000
 _LEVELS = List(Level(), most=1_000_000)
+#: Entries of one part, at most: knots, with those that are repeated at both ends.
+KNOTS = 3 * LARGEST
 _VALUE = Maybe(Either(Array("i", ("n",)), Array("f", ("n",)), List(Maybe(Level()), most=LARGEST), Level()))
 _NUMBERS = Array("f", ("columns",))
 _MOMENT = Maybe(Either(_NUMBERS, Array("f", ()), Real()))
@@ -357,10 +359,10 @@ def _state(name: str, text: str, state: Any) -> dict[Any, Any]:
         if part:
             require(Fields(kinds), part, {}, called)
             sizes = [
-                np.size(value) if isinstance(value, np.ndarray) else len(value)
+                max(value.shape, default=0) if isinstance(value, np.ndarray) else len(value)
                 for value in part.values()
                 if isinstance(value, np.ndarray | list | dict)
             ]
-            if set(part) - set(kinds) or max(sizes, default=0) > LARGEST**2:
+            if set(part) - set(kinds) or max(sizes, default=0) > KNOTS:
                 raise FileError(f"its {called} has parts that it does not learn.")
     return dict(state)
