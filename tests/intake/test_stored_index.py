@@ -50,6 +50,8 @@ SOURCES = {
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_index_of_pandas_labels_the_rows(source, tmp_path):
+    if source == "LazyFrame" and not hasattr(pl.LazyFrame, "collect_batches"):
+        pytest.skip("this version of polars gives no batches")
     fit = sp.spca(SOURCES[source](tmp_path), 1, 2)
     assert list(fit.loadings.index) == list(FRAME.columns)
     # the trace of pandas' covariance matrix; sums over chunks have another order

@@ -17,9 +17,8 @@ TOLERANCE = 1e-11
 @pytest.fixture
 def fits():
     """One fit from chunks, one from the whole."""
-    return sp.spca(PIECES, k=2, card=3, scale=True, method="bcd-l0"), sp.spca(
-        FRAME, k=2, card=3, scale=True, method="bcd-l0"
-    )
+    how = {"k": 2, "card": 3, "scale": True, "method": "greedy"}
+    return sp.spca(PIECES, **how), sp.spca(FRAME, **how)
 
 
 def test_scores_come_in_chunks_again_and_again(fits):
