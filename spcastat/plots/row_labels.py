@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, is_single, is_whole, plural, shown
+from spcastat.config import elements, is_single, is_whole, plural, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 
@@ -36,9 +36,8 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     if isinstance(labels, (bool, np.bool_)) or labels is None:
         return short_names(list(index), WIDTH) if labels else [""] * n
     if is_whole(labels):
-        if labels < 0:
-            raise OptionError(f"labels={shown(labels)} was given; it must be 0 or more, or True for all.")
-        chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[: min(int(labels), n)].tolist())
+        most = min(whole_number("labels", labels, 0), n)
+        chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[:most].tolist())
         return [name if i in chosen else "" for i, name in enumerate(short_names(list(index), WIDTH))]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
         if not labels.index.is_unique or not labels.index.isin(index).any():
