@@ -166,7 +166,7 @@ class Plotted:
         return {
             "groups": self._by_row(groups, "groups"),
             "color": self._by_row(color, "color"),
-            "new": pd.concat(parts) if parts else None,
+            "new": pd.concat(parts) if len(parts) > 1 else next(iter(parts), None),
             "supplementary": further.correlations if beside else None,  # type: ignore[union-attr]
             "levels": None if further is None else further.levels,
         }

@@ -30,6 +30,7 @@ MEANT: dict[str, frozenset[str]] = {
     "variables": frozenset({"text column"}),
     "dense": frozenset({"-1", "-10**20"}),
     "data": frozenset({"polars lazy"}),
+    "new": frozenset({"polars lazy"}),
 }
 #: Arguments that scikit-learn wants and ignores.
 IGNORED = ("y",)
