@@ -183,7 +183,7 @@ class Interpreted:
 
 
 def _transform(state: FitState, new: Any, na: str) -> pd.DataFrame:
-    found: pd.DataFrame = rows.transform(state, new, na)
+    found: pd.DataFrame = rows.scores_of_new(state, new, na)
     return found
 
 

@@ -160,7 +160,7 @@ class Plotted:
         supplement: Supplement | None = None,
     ) -> Any:
         further = None if supplement is None else checked(supplement)
-        scores = None if new is None else rows.transform(self._state, new)
+        scores = None if new is None else rows.scores_of_new(self._state, new)
         parts = [part for part in (None if further is None else further.rows, scores) if part is not None]
         beside = further is not None and one_of("arrows", arrows, ARROWS) == "correlations"
         return {

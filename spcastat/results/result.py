@@ -11,6 +11,7 @@ from spcastat.config import MISSING, one_of, warn
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.errors import DataWarning
+from spcastat.intake.same_library import in_library_of
 from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings
@@ -178,8 +179,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         """
         return own(self._distances["Q"])
 
-    def diagnostics(self, new: Any = None, na: str = "raise") -> pd.DataFrame:
-        """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
+    def diagnostics(self, new: Any = None, na: str = "raise") -> Any:
+        """Return T2 and Q of the rows of the fit, or of new rows, n x 2; for new rows as `transform`.
 
         Of rows on workers of dask, those of a sample of 2000, drawn at random by one pass (without labels);
         a warning says so.
@@ -196,7 +197,9 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
             if "sample" in self._drawn.attrs:
                 warn(f"diagnostics() has those of {self._drawn.attrs['sample']}.", DataWarning)
             return own(self._drawn[["T2", "Q"]])
-        return own(self._distances) if new is None else rows.diagnostics_of(self._state, new, na)
+        if new is None:
+            return own(self._distances)
+        return in_library_of(new, rows.diagnostics_of(self._state, new, na))
 
     limits = delegated(frames.limits)
 

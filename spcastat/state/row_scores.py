@@ -13,6 +13,7 @@ from spcastat.errors import ComponentsError, DataError, DuplicateNamesError, NoR
 from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
+from spcastat.intake.same_library import in_library_of, with_columns
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.state import distances
 from spcastat.state import imputation as gaps
@@ -86,6 +87,8 @@ def scores(state: FitState, source: Source | None) -> Any:
 def transform(state: FitState, new: Any, na: str = "raise") -> Any:
     """Return the scores of new rows: the formula, centre and scale of the fit are applied to them.
 
+    Rows in polars or Arrow have scores in polars or Arrow.
+
     Parameters
     ----------
     new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
@@ -98,8 +101,10 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
 
     Returns
     -------
-    DataFrame of shape (n_new, k)
-        For a source of chunks what `scores` has for one.
+    DataFrame of shape (n_new, k), or table
+        A polars or Arrow table for one; it has no row labels, so that where rows were dropped, or the labels
+        of a data frame were stored with the table, these are a first column ("row"). For a source of
+        chunks what `scores` has for one.
 
     Raises
     ------
@@ -110,6 +115,11 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
     OptionError
         For ``na="em"`` where the fit has no model of missing values.
     """
+    return in_library_of(new, scores_of_new(state, new, na))
+
+
+def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
+    """Return what :func:`transform` does, as a DataFrame for rows of any library."""
     standard = state.need_centre("transform()")
     stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
@@ -239,7 +249,7 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
 # --- the data with their scores -------------------------------------------------------------------
 
 
-def augment(state: FitState, source: Source | None, data: Any = None, na: str = "raise") -> pd.DataFrame:
+def augment(state: FitState, source: Source | None, data: Any = None, na: str = "raise") -> Any:
     """Return the data with the scores of each row as further columns, ``.fittedPC1`` and so on.
 
     Parameters
@@ -253,7 +263,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
 
     Returns
     -------
-    DataFrame
+    DataFrame, or a polars or Arrow table for one
 
     Raises
     ------
@@ -271,7 +281,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         frame = _frame(table.values, table.index, table.columns)
         # by position, as labels may repeat
         plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values
-        kept = transform(state, plain, na)
+        kept = scores_of_new(state, plain, na)
         found = np.full((len(frame), len(names)), np.nan)
         found[kept.index.to_numpy()] = kept.to_numpy()
     if frame.columns.nlevels > 1:
@@ -283,7 +293,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         )
     for name, column in zip(names, found.T, strict=True):  # labels of any kind stay what they are
         frame[name] = column
-    return frame
+    return frame if data is None else with_columns(data, frame, names)
 
 
 def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def transform_to(
     if new is None:
         scores = rows.scores(state, source)
     elif stream is None:
-        scores = rows.transform(state, new, na)
+        scores = rows.scores_of_new(state, new, na)
     else:
         scores = stream.scores(state.need_centre("transform_to()"), state.V, state.components)
     with listening(progress):
