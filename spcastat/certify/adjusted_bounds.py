@@ -9,8 +9,9 @@ import numpy as np
 
 from spcastat.certify import ordered
 from spcastat.certify.dual import ROUNDING, Running
+from spcastat.certify.first_component import INTERVALS, first_component_bounds
 from spcastat.certify.frame import least_squares_frame, without
-from spcastat.certify.relaxed import MOST_SUPPORTS, MOST_VARIABLES, Relaxed, Root, reaches, union_table
+from spcastat.certify.relaxed import BATCH, LEAF, MOST_SUPPORTS, MOST_VARIABLES, Relaxed, Root, reaches, union_table
 
 #: Components of one variable whose orders are all gone through, at most.
 MOST_ORDERED = 8
@@ -74,6 +75,23 @@ class Sequence(Relaxed):
             groups.append(F @ F.T - taken)
             counts.append(rest)
         return own + ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
+
+    def leaf_bounds(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
+    ) -> np.ndarray:
+        """Return bounds that are exact in the component placed first."""
+        if not self.all_searched:
+            return super().leaf_bounds(roots, chosen, threshold, running)
+        F = self.factor
+        supports = [np.stack([root.singles for root in roots])[:, [i]] for i in range(self.m)]
+        supports += [self.supports[t][rows] for t, rows in enumerate(chosen.T)]
+        found = np.empty(len(roots))
+        step = max(1, BATCH // (INTERVALS * self.k * sum(places.shape[1] for places in supports) ** 2))
+        for begin in range(0, len(roots), step):
+            part = slice(begin, begin + step)
+            factors = [F[:, places[part]].transpose(1, 0, 2) for places in supports]
+            found[part] = first_component_bounds(factors, np.full(len(factors[0]), threshold), LEAF, running)
+        return found
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
         """Return what these variables add in their best order where they are all; else the bound of PEV."""

@@ -19,6 +19,8 @@ MOST_SINGLES, MOST_WORK = 100_000, 3e11
 MOST_SUPPORTS = 20_000
 #: Numbers in a batch of matrices, and operations of a step that nothing interrupts.
 BATCH, STEP_WORK = 4_000_000, 1e9
+#: Steps of the dual method where supports are still to be chosen, where all are, and once more.
+INNER, LEAF, LAST = 60, 120, 800
 #: Operations of an eigendecomposition, in cubes of the order.
 EIGEN = 20.0
 
@@ -189,6 +191,12 @@ class Relaxed(ABC):
                 new = self.alike([roots[b] for b in part], chosen[part], threshold, steps, running)
                 found[part] = np.minimum(found[part], new)
         return found
+
+    def leaf_bounds(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
+    ) -> np.ndarray:
+        """Return the closest bounds there are once all supports are chosen, shape (B,)."""
+        return self.bounds(roots, chosen, threshold, LAST, running)
 
     @abstractmethod
     def shape(self, root: Root) -> tuple[int, int]:

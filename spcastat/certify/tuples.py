@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spcastat.certify.relaxed import STEP_WORK, Relaxed, Root, single_work
+from spcastat.certify.relaxed import INNER, LEAF, STEP_WORK, Relaxed, Root, single_work
 
 #: Nodes that are looked at together.
 BATCH = 500
-#: Steps of the dual method where supports are still to be chosen, where all are, and once more.
-INNER, LEAF, LAST = 60, 120, 800
 #: Nodes with fewer children than this, by the table of unions, and fewer children of these, are not bounded
 #: otherwise.
 FEW, MANY = 100, 10_000
@@ -204,8 +202,12 @@ class Tuples:
 
     def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:
         stage = int(batch.stage[0])
-        steps = INNER if not leaf else LEAF if stage == 0 else LAST
-        found = self.problem.bounds(roots, batch.chosen[:, :level], self.threshold, steps, self.running)
+        chosen = batch.chosen[:, :level]
+        if leaf and stage:
+            found = self.problem.leaf_bounds(roots, chosen, self.threshold, self.running)
+        else:
+            steps = LEAF if leaf else INNER
+            found = self.problem.bounds(roots, chosen, self.threshold, steps, self.running)
         batch.bound = np.minimum(batch.bound, found)
         if self.running():
             batch.stage = batch.stage + 1
