@@ -1,0 +1,181 @@
+"""An upper bound on adjusted variance over all supports: a Lagrange multiplier of orthogonality.
+
+With S = F'F, N_T = F_T F_T' and orthonormal directions q_1, ..., q_k of the scores, component j adds q_j' N_Tj q_j
+at most. For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that
+
+    A <= tr Z + sum_j theta_j  with  theta_j >= lambda_max(N_T - Z) for all supports T of c_j variables.
+
+The condition is one on a sparse eigenvalue: lambda_max(N_T - Z) <= theta where the largest eigenvalue of G_TT is at
+most one, G being F'(theta I + Z)^{-1} F. Where it is g > 1 the multiplier g Z with g theta meets it, so that
+any Z gives a bound. PCA's bound is that of Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i'.
+
+The best Z is found by column generation: the relaxation to matrices X_T >= 0 with sum_T X_T <= I is solved for
+some supports, then those whose G_TT has the largest eigenvalues are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.certify.dual import EVERY, RATIO, ROUNDING, Running, capped_simplex, positive
+
+#: Supports that a round adds, and steps of the dual method between two rounds.
+ADDED, STEPS = 12, 60
+#: Rounds, at most, and the relative fall of the bound that a round should bring.
+ROUNDS, WORTH = 30, 1e-4
+#: Shares of a component below which a support is left out again.
+UNUSED = 1e-4
+#: Thresholds theta are at least this share of the largest eigenvalue, which leaves a bound.
+LEAST = 1e-6
+
+#: From a matrix G (p, p) and c: an upper bound on the largest eigenvalue of G_TT over all supports T of c
+#: variables, and supports (n, c) whose eigenvalue is large.
+Largest = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Multiplier:
+    """A proven bound and what proves it.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (d, d)
+        Positive semidefinite.
+    thresholds : dict of int to float
+        theta of each cardinality.
+    bound : float
+        tr Z and the sum of the thresholds of all components.
+    """
+
+    Z: np.ndarray
+    thresholds: dict[int, float]
+    bound: float
+
+
+def gram(F: np.ndarray, Z: np.ndarray, threshold: float) -> np.ndarray:
+    """Return F'(threshold I + Z)^{-1} F, shape (p, p)."""
+    values, vectors = np.linalg.eigh(Z)
+    A = (vectors / np.sqrt(threshold + values.clip(min=0.0))).T @ F
+    return np.asarray(A.T @ A)
+
+
+def multiplier(
+    F: np.ndarray,
+    counts: dict[int, int],
+    supports: dict[int, np.ndarray],
+    largest: Largest,
+    target: float,
+    running: Running = lambda: True,
+) -> Multiplier:
+    """Return a multiplier whose bound is small.
+
+    Parameters
+    ----------
+    F : ndarray of shape (d, p)
+    counts : dict of int to int
+        How many components have each cardinality.
+    supports : dict of int to ndarray of int, shape (n, c)
+        Supports to begin with.
+    largest : callable
+        See `Largest`.
+    target : float
+        The rounds end once the bound is below.
+    running : callable
+        Asked between steps; False ends the work with the best multiplier so far.
+    """
+    state = _State.begin(F, counts, supports)
+    best = state.proven(largest)
+    rounds = [best.bound]
+    while len(rounds) <= ROUNDS and best.bound > target and running():
+        state.solve(running)
+        found = state.proven(largest)
+        best = min(best, found, key=lambda one: one.bound)
+        rounds.append(best.bound)
+        if len(rounds) > 3 and rounds[-1] > rounds[-4] * (1.0 - WORTH):
+            break
+    return best
+
+
+@dataclass(eq=False)
+class _State:
+    """The iterates of Chambolle and Pock's method: Z, and X_T of the supports in use for each cardinality."""
+
+    F: np.ndarray
+    counts: dict[int, int]
+    supports: dict[int, np.ndarray]
+    X: dict[int, np.ndarray]
+    Z: np.ndarray
+    thresholds: dict[int, float]
+    scale: float
+
+    @classmethod
+    def begin(cls, F: np.ndarray, counts: dict[int, int], supports: dict[int, np.ndarray]) -> _State:
+        values, vectors = np.linalg.eigh(F @ F.T)
+        k, d = sum(counts.values()), len(F)
+        rest = max(float(values[-k - 1]), 0.0) if k < d else 0.0
+        Z = (vectors * (values - rest).clip(min=0.0)) @ vectors.T
+        scale = float(values[-1])
+        X = {c: np.zeros((len(T), d, d)) for c, T in supports.items()}
+        return cls(F, counts, dict(supports), X, Z, dict.fromkeys(counts, max(rest, LEAST * scale)), scale)
+
+    def proven(self, largest: Largest) -> Multiplier:
+        """Return the multiplier scaled to what holds for all supports, after adding supports that violate it."""
+        bounds = {}
+        for c, threshold in self.thresholds.items():
+            bounds[c], large = largest(gram(self.F, self.Z, threshold), c)
+            known = set(map(tuple, self.supports[c].tolist()))
+            new = [T for T in large.tolist() if tuple(T) not in known][:ADDED]
+            if new:
+                self.supports[c] = np.concatenate([self.supports[c], new])
+                empty = np.zeros((len(new), *self.Z.shape))
+                self.X[c] = np.concatenate([self.X[c], empty])
+        up = max(1.0, *bounds.values())
+        # with a smaller threshold t = theta g the largest eigenvalue of g < 1 becomes one at most
+        thresholds = {c: max(t * bounds[c], LEAST * self.scale) for c, t in self.thresholds.items()}
+        Z = up * self.Z
+        bound = float(np.trace(Z)) + sum(n * thresholds[c] for c, n in self.counts.items())
+        return Multiplier(Z, thresholds, bound + ROUNDING * (1.0 + sum(self.counts.values())))
+
+    def solve(self, running: Running) -> None:
+        """Take some steps on the supports in use; keep the best Z of them, and the supports that have a share."""
+        N = {}
+        for c, T in self.supports.items():
+            A = self.F[:, T].transpose(1, 0, 2)
+            N[c] = A @ A.mT
+        size = np.sqrt(sum(len(T) for T in self.supports.values()))
+        tau, sigma = RATIO / size, self.scale / (RATIO * size)
+        one = np.eye(len(self.Z))
+        ahead, Z, lowest = self._sum(), self.Z, np.inf
+        for step in range(1, STEPS + 1):
+            if not running():
+                break
+            Z = positive(Z + sigma * (ahead - one))
+            before = self._sum()
+            for c, count in self.counts.items():
+                self.X[c] = _shared(self.X[c] + tau * (N[c] - Z) / self.scale, count)
+            ahead = 2.0 * self._sum() - before
+            if step % EVERY == 0:
+                found = {c: float(np.linalg.eigvalsh(N[c] - Z)[:, -1].max()) for c in N}
+                value = float(np.trace(Z)) + sum(n * found[c] for c, n in self.counts.items())
+                if value < lowest:
+                    lowest, self.Z = value, Z
+                    self.thresholds = {c: max(t, LEAST * self.scale) for c, t in found.items()}
+        for c, X in self.X.items():
+            used = np.trace(X, axis1=1, axis2=2) > UNUSED
+            self.X[c], self.supports[c] = X[used], self.supports[c][used]
+
+    def _sum(self) -> np.ndarray:
+        return np.asarray(sum(X.sum(axis=0) for X in self.X.values()))
+
+
+def _shared(A: np.ndarray, count: int) -> np.ndarray:
+    """Return the nearest matrices with eigenvalues in [0, 1] whose traces have the sum `count`, (n, d, d)."""
+    values, vectors = np.linalg.eigh(A)
+    flat = values.ravel()
+    order = np.argsort(flat)
+    cut = np.empty_like(flat)
+    cut[order] = capped_simplex(flat[order][None], count)[0]
+    return np.asarray((vectors * cut.reshape(len(values), 1, -1)) @ vectors.mT)
