@@ -2,30 +2,103 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import fields, replace
 from functools import cached_property
+from itertools import combinations, combinations_with_replacement
 from math import comb
 
 import numpy as np
 
 from spcastat.certify import ordered
+from spcastat.certify.branch import prove
+from spcastat.certify.clock import Clock
 from spcastat.certify.dual import ROUNDING, Running
 from spcastat.certify.first_component import INTERVALS, first_component_bounds
 from spcastat.certify.frame import least_squares_frame, without
-from spcastat.certify.relaxed import BATCH, LEAF, MOST_SUPPORTS, MOST_VARIABLES, Relaxed, Root, reaches, union_table
+from spcastat.certify.multiplier import ADDED, Multiplier, gram, multiplier
+from spcastat.certify.relaxed import (
+    BATCH,
+    EIGEN,
+    LEAF,
+    MOST_SUPPORTS,
+    MOST_VARIABLES,
+    Alone,
+    Relaxed,
+    Root,
+    Sums,
+    alone,
+    reaches,
+    union_table,
+)
+from spcastat.search.small_matrices import SMALLEST
 
+#: Supports of a component that are listed, at most; MOST_SUPPORTS of them may be left by the multiplier.
+MOST_LISTED = 1_000_000
 #: Components of one variable whose orders are all gone through, at most.
 MOST_ORDERED = 8
+#: Share of the time that the multiplier may take, and seconds and nodes of a sparse eigenvalue in it.
+SHARE, SECONDS, NODES = 0.5, 1.0, 200
+#: Frobenius norms of G_TT above this share of the bound are followed by its eigenvalues; so many at once.
+CLOSE, CHUNK = 0.8, 50_000
+FIELDS = [one.name for one in fields(Alone)]
 
 
 class Sequence(Relaxed):
     """Adjusted variance, in any order of the components."""
+
+    #: Set by `prepare`, like the cardinalities of all components.
+    multiplier: Multiplier | None = None
+    every: tuple[int, ...] = ()
 
     @property
     def variables(self) -> int:
         return self.p  # the others may load on the variables of components of one variable
 
     def searched(self, c: int) -> bool:
-        return c < self.p and comb(self.p, c) <= MOST_SUPPORTS
+        return c < self.p and comb(self.p, c) <= MOST_LISTED
+
+    def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
+        """Find a multiplier, and leave out the supports that by it no fit above the threshold has.
+
+        Parameters
+        ----------
+        V : ndarray of shape (p, k)
+            A fit.
+        threshold : float
+        clock : Clock
+        """
+        known = [np.flatnonzero(v) for v in V.T]
+        self.every = tuple(len(T) for T in known)
+        counts = {c: self.every.count(c) for c in dict.fromkeys(self.every)}
+        part = clock.until(time.perf_counter() + SHARE * clock.left)
+        found = self.multiplier = multiplier(
+            self.factor,
+            counts,
+            {c: np.unique([T for T in known if len(T) == c], axis=0) for c in counts},
+            lambda G, c: largest(G, c, self.kept.get(c), part),
+            threshold,
+            part.runs,
+        )
+        room = found.bound - threshold
+        for c, places in self.kept.items():
+            # what a support adds beyond the multiplier is theta times the eigenvalue of G_TT <= 1, at most
+            G = gram(self.factor, found.Z, found.thresholds[c])
+            self.kept[c] = places[found.thresholds[c] * (1.0 - eigenvalues(G, places)) <= room]
+        self.cards = tuple(c for c in self.cards if len(self.kept[c]) <= MOST_SUPPORTS)
+
+    @cached_property
+    def kept(self) -> dict[int, np.ndarray]:
+        """The supports that are searched of each cardinality: places, shape (n, c)."""
+        return {c: np.array(list(combinations(range(self.p), c))) for c in dict.fromkeys(self.cards)}
+
+    @property
+    def supports(self) -> list[np.ndarray]:
+        return [self.kept[c] for c in self.cards]
+
+    @property
+    def masks(self) -> list[np.ndarray]:
+        return [(1 << places).sum(axis=1) for places in self.supports]
 
     @cached_property
     def factor(self) -> np.ndarray:
@@ -39,20 +112,60 @@ class Sequence(Relaxed):
             return None
         return reaches(union_table(self.frame), sum(self.cards))
 
+    def dense(self) -> float:
+        bound = super().dense()
+        return bound if self.multiplier is None else min(bound, self.multiplier.bound)
+
     def root(self, singles: np.ndarray) -> Root:
         frame = without(self.frame, singles) if self.m else self.frame
-        F = self.factor
-        taken = F[:, singles] @ F[:, singles].T
-        alone = None
-        if self.m + len(self.cards) == self.k:
-            held: dict[int, np.ndarray] = {}
-            for c, places in zip(self.cards, self.supports, strict=True):
-                if c not in held:
-                    A = F[:, places].transpose(1, 0, 2)
-                    held[c] = np.linalg.eigvalsh(A @ A.mT - taken)[:, -1] + ROUNDING
-            alone = tuple(held[c] for c in self.cards)
-        own = float(np.trace(taken))
-        return Root(frame, singles, self.table, int((1 << singles).sum()), own, alone)
+        sums = [self._multiplied(singles)] if self.multiplier is not None else []
+        if not self.m and self.all_searched:
+            sums.append(self._plain)
+        return Root(frame, singles, self.table, int((1 << singles).sum()), tuple(sums))
+
+    @cached_property
+    def _plain(self) -> Sums:
+        """Components by themselves: the multiplier zero."""
+        found = {}
+        for c, places in self.kept.items():
+            A = self.factor[:, places].transpose(1, 0, 2)
+            one = alone(self.S[places[:, :, None], places[:, None, :]], A)
+            length = np.linalg.norm(one.directions, axis=1, keepdims=True)
+            found[c] = replace(one, directions=one.directions / np.maximum(length, SMALLEST))
+        return Sums(0.0, tuple(found[c] for c in self.cards))
+
+    def _multiplied(self, singles: np.ndarray) -> Sums:
+        assert self.multiplier is not None
+        own = float(np.trace(self.multiplier.Z)) + float(self._singly[singles].sum()) + self._unsearched
+        return Sums(own, self._beyond)
+
+    @property
+    def _unsearched(self) -> float:
+        """What the components whose supports are not searched add beyond the multiplier, at most."""
+        assert self.multiplier is not None
+        left = list(self.every)
+        for c in (*self.cards, *(1,) * self.m):
+            left.remove(c)
+        return sum(self.multiplier.thresholds[c] for c in left)
+
+    @cached_property
+    def _beyond(self) -> tuple[Alone, ...]:
+        """What searched supports add beyond the multiplier."""
+        assert self.multiplier is not None
+        found = {}
+        for c in dict.fromkeys(self.cards):
+            A = self.factor[:, self.kept[c]].transpose(1, 0, 2)
+            step = max(1, BATCH // self.factor.shape[0] ** 2)
+            parts = [alone(B @ B.mT - self.multiplier.Z) for B in np.split(A, range(step, len(A), step))]
+            found[c] = Alone(*(np.concatenate([getattr(one, name) for one in parts]) for name in FIELDS))
+        return tuple(found[c] for c in self.cards)
+
+    @cached_property
+    def _singly(self) -> np.ndarray:
+        """What a component of each variable adds beyond the multiplier, at most, shape (p,)."""
+        assert self.multiplier is not None
+        columns = self.factor.T[:, :, None]
+        return np.asarray(alone(columns @ columns.mT - self.multiplier.Z).first)
 
     def shape(self, root: Root) -> tuple[int, int]:
         return len(self.factor), self.k
@@ -97,8 +210,53 @@ class Sequence(Relaxed):
         """Return what these variables add in their best order where they are all; else the bound of PEV."""
         if self.m == self.k <= MOST_ORDERED:
             return ordered.sequential(self.S, singles)
-        return super().single_bounds(singles)
+        bounds = super().single_bounds(singles)
+        if self.multiplier is None:
+            return bounds
+        own = float(np.trace(self.multiplier.Z)) + self._unsearched
+        own += sum(float(one.first.max(initial=0.0)) for one in self._beyond)
+        return np.minimum(bounds, own + self._singly[singles].sum(axis=1))
 
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
         parts = [self.supports[t][row] for t, row in enumerate(chosen)]
         return [*(np.array([i]) for i in root.singles), *parts]
+
+
+def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> tuple[float, np.ndarray]:
+    """Return a bound on the largest eigenvalue of G_TT over supports of c variables, and supports with large ones.
+
+    Parameters
+    ----------
+    G : ndarray of shape (p, p)
+    c : int
+    places : ndarray of int, shape (n, c), or None
+        All supports; where they are not given the bound is that of a search.
+    clock : Clock
+    """
+    if c == 1:
+        values = np.diag(G)
+        order = np.argsort(-values)
+        return float(values[order[0]]) + ROUNDING, order[: 2 * ADDED, None]
+    if places is None:
+        proof = prove(G, c, time_limit=min(SECONDS, clock.left), max_nodes=NODES)
+        return proof.bound, np.atleast_2d(np.sort(proof.support)) if len(proof.support) == c else np.zeros(
+            (0, c), int
+        )
+    values = eigenvalues(G, places)
+    order = np.argpartition(-values, min(2 * ADDED, len(values) - 1))[: 2 * ADDED]
+    order = order[np.argsort(-values[order])]
+    return float(values[order[0]]) + ROUNDING, places[order]
+
+
+def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the largest eigenvalue of G_TT for each support, or a bound where that is below one, shape (n,)."""
+    squares = G * G
+    bound = np.zeros(len(places))
+    for i, j in combinations_with_replacement(range(places.shape[1]), 2):
+        bound += (1.0 + (i != j)) * squares[places[:, i], places[:, j]]
+    bound = np.sqrt(bound)
+    at = np.flatnonzero(bound > CLOSE)
+    for begin in range(0, len(at), CHUNK):
+        rows = places[at[begin : begin + CHUNK]]
+        bound[at[begin : begin + CHUNK]] = np.linalg.eigvalsh(G[rows[:, :, None], rows[:, None, :]])[:, -1]
+    return bound

@@ -161,9 +161,7 @@ class _Run:
             )
             known = min(known, certificate.upper_bound if "leading" in certificate.proof else np.inf)
         else:
-            certificate, known, stopped = _cheap(
-                view, v, value, self.floor, self.stopped, clock, known
-            )
+            certificate, known, stopped = _cheap(view, v, value, self.floor, self.stopped, clock, known)
         self.known, self.stopped = known, stopped or self.stopped
         self.certificates.append(certificate)
 
@@ -265,4 +263,3 @@ def _certificate(
         best_known=max(best, value),
         support=support if best >= value else np.flatnonzero(v),
     )
-

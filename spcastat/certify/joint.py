@@ -211,6 +211,11 @@ class _Search:
         if self.measure == "adjusted" or self.orthogonal:
             self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
         problem = relaxed(S, self.cards, self.measure, self.orthogonal)
+        if isinstance(problem, Sequence) and not problem.free:
+            problem.prepare(self.V, self.best * (1.0 + TARGET), clock)
+            self.root.lower(problem.dense(), "multiplier of orthogonality")
+            if self.root.bound <= self.best * (1.0 + TARGET):
+                return
         if not (problem.m or problem.cards):
             raise Stop(problem.unsearched)
         self.leaves = OrthogonalLeaves(S, self.V) if self.orthogonal else Leaves(S, self.V, self.measure)
@@ -224,6 +229,7 @@ class _Search:
             step,
         )
         self.tuples.begin()
+        self.tuples.closed = max(self.tuples.closed, min(self.root.bound, self.tuples.threshold))
         if problem.choices > CHOICES and len(S) <= IMPROVED and clock.left > PATIENCE:
             self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards))
         self.tuples.run()

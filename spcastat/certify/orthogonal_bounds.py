@@ -7,6 +7,7 @@ Pauphilet, "Sparse PCA with multiple components".
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -15,7 +16,7 @@ from spcastat.certify import ordered
 from spcastat.certify.best_met import placed
 from spcastat.certify.dual import ROUNDING, Running, ky_fan
 from spcastat.certify.projection_bounds import Projection
-from spcastat.certify.relaxed import MOST_SUPPORTS, Root
+from spcastat.certify.relaxed import MOST_SUPPORTS, Alone, Root, Sums, alone
 from spcastat.operators import Operator
 from spcastat.search.default import joint
 from spcastat.search.small_matrices import SMALLEST
@@ -41,12 +42,12 @@ class Orthogonal(Projection):
         root = super().root(singles)
         M = root.frame.M
         own = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
-        held: dict[int, np.ndarray] = {}
+        held: dict[int, Alone] = {}
         for c, places in zip(self.cards, self.supports, strict=True):
             if c not in held:
                 D, _ = root.frame.bases(places)
-                held[c] = np.linalg.eigvalsh(D.mT @ M @ D)[:, -1] + ROUNDING
-        return Root(root.frame, singles, root.reach, 0, own, tuple(held[c] for c in self.cards))
+                held[c] = alone(D.mT @ M @ D, D)
+        return replace(root, taken=0, sums=(Sums(own, tuple(held[c] for c in self.cards)),))
 
     def within(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
 from math import comb, prod
 
@@ -31,6 +31,98 @@ def single_work(p: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
+class Alone:
+    """What each of n supports of a component adds at most, whatever the other components are.
+
+    A component of direction q, a unit vector in the space of all directions, adds q'Nq at most, where
+    N <= second I + (first - second) u u' for the two largest eigenvalues of N and its leading eigenvector u.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n,)
+    directions : ndarray of shape (n, d)
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    directions: np.ndarray
+
+    @property
+    def spread(self) -> np.ndarray:
+        return self.first - self.second
+
+
+def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
+    """Return the leading eigenvalues of N, given as matrices (n, c, c) in the coordinates of `bases` (n, d, c)."""
+    values, vectors = np.linalg.eigh(matrices)
+    first, u = values[:, -1], vectors[:, :, -1]
+    second = values[:, -2] if values.shape[1] > 1 else np.minimum(first, 0.0)
+    directions = u if bases is None else (bases @ u[:, :, None])[:, :, 0]
+    return Alone(first + ROUNDING, second + ROUNDING, directions)
+
+
+def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> np.ndarray:
+    """Return by how much two components together add less than both alone, for each of B rows.
+
+    Parameters
+    ----------
+    one, other : Alone
+    rows : ndarray of int, shape (B,)
+        Supports of the one.
+    columns : ndarray of int, shape (B, 1) or (n,)
+        Supports of the other: one for each row, or n for every row.
+
+    Returns
+    -------
+    ndarray of shape (B, 1) or (B, n)
+
+    Notes
+    -----
+    With a = first - second of one, b that of the other, and c the cosine of the angle between the leading
+    eigenvectors, the largest a (u'q)^2 + b (w'r)^2 over orthonormal q and r is the smallest tr Z with Z >= a uu'
+    and Z >= b ww', which is (a + b + sqrt((a - b)^2 + 4 a b (1 - c^2))) / 2.
+    """
+    u, w = one.directions[rows], other.directions[columns]
+    cosines = u @ w.T if columns.ndim == 1 else (u[:, None] * w).sum(axis=2)
+    a, b = one.spread[rows, None], other.spread[columns]
+    apart = np.sqrt((a - b) ** 2 + 4.0 * a * b * (1.0 - cosines**2).clip(min=0.0))
+    return np.asarray((0.5 * (a + b - apart)).clip(min=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """A bound that is a sum: a constant, and what each searched component adds alone."""
+
+    own: float
+    parts: tuple[Alone, ...]
+
+    def ceilings(self, chosen: np.ndarray, level: int, threshold: float) -> np.ndarray:
+        """Return the bounds for each further support of a component, shape (B, n).
+
+        Parameters
+        ----------
+        chosen : ndarray of int, shape (B, m)
+        level : int
+            The component whose supports are the columns.
+        threshold : float
+            Sums above it are lowered by what pairs of components cannot both have.
+        """
+        fixed = np.full(len(chosen), self.own)
+        for t in range(level):
+            fixed += self.parts[t].first[chosen[:, t]]
+        rest = sum(float(one.first.max(initial=0.0)) for one in self.parts[level + 1 :])
+        bound = fixed[:, None] + self.parts[level].first + rest
+        at = np.flatnonzero((bound > threshold).any(axis=0))
+        if level and at.size:
+            known = [(t, chosen[:, t], s, chosen[:, s, None]) for s in range(level) for t in range(s)]
+            pairs = [*known, *((t, chosen[:, t], level, at) for t in range(level))]
+            less = [losses(self.parts[t], rows, self.parts[s], columns) for t, rows, s, columns in pairs]
+            # a component may give its whole loss to one pair, or equal parts to all pairs
+            bound[:, at] -= np.maximum(reduce(np.maximum, less), sum(less) / level)
+        return np.asarray(bound)
+
+
+@dataclass(frozen=True, eq=False)
 class Root:
     """The problem that one choice of the components of one variable leaves.
 
@@ -42,39 +134,15 @@ class Root:
         Bounds by sets of variables, see :func:`spcastat.certify.relaxed.reaches`.
     taken : int
         The variables, as bits, that are in every such set.
-    own : float
-        For adjusted variance what the components of one variable add at most.
-    alone : tuple of ndarrays, or None
-        For adjusted variance what each support of each component adds at most, shape (n_j,).
+    sums : tuple of Sums
+        Bounds of measures that are sums over components; the least counts.
     """
 
     frame: Frame
     singles: np.ndarray
     reach: np.ndarray | None
     taken: int = 0
-    own: float = 0.0
-    alone: tuple[np.ndarray, ...] | None = None
-
-    def ceilings(self, chosen: np.ndarray, level: int) -> np.ndarray | None:
-        """Return the sum of what supports add at most, for each further support of a component.
-
-        Parameters
-        ----------
-        chosen : ndarray of int, shape (B, m)
-        level : int
-            The component whose supports are the columns.
-
-        Returns
-        -------
-        ndarray of shape (B, n_level), or None where components have no such bound
-        """
-        if self.alone is None:
-            return None
-        fixed = np.full(len(chosen), self.own)
-        for t in range(level):
-            fixed += self.alone[t][chosen[:, t]]
-        rest = sum(float(values.max()) for values in self.alone[level + 1 :])
-        return np.asarray(fixed[:, None] + self.alone[level] + rest)
+    sums: tuple[Sums, ...] = ()
 
 
 class Relaxed(ABC):

@@ -175,11 +175,12 @@ class Tuples:
         """Look at the open nodes of the largest bounds: bound them, or replace them by their children."""
         assert self.open is not None
         nodes = self.open
-        top = int(np.argmax(nodes.bound))
+        done = (nodes.level == len(self.problem.cards)) & (nodes.stage >= 2)
+        if done.all():
+            raise Stop("bound not tight")
+        top = int(np.argmax(np.where(done, -np.inf, nodes.bound)))
         level, stage = int(nodes.level[top]), int(nodes.stage[top])
         leaf = level == len(self.problem.cards)
-        if leaf and stage >= 2:
-            raise Stop("bound not tight")
         alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
         most = int(min(BATCH, self.max_nodes - self.nodes, len(alike)))
         alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
@@ -238,8 +239,8 @@ class Tuples:
                 assert reach is not None
                 bounds[members] = np.minimum(bounds[members], reach[left][both[members]])
         for members in groups.values():
-            ceilings = roots[members[0]].ceilings(batch.chosen[members], level)
-            if ceilings is not None:
+            for sums in roots[members[0]].sums:
+                ceilings = sums.ceilings(batch.chosen[members], level, self.threshold)
                 bounds[members] = np.minimum(bounds[members], ceilings)
         if same:
             bounds[np.arange(count) < batch.chosen[:, level - 1][:, None]] = -np.inf
@@ -249,8 +250,11 @@ class Tuples:
         which, row = np.nonzero(kept)
         chosen = batch.chosen[which]
         chosen[:, level] = row
-        # nodes that have few children left are not worth a bound of their own
-        few = level + 1 < len(cards) and roots[0].reach is not None and len(which) <= FEW * len(batch)
-        few = few and len(which) * len(problem.supports[level + 1]) <= MANY * len(batch)
+        # nodes that have few children left, or cheap ones, are not worth a bound of their own
+        paired = len(cards) == 2 and bool(roots[0].sums)
+        few = level + 1 < len(cards) and (paired or roots[0].reach is not None)
+        if few and not paired:
+            few = len(which) <= FEW * len(batch)
+            few = few and len(which) * len(problem.supports[level + 1]) <= MANY * len(batch)
         stage = np.full(len(which), int(few))
         return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[kept])
