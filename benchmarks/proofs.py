@@ -237,9 +237,9 @@ def pieces(case: Case, measure: str, V: np.ndarray) -> Iterator[tuple[str, float
                 union |= int(problem.masks[t][rows[t]])
             left = min(sum(problem.cards[level:]), len(root.reach) - 1)
             yield f"unions of {level}", float(root.reach[left][union])
-        ceilings = root.ceilings(chosen, level) if level < count else None
-        if ceilings is not None:
-            yield f"ceilings of {level}", float(ceilings[0, rows[level]])
+        for number, sums in enumerate(root.sums if level < count else ()):
+            ceilings = sums.ceilings(chosen, level, 0.0)
+            yield f"sum {number} of {level}", float(ceilings[0, rows[level]])
 
 
 def _chosen(problem: Relaxed, V: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:

@@ -81,7 +81,7 @@ FIGURES = (
         "wine",
         "Thirteen variables in three groups of rows. Each variable has a loading on one component alone, so "
         "that all are listed, the largest first.",
-        'fit = sp.spca(df, k=2, card=5, scale=True)\n'
+        "fit = sp.spca(df, k=2, card=5, scale=True)\n"
         'ax = fit.biplot(groups=group, outline="normal", centroids=True)',
     ),
     Figure(
@@ -95,7 +95,7 @@ FIGURES = (
         "correlations-as-arrows",
         "cells",
         "Correlations as arrows: variables with a nonzero loading are drawn strongly, the others faintly.",
-        'fit = sp.spca(df, k=2, card=6, scale=True)\n'
+        "fit = sp.spca(df, k=2, card=6, scale=True)\n"
         'ax = fit.biplot(arrows="correlations", groups=group, outline="hull", variables=18)',
     ),
     Figure(
@@ -104,7 +104,7 @@ FIGURES = (
         "The circle of correlations of thirty variables that hardly differ: numbers and their key "
         "where names "
         "have no room.",
-        'fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()',
+        "fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()",
     ),
     Figure(
         "eight-groups",
@@ -214,7 +214,7 @@ FIGURES = (
         "new-rows",
         "small wine",
         "Rows that took no part in the fit, on its scale.",
-        'fit = sp.spca(df.iloc[:40], k=2, card=8, scale=True)\nax = fit.biplot(new=df.iloc[40:])',
+        "fit = sp.spca(df.iloc[:40], k=2, card=8, scale=True)\nax = fit.biplot(new=df.iloc[40:])",
     ),
     Figure(
         "frequency",
@@ -266,7 +266,7 @@ FIGURES = (
         "compare",
         "wine",
         "Fits beside one another.",
-        "fits = {f\"card={card}\": sp.spca(df, k=3, card=card, scale=True) for card in (3, 5, 7)}\n"
+        'fits = {f"card={card}": sp.spca(df, k=3, card=card, scale=True) for card in (3, 5, 7)}\n'
         "ax = sp.compare(fits).plot()",
     ),
     Figure(
@@ -297,7 +297,7 @@ FIGURES = (
     Figure(
         "talk",
         "wine",
-        "The context \"talk\" of seaborn: text, lines and marks grow, and the figure with them.",
+        'The context "talk" of seaborn: text, lines and marks grow, and the figure with them.',
         "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group, components=(1, 2))",
         "talk",
     ),

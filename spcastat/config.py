@@ -42,10 +42,10 @@ class _Brief(reprlib.Repr):
         # Python writes no number of more than some thousand digits.
         return repr(x) if x.bit_length() <= 200 else f"{'-' * (x < 0)}<more than 10**60>"
 
+
 #: What may be done with missing values: in rows that are refused or dropped, or that stay with their gaps.
 MISSING = ("raise", "drop", "em", "pairwise")
 GAPS = ("em", "pairwise")
-
 
 
 def shown(value: object) -> str:

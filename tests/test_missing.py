@@ -33,8 +33,9 @@ def gapped(share: float = 0.1, **how) -> pd.DataFrame:
 def test_planted_supports_are_found(na, scale):
     fit = sp.spca(gapped(), 2, 4, na=na, scale=scale)
     found = [set(fit.loadings.index[fit.loadings[c] != 0]) for c in fit.loadings]
-    assert {frozenset(one) for one in found} == {frozenset(f"v{j}" for j in r) for r in (range(4), range(4,
-    8))}
+    assert {frozenset(one) for one in found} == {
+        frozenset(f"v{j}" for j in r) for r in (range(4), range(4, 8))
+    }
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -76,6 +77,7 @@ def test_rows_of_the_fit_and_the_same_rows_as_new_ones_agree(na, tmp_path):
     for twin in (copy.deepcopy(fit), pickle.loads(pickle.dumps(fit))):
         pd.testing.assert_frame_equal(twin.transform(data, na=na), fit.scores, check_exact=True)
 
+
 @pytest.mark.slow  # pictures
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_the_page_tells_of_gaps(na, tmp_path):
@@ -107,8 +109,9 @@ def test_own_centre_and_scale_and_units():
     one = sp.spca(data, 2, 4, na="em", scale=np.full(11, 4.0))
     two = sp.spca(data, 2, 4, na="em")
     np.testing.assert_allclose(one.loadings, two.loadings, atol=1e-12)
-    np.testing.assert_allclose(one.variance["score variance"] * 16, two.variance["score variance"],
-    rtol=1e-12)
+    np.testing.assert_allclose(
+        one.variance["score variance"] * 16, two.variance["score variance"], rtol=1e-12
+    )
     centre = np.zeros(11)
     about = sp.spca(data, 2, 4, na="em", center=centre)
     moved = sp.spca(data, 2, 4, na="em", center=False)
@@ -235,9 +238,13 @@ def test_what_was_moved_is_told():
     [
         ("rows", {"na": "omit"}, errors.OptionError, "'raise', 'drop', 'em', 'pairwise'"),
         ("rows", {"na": "em", "method": "spcagrid"}, errors.OptionError, "works on the rows themselves"),
-        ("rows", {"na": "pairwise", "method": "rspca-l0"}, errors.OptionError,
-        "works on the rows themselves"), ("rows", {"na": "em", "k_em": 11}, errors.OptionError, "at least "
-        "1 and at most 10"),
+        (
+            "rows",
+            {"na": "pairwise", "method": "rspca-l0"},
+            errors.OptionError,
+            "works on the rows themselves",
+        ),
+        ("rows", {"na": "em", "k_em": 11}, errors.OptionError, "at least 1 and at most 10"),
         ("rows", {"na": "drop", "k_em": 2}, errors.OptionError, "rank of the model behind na='em'"),
         ("chunks", {"na": "em"}, errors.OptionError, "come in chunks"),
         ("sparse", {"na": "pairwise"}, errors.OptionError, "sparse data"),

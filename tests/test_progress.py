@@ -253,9 +253,7 @@ def worked():
     ("terminal", "notebook", "patience", "shown"),
     [(True, False, 0, True), (True, False, 60, False), (False, False, 0, False), (False, True, 0, True)],
 )
-def test_long_work_is_shown_where_somebody_sees_it(
-    monkeypatch, capsys, terminal, notebook, patience, shown
-):
+def test_long_work_is_shown_where_somebody_sees_it(monkeypatch, capsys, terminal, notebook, patience, shown):
     monkeypatch.setattr(progress, "PATIENCE", patience)
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)

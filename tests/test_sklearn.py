@@ -33,8 +33,13 @@ def rows():
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [SparsePCA(), SparsePCA(card=1, scale=True), SparsePCA(n_components=1, method="pca"),
-     SparsePCA(na="em", card=1), SparsePCA(na="pairwise")]
+    [
+        SparsePCA(),
+        SparsePCA(card=1, scale=True),
+        SparsePCA(n_components=1, method="pca"),
+        SparsePCA(na="em", card=1),
+        SparsePCA(na="pairwise"),
+    ]
 )
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)

@@ -160,9 +160,7 @@ def summary(runs: list[Run]) -> Table:
     for one in (True, False):
         for objective in CRITERIA:
             for effort in EFFORTS:
-                part = [
-                    r for r in runs if (r.objective, r.effort, r.cell.k == 1) == (objective, effort, one)
-                ]
+                part = [r for r in runs if (r.objective, r.effort, r.cell.k == 1) == (objective, effort, one)]
                 if not part:
                     continue
                 asked = ONE if one else TARGETS.get((objective, effort))

@@ -228,7 +228,9 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, ast.AST | str]]:
             yield "arguments", changed(args=[node.args[1], node.args[0], *node.args[2:]])
     elif isinstance(node, ast.IfExp):
         yield "condition", changed(test=ast.UnaryOp(ast.Not(), node.test))
-    elif isinstance(node, ast.AugAssign) or (
-        isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Subscript, ast.Attribute))
-    ) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+    elif (
+        isinstance(node, ast.AugAssign)
+        or (isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)))
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
+    ):
         yield "statement dropped", "pass"

@@ -177,9 +177,7 @@ class Runner:
         return lines[0] if lines else said.strip().splitlines()[-1]
 
 
-def with_runner(
-    tree: Path, tests: list[str], seconds: dict[str, float], work: Callable[[Runner], T]
-) -> T:
+def with_runner(tree: Path, tests: list[str], seconds: dict[str, float], work: Callable[[Runner], T]) -> T:
     """Collect tests of the copy in this process, and return what `work` makes of them.
 
     The process has to be a new one: the package is imported from the copy here.

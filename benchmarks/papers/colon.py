@@ -41,8 +41,26 @@ LARGEST = 1.351e8
 NSPCA: dict[str, Any] = {"alpha": 1e6 / LARGEST, "penalty": 0.0, "max_iter": 100}
 #: The cardinalities that fit has, for the trials of other options.
 NSPCA_CARD = [
-    1432, 1619, 1581, 1706, 1313, 1365, 1716, 1539, 1438, 1643, 1635, 1549, 1618, 1341, 1442, 1328,
-    1213, 1419, 1145, 863,
+    1432,
+    1619,
+    1581,
+    1706,
+    1313,
+    1365,
+    1716,
+    1539,
+    1438,
+    1643,
+    1635,
+    1549,
+    1618,
+    1341,
+    1442,
+    1328,
+    1213,
+    1419,
+    1145,
+    863,
 ]
 #: Left out where time is limited: a quarter of an hour and more.
 TOO_SLOW = ("ALSPCA",)
@@ -176,9 +194,7 @@ def table_4(call: Call) -> Sheet:
         printed = [*TABLE_4.get(name, (None, None)), None]
         sheet.add(name, printed, found if isinstance(found, str) else found[:3])
     sheet.causes = CAUSES_4
-    sheet.notes.append(
-        "Raw intensities, centred, not scaled; DSPCA is not printed (p = 2000 is too large)."
-    )
+    sheet.notes.append("Raw intensities, centred, not scaled; DSPCA is not printed (p = 2000 is too large).")
     return sheet
 
 

@@ -12,8 +12,12 @@ from spcastat.operators import Gram
 from spcastat.resample import align
 
 #: Noise alone, in which ten variables are selected, heavy-tailed noise, and planted components.
-MODELS = {"noise, card 10": Model(100, 50), "noise t5, card 10": Model(100, 50, noise="t5"), **WEAK,
-          "n100 p20": STRONG["n100 p20"]}
+MODELS = {
+    "noise, card 10": Model(100, 50),
+    "noise t5, card 10": Model(100, 50, noise="t5"),
+    **WEAK,
+    "n100 p20": STRONG["n100 p20"],
+}
 
 
 def loading_tests(call: Call) -> Table:

@@ -68,6 +68,11 @@ class Sequence(Relaxed):
         threshold : float
         clock : Clock
         """
+        self.cards = tuple(
+            c
+            for c in self.cards
+            if clock.affords(EIGEN * c**3 * comb(self.p, c), comb(self.p, c) // CHUNK + 1)
+        )
         known = [np.flatnonzero(v) for v in V.T]
         self.every = tuple(len(T) for T in known)
         counts = {c: self.every.count(c) for c in dict.fromkeys(self.every)}
@@ -223,7 +228,7 @@ class Sequence(Relaxed):
 
 
 def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> tuple[float, np.ndarray]:
-    """Return a bound on the largest eigenvalue of G_TT over supports of c variables, and supports with large ones.
+    """Return a bound on the eigenvalues of G_TT over all T of c variables, and supports with large ones.
 
     Parameters
     ----------
@@ -242,6 +247,8 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
         return proof.bound, np.atleast_2d(np.sort(proof.support)) if len(proof.support) == c else np.zeros(
             (0, c), int
         )
+    if not clock.runs():
+        return float(np.linalg.eigvalsh(G)[-1]) + ROUNDING, places[:0]
     values = eigenvalues(G, places)
     order = np.argpartition(-values, min(2 * ADDED, len(values) - 1))[: 2 * ADDED]
     order = order[np.argsort(-values[order])]
@@ -249,7 +256,7 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
 
 
 def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the largest eigenvalue of G_TT for each support, or a bound where that is below one, shape (n,)."""
+    """Return the largest eigenvalue of G_TT for each support, (n,), or a bound where that is below CLOSE."""
     squares = G * G
     bound = np.zeros(len(places))
     for i, j in combinations_with_replacement(range(places.shape[1]), 2):

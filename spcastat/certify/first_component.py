@@ -1,4 +1,4 @@
-"""Upper bounds on the adjusted variance of components on given supports, exact for the component placed first.
+"""Upper bounds on adjusted variance for given supports, exact in the component placed first.
 
 With S = F'F, N_T = F_T F_T' and q_1, ..., q_k the orthonormal directions of the scores, the component that is
 placed first has the variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1; q_1' N_T1 q_1 is never less
@@ -19,8 +19,8 @@ from spcastat.certify.dual import ROUNDING, Running
 from spcastat.certify.ordered import ordered_bounds
 from spcastat.search.small_matrices import SMALLEST
 
-#: Eigenvalues of N_T1 are raised to this share of the largest, which leaves a bound: the inverse of small ones
-#: slows the dual method down. The least bound counts.
+#: Eigenvalues of N_T1 are raised to this share of the largest, which leaves a bound: the inverses of small
+#: ones slow the dual method down. The least bound counts.
 FLOORS = (0.15, 0.02, 1e-4)
 #: Times that an interval is halved, at most.
 HALVINGS = 6

@@ -208,14 +208,17 @@ class _Search:
         if S is None:
             raise Stop("time limit")
         S = S / self.op.total
-        if self.measure == "adjusted" or self.orthogonal:
+        if self.orthogonal or (self.measure == "adjusted" and len(self.cards) == 1):
             self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
         problem = relaxed(S, self.cards, self.measure, self.orthogonal)
-        if isinstance(problem, Sequence) and not problem.free:
-            problem.prepare(self.V, self.best * (1.0 + TARGET), clock)
+        left_out = 0.0
+        if isinstance(problem, Sequence) and not problem.free and 1 < problem.k > problem.m:
+            level = self.best * (1.0 + TARGET)
+            problem.prepare(self.V, level, clock)
             self.root.lower(problem.dense(), "multiplier of orthogonality")
-            if self.root.bound <= self.best * (1.0 + TARGET):
+            if self.root.bound <= level:
                 return
+            left_out = level
         if not (problem.m or problem.cards):
             raise Stop(problem.unsearched)
         self.leaves = OrthogonalLeaves(S, self.V) if self.orthogonal else Leaves(S, self.V, self.measure)
@@ -229,7 +232,7 @@ class _Search:
             step,
         )
         self.tuples.begin()
-        self.tuples.closed = max(self.tuples.closed, min(self.root.bound, self.tuples.threshold))
+        self.tuples.closed = max(self.tuples.closed, left_out)
         if problem.choices > CHOICES and len(S) <= IMPROVED and clock.left > PATIENCE:
             self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards))
         self.tuples.run()

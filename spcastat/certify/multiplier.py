@@ -1,13 +1,13 @@
 """An upper bound on adjusted variance over all supports: a Lagrange multiplier of orthogonality.
 
-With S = F'F, N_T = F_T F_T' and orthonormal directions q_1, ..., q_k of the scores, component j adds q_j' N_Tj q_j
-at most. For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that
+With S = F'F, N_T = F_T F_T' and orthonormal directions q_1, ..., q_k of the scores, component j adds
+q_j' N_Tj q_j at most. For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that
 
     A <= tr Z + sum_j theta_j  with  theta_j >= lambda_max(N_T - Z) for all supports T of c_j variables.
 
-The condition is one on a sparse eigenvalue: lambda_max(N_T - Z) <= theta where the largest eigenvalue of G_TT is at
-most one, G being F'(theta I + Z)^{-1} F. Where it is g > 1 the multiplier g Z with g theta meets it, so that
-any Z gives a bound. PCA's bound is that of Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i'.
+The condition is one on a sparse eigenvalue: lambda_max(N_T - Z) <= theta where no eigenvalue of G_TT is above
+one, G being F'(theta I + Z)^{-1} F. Where the largest is g > 1, the multiplier g Z with g theta meets it, so
+that every Z gives a bound. PCA's bound is that of Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i'.
 
 The best Z is found by column generation: the relaxation to matrices X_T >= 0 with sum_T X_T <= I is solved for
 some supports, then those whose G_TT has the largest eigenvalues are added.

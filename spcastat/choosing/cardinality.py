@@ -261,9 +261,7 @@ def _require_room(k: int, p: int) -> None:
         )
 
 
-def _criterion(
-    by: str | None, rule: str, each: str, covariance: bool, described: Mapping[str, Any]
-) -> str:
+def _criterion(by: str | None, rule: str, each: str, covariance: bool, described: Mapping[str, Any]) -> str:
     """Return the checked criterion, or the default one for the data."""
     by = ("ebic" if covariance else "cv") if by is None else one_of("by", by, candidates.CRITERIA)
     if covariance and by == "cv":

@@ -230,9 +230,7 @@ class Opened:
         return self.source(plan.rows_for)
 
 
-def open_rows(
-    data: Any, reading: ReadOptions, center: Any = True, scale: Any = False, k: int = 1
-) -> Opened:
+def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = False, k: int = 1) -> Opened:
     """Read rows.
 
     Parameters

@@ -58,9 +58,7 @@ class Fit:
     pca_errors: np.ndarray | None = None
 
 
-def run(
-    op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.ndarray | None = None
-) -> Fit:
+def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.ndarray | None = None) -> Fit:
     """Fit k components.
 
     Parameters

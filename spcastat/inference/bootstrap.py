@@ -51,9 +51,7 @@ class _Work:
         drawn = [self._drawn(number) for number in numbers]
         ops = [op for (op, _), _ in drawn]
         found = self.refit.ended(ops, [begun for (_, begun), _ in drawn])
-        return [
-            self._kept(op, V, again) for op, V, (_, again) in zip(ops, found, drawn, strict=True)
-        ]
+        return [self._kept(op, V, again) for op, V, (_, again) in zip(ops, found, drawn, strict=True)]
 
     def _drawn(self, number: int) -> tuple[tuple[Operator, Sequence[np.ndarray]], int]:
         """Return a sample and where its fit begins, and how many samples there were before it."""

@@ -81,9 +81,7 @@ def value_of(expression: Expression, given: Given) -> Any:
         raise FormulaError(f"{shortened(expression.text, 120)} holds {excess}.")
     closed = isinstance(given.context, Closed)
     values = {name for name, value in given.context.items() if not callable(value) and value is not np}
-    problem = problem_of(
-        expression, {*given.data.columns, *values}, strings=True, context=given.context
-    )
+    problem = problem_of(expression, {*given.data.columns, *values}, strings=True, context=given.context)
     if problem is not None and closed:
         raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
     read = [given.data[name] for name in names_in(expression).values if name in given.data]

@@ -316,9 +316,7 @@ def _value_of(part: Part, given: Given) -> Any:
     return column.astype(np.float64) if column.dtype.kind in "biu" else column
 
 
-def _require_few_columns(
-    model: Model, values: Mapping[str, Any], data: pd.DataFrame, text: str
-) -> None:
+def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataFrame, text: str) -> None:
     """Raise FormulaError if the terms would make too many columns, before factors are coded."""
     widths = {name: _width(value) for name, value in values.items()}
     total = 0
@@ -347,9 +345,7 @@ def _width(value: Any) -> int:
     return int(np.shape(bare)[1]) if np.ndim(bare) > 1 else 1
 
 
-def _combine(
-    model: Model, values: Mapping[str, Any], encodings: dict[str, Any], rows: int
-) -> Any:
+def _combine(model: Model, values: Mapping[str, Any], encodings: dict[str, Any], rows: int) -> Any:
     """Let formulaic code the factors and multiply: full dummy coding, no intercept, no NA handling."""
     from formulaic import ModelSpec, SimpleFormula
     from formulaic.parser.types import Factor, Term

@@ -130,9 +130,7 @@ def _read_formula(
     frame = table.values if keep is None else table.values.iloc[np.flatnonzero(keep)]
     data = formulas.plain_frame(frame, parsed.used, kinds)
     model = Model(tuple(parsed.terms))
-    matrix, names, model = formulas.evaluate(
-        model, data, index, parsed.context, parsed.text, weights=w
-    )
+    matrix, names, model = formulas.evaluate(model, data, index, parsed.context, parsed.text, weights=w)
     columns = _labels(table, parsed, names)
     require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text)
     levels = formulas.levels_of(data, kinds)

@@ -82,9 +82,7 @@ def require_rowwise(
             )
 
 
-def _unproven(
-    model: Model, data: pd.DataFrame, context: Mapping[str, Any]
-) -> tuple[tuple[Part, ...], ...]:
+def _unproven(model: Model, data: pd.DataFrame, context: Mapping[str, Any]) -> tuple[tuple[Part, ...], ...]:
     """Return the terms with a part that is more than columns, numbers and known functions."""
     proven = {
         part: part.text in data

@@ -47,5 +47,3 @@ def _named_groups(values: Any, p: int) -> pd.Categorical:
 def _missing(value: Any) -> bool:
     nan = isinstance(value, (float, np.floating)) and bool(np.isnan(value))
     return nan or value is None or value is pd.NA or value is pd.NaT
-
-

@@ -7,6 +7,7 @@ import numpy as np
 #: Units have exponents up to this, so that their squares are numbers.
 LIMIT = 510
 
+
 def exponent_of(size: float) -> int:
     """Return the e with `size` in [0.5, 1) times 2**e; 0 for 0 and what is not finite."""
     return int(np.frexp(size)[1]) if np.isfinite(size) else 0

@@ -279,9 +279,7 @@ def _ends(sizes: dict[str, Array], origin: Array, room: Array) -> dict[str, Arra
 
 def _wanted(content: Content, tips: Array, origin: Array, sizes: list[Array]) -> list[Name]:
     """Return the names at tips, to be placed."""
-    return [
-        Name(tips[i], tips[i] - origin, size, (i,)) for i, size in zip(content.named, sizes, strict=True)
-    ]
+    return [Name(tips[i], tips[i] - origin, size, (i,)) for i, size in zip(content.named, sizes, strict=True)]
 
 
 def _apply(ax: Axes, layout: Layout, own: bool) -> None:

@@ -62,11 +62,7 @@ class Method:
         """The names of the options that the method has."""
         own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
         own = [name for name in own if name not in self.fixed and name not in self.without]
-        return (
-            tuple(own)
-            + self.further
-            + (("start", "n_init") if self.solver.uses_starts else ())
-        )
+        return tuple(own) + self.further + (("start", "n_init") if self.solver.uses_starts else ())
 
     @cached_property
     def controls(self) -> tuple[str, ...]:

@@ -129,9 +129,7 @@ def loadings_picture(state: FitState, groups: Any = None) -> Picture:
     loadings = frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     return Picture(
-        lambda ax: plots.plot_loadings(
-            loadings, kind="dots" if k <= 10 else "heatmap", groups=groups, ax=ax
-        ),
+        lambda ax: plots.plot_loadings(loadings, kind="dots" if k <= 10 else "heatmap", groups=groups, ax=ax),
         float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
         1.2 + 0.24 * max(shown, 4),
         "loadings",

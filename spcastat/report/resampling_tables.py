@@ -84,8 +84,15 @@ def stability_document(state: FitState, found: Halved) -> Document:
     heading = ("selected", "stable", "false, at most", "similarity")
     alike = trust.similarity(state, found.similarity)
     rows = [
-        (name, (str(counts[c]), str(stable[c]), fixed(bound.iloc[c], 2) if told[c] else "no guarantee",
-                fixed(alike.iloc[c], 2)))
+        (
+            name,
+            (
+                str(counts[c]),
+                str(stable[c]),
+                fixed(bound.iloc[c], 2) if told[c] else "no guarantee",
+                fixed(alike.iloc[c], 2),
+            ),
+        )
         for c, name in enumerate(state.components)
     ]
     total = "no guarantee for all components together"
@@ -166,8 +173,11 @@ def test_document(state: FitState, found: Tested) -> Document:
         title="Permutation tests of loadings",
         facts=(
             ("Null", "the variable is independent of all other variables, its rows in any order alike"),
-            ("Statistic", "its correlation with the score that the others make of the component, that "
-             "score free of the other components'; fitted without the variable"),
+            (
+                "Statistic",
+                "its correlation with the score that the others make of the component, that "
+                "score free of the other components'; fitted without the variable",
+            ),
             ("p", f"two-sided, {found.draws}{ended} permutations; the least is {1 / (found.draws + 1):.2g}"),
             ("q", f"false discovery rate over the variables of a component ({FDR[found.fdr]})"),
         ),
@@ -256,8 +266,10 @@ def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Tab
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     rows = leading(np.where(met[:, None], values, 0.0), ROWS)
     names = full_names(frequency.index[rows])
-    cells = [tuple(f"{one:.2f}{'*' if one >= found.threshold else ' '}" if one else "" for one in values[row])
-             for row in rows]
+    cells = [
+        tuple(f"{one:.2f}{'*' if one >= found.threshold else ' '}" if one else "" for one in values[row])
+        for row in rows
+    ]
     note = f"* {found.threshold:g} or more; a blank was never selected"
     more = "" if len(rows) == met.sum() else f"; {len(rows)} of {met.sum()} variables, `frequency` has all"
     lines = list(zip(names, cells, strict=True))

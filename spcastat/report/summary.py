@@ -186,9 +186,7 @@ def _title(record: Record, card: pd.Series) -> str:
         return f"PCA: {components} of {plural(record.p, 'variable')}"
     nonzeros = int(card.sum())
     loadings = plural(record.p * record.k, "loading")
-    return (
-        f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
-    )
+    return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
 
 
 def _facts(record: Record) -> Iterator[tuple[str, str]]:

@@ -51,9 +51,7 @@ class Refit:
         of = getattr(self.plan.solver, "together", None)
         return None if of is None else of(len(self.V))
 
-    def begun(
-        self, op: Operator, rng: np.random.Generator, *, own: bool = True
-    ) -> Sequence[np.ndarray]:
+    def begun(self, op: Operator, rng: np.random.Generator, *, own: bool = True) -> Sequence[np.ndarray]:
         """Return the starts of a search on the data of a draw, or for other methods their loadings.
 
         Parameters

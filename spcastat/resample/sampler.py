@@ -118,9 +118,9 @@ class RowSampler(Sampler):
                 X = X.tocsc()
         if self.gaps is not None:
             how, rank = self.gaps.how, min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
-            return prepare_with_gaps(
-                X, None, center, scale, self.columns, how, rank, start=self.gaps.model
-            )[1].at_unit_size()
+            return prepare_with_gaps(X, None, center, scale, self.columns, how, rank, start=self.gaps.model)[
+                1
+            ].at_unit_size()
         return prepare(X, None, center, scale, self.columns, self.keep_rows)[1].at_unit_size()
 
 

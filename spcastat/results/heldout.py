@@ -60,9 +60,7 @@ def held_out_errors(
             )
     opened = {name: _opened(name, fit, data) for name, fit in fits.items()}
     _require_same_rows({name: source for name, (source, _) in opened.items()})
-    found = [
-        _errors(fit, *opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()
-    ]
+    found = [_errors(fit, *opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
     weight = found[0].weight
     relative = np.concatenate([one.relative for one in found], axis=2)
     joint = Errors(relative * weight[:, :, None], weight, weight)  # in units of the error of the means

@@ -108,9 +108,7 @@ def _of(
     return M[which], None if T is None else T[which]
 
 
-def _direction(
-    slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-) -> np.ndarray:
+def _direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
     """Return the estimated inverse of minus the Hessian times the gradient: the two-loop recursion."""
     q = slope.copy()
     factors = []

@@ -126,9 +126,7 @@ def sparsest(
     rng = np.random.default_rng(0) if rng is None else rng
     values, vectors = op.leading(k)
     if values[-1] <= np.finfo(float).eps * op.p * max(float(values[0]), 0.0):
-        raise ComponentsError(
-            f"k={k} was given, but the data have a smaller rank; ask for fewer components."
-        )
+        raise ComponentsError(f"k={k} was given, but the data have a smaller rank; ask for fewer components.")
     goal = Promise(float(variance), promise == "every", values / op.total)
     with stage("fewest nonzeros", unit="proposals") as advance:
         search = _Search(op, values, vectors, goal, effort, rng)
@@ -273,6 +271,7 @@ class _Search:
 
     def _ranked(self, ends: dict[str, np.ndarray]) -> list[str]:
         """Return the names of the proposals, that with the fewest nonzeros first."""
+
         def key(name: str) -> tuple[int, float]:
             return int(np.count_nonzero(ends[name])), -float(self.found[name].added.sum())
 

@@ -211,4 +211,3 @@ def grown(op: Operator, promise: Promise, eigenvalues: np.ndarray, total: float)
         explained += float(v @ view.dot(v))
         view = deflate(view, Removed(v, v, V[:, :i]), "schur")
     return loaded(op, V, total)
-

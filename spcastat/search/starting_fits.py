@@ -112,9 +112,7 @@ def _rotation(order: int, rng: np.random.Generator) -> np.ndarray:
     return np.linalg.qr(rng.standard_normal((order, order)))[0]
 
 
-def pool(
-    criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, first: bool
-) -> Fits:
+def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, first: bool) -> Fits:
     """Return starts.
 
     Parameters

@@ -95,9 +95,7 @@ class Groups:
         return np.array(found)
 
 
-def groups_of(
-    op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator
-) -> Groups:
+def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator) -> Groups:
     """Return the groups of at most so many rows: those that PCA explains best, and random ones."""
     p = op.p
     count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, 1000))

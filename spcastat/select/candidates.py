@@ -122,9 +122,7 @@ class Candidates:
         return float(adjusted_variances(self.fits[card], self.op).sum() / self.op.total)
 
 
-def choose(
-    found: Candidates, cards: Sequence[Cards], by: str, rule: str, share: float
-) -> tuple[int, int]:
+def choose(found: Candidates, cards: Sequence[Cards], by: str, rule: str, share: float) -> tuple[int, int]:
     """Return the place of the choice among candidates that were fitted, and of the best value.
 
     Parameters

@@ -200,9 +200,7 @@ class MomentNoise(Noise):
         How the rows differ from normal ones.
     """
 
-    def __init__(
-        self, S: np.ndarray, n: float, beside: np.ndarray | None = None, tails: Tails | None = None
-    ):
+    def __init__(self, S: np.ndarray, n: float, beside: np.ndarray | None = None, tails: Tails | None = None):
         self.S, self.n, self.p, self.beside, self.tails = S, n, len(S), beside, tails
 
     @property

@@ -223,4 +223,3 @@ class _Climb:
         reach = np.abs(self.view.forward(probes)).max(axis=1) / np.sqrt(support.size)
         scores = np.abs(self.view.forward(w))
         return bool(np.any((scores <= 1e-12 * reach) & (reach > 1e-12 * reach.max())))
-

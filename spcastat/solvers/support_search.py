@@ -137,9 +137,7 @@ def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
     return np.linalg.eigvalsh(0.5 * (blocks + blocks.transpose(0, 2, 1)))[:, -1]
 
 
-def _candidates(
-    op: Operator, variances: np.ndarray, c: int, go_on: Keep, most: int
-) -> Iterator[np.ndarray]:
+def _candidates(op: Operator, variances: np.ndarray, c: int, go_on: Keep, most: int) -> Iterator[np.ndarray]:
     """Yield arrays of supports, shape (m, c)."""
     seeds = np.flatnonzero(top(variances, min(most, op.p)))
     columns = op.columns(seeds)

@@ -140,9 +140,7 @@ def details(state: FitState) -> pd.DataFrame:
 # --- the tidy frames of R's broom ----------------------------------------------------------------
 
 
-def tidy(
-    state: FitState, zeros: bool = False, conf_int: bool = False, level: float = 0.95
-) -> pd.DataFrame:
+def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
     """Return the loadings with a row for each: "term", "component", "loading".
 
     Parameters
@@ -165,9 +163,7 @@ def tidy(
     values = state.V.T.ravel()
     rows = np.arange(p * k) if flag("zeros", zeros) else np.flatnonzero(values)
     terms = state.spec.columns.to_flat_index()[rows % p]
-    frame = pd.DataFrame(
-        {"term": terms, "component": state.components[rows // p], "loading": values[rows]}
-    )
+    frame = pd.DataFrame({"term": terms, "component": state.components[rows // p], "loading": values[rows]})
     if flag("conf_int", conf_int):
         trust.widen(state, frame, rows, level)
     return frame

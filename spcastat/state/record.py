@@ -155,9 +155,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         centring=None if standard is None else standard.centring,
         scaling=None if standard is None else standard.scaling,
         status=solution.status,
-        advice=(
-            ADVICE[solution.status] if solution.search is None else solution.search.told(source.op.p)
-        ),
+        advice=(ADVICE[solution.status] if solution.search is None else solution.search.told(source.op.p)),
         n_iter=solution.n_iter,
         objective=solution.objective,
         objective_share=(

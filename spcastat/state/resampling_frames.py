@@ -180,9 +180,7 @@ def clusters(state: FitState, found: Halved) -> pd.DataFrame:
         for label in np.unique(labels[here & (sizes[labels] > 1)]):
             picked = found.chosen[:, here & (labels == label)]
             members = [columns[j] for j in np.flatnonzero(found.clusters == label).tolist()]
-            rows.append(
-                (state.components[c], members, picked.any(axis=1).mean(), picked.mean(axis=0).max())
-            )
+            rows.append((state.components[c], members, picked.any(axis=1).mean(), picked.mean(axis=0).max()))
     return pd.DataFrame(rows, columns=["component", "members", "frequency", "largest"])
 
 
@@ -205,9 +203,7 @@ def associates(state: FitState, found: Halved) -> pd.DataFrame:
         took = found.chosen[:, at[1]]
         beside = took[~without].mean() if (~without).any() else np.nan
         rows.append((state.components[c], columns[a], columns[b], took[without].mean(), beside, r))
-    return pd.DataFrame(
-        rows, columns=["component", "term", "associate", "share", "beside", "correlation"]
-    )
+    return pd.DataFrame(rows, columns=["component", "term", "associate", "share", "beside", "correlation"])
 
 
 # --- split and tests ------------------------------------------------------------------------------

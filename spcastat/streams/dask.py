@@ -246,9 +246,7 @@ class DaskStream(Stream):
         row = self._data.shape[1] * self._data.dtype.itemsize
         return [float(m) * row for m in self._data.chunks[0]]
 
-    def _mapped(
-        self, function: Callable[..., Any], what: str, mark: str, **further: Any
-    ) -> list[Any]:
+    def _mapped(self, function: Callable[..., Any], what: str, mark: str, **further: Any) -> list[Any]:
         """Return one delayed result of `function` for each partition; `mark` tells passes apart."""
         data = [self._data] if self._weights is None else [self._data, self._weights]
         if self._framed:

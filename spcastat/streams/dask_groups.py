@@ -138,4 +138,3 @@ def is_task(task: Any) -> bool:
     """Whether a value of a graph of tasks computes something."""
     kept = type(task).__name__ in ("DataNode", "Alias", "Future")
     return not kept and (callable(task) or type(task) is tuple)
-

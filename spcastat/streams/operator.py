@@ -153,9 +153,7 @@ class StreamRows(Operator):
             If they are not exact to ten digits after thirty passes, or as many as :meth:`limit_passes` says.
         """
         if self._leading is None or self._leading[1] != seed or self._leading[0] < k:
-            values, vectors = block_lanczos(
-                self._direction, self.p, k, seed, self.stream.title, self._most
-            )
+            values, vectors = block_lanczos(self._direction, self.p, k, seed, self.stream.title, self._most)
             self._leading = (k, seed, *settled(values, vectors))
         _, _, values, vectors = self._leading
         return values[:k].copy(), vectors[:, :k].copy()

@@ -46,9 +46,7 @@ RENDERERS: dict[str, Callable[[Document, Layout], str]] = {
 }
 
 
-def render(
-    document: Document, kind: str = "text", width: int = 80, layout: Layout | None = None
-) -> str:
+def render(document: Document, kind: str = "text", width: int = 80, layout: Layout | None = None) -> str:
     """Return the document in one of the formats of :data:`RENDERERS`.
 
     Parameters

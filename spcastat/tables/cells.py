@@ -50,9 +50,7 @@ class Figures(str):
     def again(self, more: int = 0, decimal: str = ".") -> Figures:
         """Return the same numbers with `more` decimals, which may be negative, and another decimal mark."""
         digits = min(max(self.digits + more, 0), MOST_DIGITS)
-        return Figures.of(
-            self.numbers, digits, scientific=self.scientific, stars=self.stars, decimal=decimal
-        )
+        return Figures.of(self.numbers, digits, scientific=self.scientific, stars=self.stars, decimal=decimal)
 
 
 def fixed(value: float, digits: int) -> Figures:

@@ -191,9 +191,7 @@ class Document:
         """Return the document with other labels of rows and headings, and what they were in its key."""
 
         def renamed(table: Table) -> Table:
-            rows = (
-                dataclasses.replace(row, label=labels.get(row.label, row.label)) for row in table.rows
-            )
+            rows = (dataclasses.replace(row, label=labels.get(row.label, row.label)) for row in table.rows)
             new = tuple(headings.get(text, text) for text in table.headings)
             return dataclasses.replace(table, rows=tuple(rows), headings=new)
 

@@ -112,9 +112,7 @@ def test_problems_of_a_batch_do_not_depend_on_one_another():
     S = np.stack([covariance(seed, 5) for seed in range(6)])
     bases = [np.broadcast_to(D, (6, *D.shape[1:])) for D in axes([[0, 1], [1, 2, 3]], 5)]
     together = support_bounds(S, bases, 2, 0.0, 100)
-    alone = [
-        support_bounds(S[i : i + 1], [D[i : i + 1] for D in bases], 2, 0.0, 100)[0] for i in range(6)
-    ]
+    alone = [support_bounds(S[i : i + 1], [D[i : i + 1] for D in bases], 2, 0.0, 100)[0] for i in range(6)]
     np.testing.assert_allclose(together, alone, rtol=1e-9)
 
 

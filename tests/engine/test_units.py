@@ -128,9 +128,7 @@ def test_what_is_reported_of_a_fit_is_in_the_units_of_the_data(tmp_path):
     for column in ("value", "upper_bound", "best_known"):
         np.testing.assert_allclose(told[column] / unit**2, wanted[column], rtol=1e-13)
     assert fit.measure("pev") == pytest.approx(base.measure("pev"), rel=1e-13)
-    assert fit.measure("pev") == pytest.approx(
-        sp.measures.pev(fit.loadings.to_numpy(), X * unit), rel=1e-13
-    )
+    assert fit.measure("pev") == pytest.approx(sp.measures.pev(fit.loadings.to_numpy(), X * unit), rel=1e-13)
 
 
 @pytest.mark.parametrize("options", [{"zeros": 0.5}, {"penalty": 0.7}])

@@ -78,4 +78,3 @@ def test_the_plots_of_a_fit_take_the_options_of_the_functions(name):
     assert taken[0] == "self"
     assert not {"loadings", "scores", "shares", "variance", "errors", "spectrum", "sparse"} & set(taken)
     assert (taken[-1] == "ax") == (not name.endswith("_data"))
-

@@ -141,9 +141,7 @@ def test_the_call_makes_the_fit_again(fit, pitprops):
     pd.testing.assert_frame_equal(again.loadings, fit.loadings)
     assert fit.call == "spca(data, k=6, card=[7, 4, 4, 1, 1, 1])"
     weighted = sp.spca(pitprops, 1, 3, weights=np.ones(180), scale=True, rng=4, method="bcd-l0")
-    assert weighted.call == (
-        "spca(data, k=1, card=3, method='bcd-l0', scale=True, weights=weights, rng=4)"
-    )
+    assert weighted.call == ("spca(data, k=1, card=3, method='bcd-l0', scale=True, weights=weights, rng=4)")
 
 
 def test_the_record_is_plain(fit):

@@ -103,10 +103,7 @@ def test_ctrl_c_keeps_the_draws_that_are_done(tmp_path, n_jobs):
     """Six draws of a quarter of a second, then draws without end, which other processes would do as well."""
     # In an interpreter of its own: the signal goes to a whole group of processes, as a terminal's does.
     (tmp_path / "slow.py").write_text(
-        "import time\n"
-        "def draw(number):\n"
-        "    time.sleep(0.25 if number < 6 else 600)\n"
-        "    return number"
+        "import time\ndef draw(number):\n    time.sleep(0.25 if number < 6 else 600)\n    return number"
     )
     code = (
         f"import signal, sys; sys.path.insert(0, {str(tmp_path)!r})\n"

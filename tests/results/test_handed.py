@@ -156,8 +156,14 @@ def objects(mixed: pd.DataFrame, folder: Any) -> dict[str, Any]:
     fit = sp.spca(rows, 3, [5, 4, 3], n_init=2, method="bcd-l0")
     fit.save(folder / "a.spca")
     formula = sp.spca(
-        mixed, 2, 2, formula="~ center(a) + np.log(b) + kind + `my x`", categorical="dummy", scale=True
-    , method="bcd-l0")
+        mixed,
+        2,
+        2,
+        formula="~ center(a) + np.log(b) + kind + `my x`",
+        categorical="dummy",
+        scale=True,
+        method="bcd-l0",
+    )
     path = sp.spca_path(rows, 2, [2, 5], method="bcd-l0")
     comparison = sp.compare({"a": fit, "b": sp.spca(rows, 3, 4, method="bcd-l0")})
     return {

@@ -139,9 +139,7 @@ def test_the_broken_stick_is_its_expectation():
 
 
 def test_the_same_seed_gives_the_same_table(X):
-    pd.testing.assert_frame_equal(
-        sp.choose_k(X, rng=3).table, sp.choose_k(X, rng=3).table, check_exact=True
-    )
+    pd.testing.assert_frame_equal(sp.choose_k(X, rng=3).table, sp.choose_k(X, rng=3).table, check_exact=True)
 
 
 def test_the_unit_of_the_data_counts_for_nothing(X):

@@ -101,7 +101,7 @@ def test_a_half_in_memory_is_centred_by_itself_and_scaled_by_all_rows():
     rows = np.vstack([one.matrix for one in ones])
     np.testing.assert_array_equal(np.sort(rows[:, 0]), np.sort(X["v1"]))
     own = ones[0].matrix / X.std().to_numpy()
-    found = ones[0].op.block(np.arange(12)) * ones[0].op.unit**2
+    found = ones[0].op.block(np.arange(12)) * ones[0].op.unit ** 2
     np.testing.assert_allclose(found, np.cov(own, rowvar=False), rtol=1e-10, atol=1e-12)
 
 

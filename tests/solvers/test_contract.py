@@ -532,9 +532,7 @@ def mean_absolute_scores(fit: Any, X: np.ndarray, S: np.ndarray, V: np.ndarray) 
 
 def squared_deviations(fit: Any, X: np.ndarray, S: np.ndarray, V: np.ndarray) -> float:
     mad = scipy.stats.median_abs_deviation
-    return float(
-        sum(mad(view @ v, scale="normal") ** 2 for view, v in zip(deflated(X, V), V.T, strict=True))
-    )
+    return float(sum(mad(view @ v, scale="normal") ** 2 for view, v in zip(deflated(X, V), V.T, strict=True)))
 
 
 def mean_length(fit: Any, X: np.ndarray, S: np.ndarray, V: np.ndarray) -> float:

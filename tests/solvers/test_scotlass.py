@@ -120,9 +120,7 @@ def test_where_a_cardinality_leads_back_and_forth_the_bound_is_found_by_bisectio
     assert np.count_nonzero(found.v) == 3
     bound = found.details["t"]
     # The bound gives these loadings, and the bracket was left at a thousandth of it: more gives more of them.
-    at = {
-        share: ScotLASS(t=(3.0, bound * share)).component(op, earlier, start).v for share in (1.0, 1.0015)
-    }
+    at = {share: ScotLASS(t=(3.0, bound * share)).component(op, earlier, start).v for share in (1.0, 1.0015)}
     np.testing.assert_allclose(at[1.0], found.v, atol=1e-6)
     assert np.count_nonzero(at[1.0015]) > 3
     with_none = ScotLASS(card=(3, 3), max_iter=2).component(op, earlier, start)

@@ -121,8 +121,10 @@ def test_parts_are_merged_in_a_tree_in_their_order(count, monkeypatch):
 def test_a_pass_over_a_collection_is_that_over_its_rows():
     w = np.random.default_rng(1).integers(0, 3, 30).astype(float)
     for data in (da.from_array(X, chunks=((7, 0, 20, 3), 4)), dd.from_pandas(FRAME, npartitions=4)):
-        weights = da.from_array(w, chunks=7) if isinstance(data, da.Array) else dd.from_pandas(
-            pd.Series(w), npartitions=4
+        weights = (
+            da.from_array(w, chunks=7)
+            if isinstance(data, da.Array)
+            else dd.from_pandas(pd.Series(w), npartitions=4)
         )
         for options in (ReadOptions(), ReadOptions(weights=weights)):
             stream = DaskStream.open(data, options)

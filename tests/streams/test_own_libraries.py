@@ -162,9 +162,11 @@ def test_a_formula_picks_columns_and_new_rows_are_transformed(source, folder):
 
 UNNAMED = {
     "zarr": lambda folder: pytest.importorskip("zarr").array(FRAME.to_numpy(), chunks=(70, 3)),
-    "h5py": lambda folder: pytest.importorskip("h5py")
-    .File(folder / "x.h5", "w")
-    .create_dataset("x", data=FRAME.to_numpy(), chunks=(64, 5)),
+    "h5py": lambda folder: (
+        pytest.importorskip("h5py")
+        .File(folder / "x.h5", "w")
+        .create_dataset("x", data=FRAME.to_numpy(), chunks=(64, 5))
+    ),
 }
 
 

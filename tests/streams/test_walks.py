@@ -146,8 +146,9 @@ def test_what_fails_on_the_way_says_where(four_rows, reason, message):
 def test_rows_of_datasets_are_counted_where_that_costs_nothing(tmp_path):
     parquet.write_table(TABLE, tmp_path / "x.parquet", row_group_size=3)
     FRAME.to_csv(tmp_path / "x.csv", index=False)
-    in_parquet, in_text = of_dataset(ds.dataset(tmp_path / "x.parquet")), of_dataset(
-        ds.dataset(tmp_path / "x.csv", format="csv")
+    in_parquet, in_text = (
+        of_dataset(ds.dataset(tmp_path / "x.parquet")),
+        of_dataset(ds.dataset(tmp_path / "x.csv", format="csv")),
     )
     assert (in_parquet.total, in_text.total) == (10, None)
     assert in_parquet.holds(tmp_path / "x.parquet")
