@@ -9,8 +9,8 @@ The condition is one on a sparse eigenvalue: lambda_max(N_T - Z) <= theta where 
 one, G being F'(theta I + Z)^{-1} F. Where the largest is g > 1, the multiplier g Z with g theta meets it, so
 that every Z gives a bound. PCA's bound is that of Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i'.
 
-The best Z is found by column generation: the relaxation to matrices X_T >= 0 with sum_T X_T <= I is solved for
-some supports, then those whose G_TT has the largest eigenvalues are added.
+The best Z is found by column generation: the relaxation to matrices X_T >= 0 with sum_T X_T <= I is solved
+for some supports, then those whose G_TT has the largest eigenvalues are added.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _State:
         return cls(F, counts, dict(supports), X, Z, dict.fromkeys(counts, max(rest, LEAST * scale)), scale)
 
     def proven(self, largest: Largest) -> Multiplier:
-        """Return the multiplier scaled to what holds for all supports, after adding supports that violate it."""
+        """Return the multiplier, scaled so that it holds for all supports, and add those that violated it."""
         bounds = {}
         for c, threshold in self.thresholds.items():
             bounds[c], large = largest(gram(self.F, self.Z, threshold), c)
@@ -140,7 +140,7 @@ class _State:
         return Multiplier(Z, thresholds, bound + ROUNDING * (1.0 + sum(self.counts.values())))
 
     def solve(self, running: Running) -> None:
-        """Take some steps on the supports in use; keep the best Z of them, and the supports that have a share."""
+        """Take some steps on the supports in use; store the best Z, and drop supports without a share."""
         N = {}
         for c, T in self.supports.items():
             A = self.F[:, T].transpose(1, 0, 2)

@@ -53,7 +53,7 @@ class Alone:
 
 
 def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
-    """Return the leading eigenvalues of N, given as matrices (n, c, c) in the coordinates of `bases` (n, d, c)."""
+    """Return the leading eigenvalues of N: `matrices` (n, c, c), in coordinates of `bases` (n, d, c)."""
     values, vectors = np.linalg.eigh(matrices)
     first, u = values[:, -1], vectors[:, :, -1]
     second = values[:, -2] if values.shape[1] > 1 else np.minimum(first, 0.0)
@@ -79,8 +79,8 @@ def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> n
     Notes
     -----
     With a = first - second of one, b that of the other, and c the cosine of the angle between the leading
-    eigenvectors, the largest a (u'q)^2 + b (w'r)^2 over orthonormal q and r is the smallest tr Z with Z >= a uu'
-    and Z >= b ww', which is (a + b + sqrt((a - b)^2 + 4 a b (1 - c^2))) / 2.
+    eigenvectors, the largest a (u'q)^2 + b (w'r)^2 over orthonormal q and r is the smallest tr Z with
+    Z >= a uu' and Z >= b ww', which is (a + b + sqrt((a - b)^2 + 4 a b (1 - c^2))) / 2.
     """
     u, w = one.directions[rows], other.directions[columns]
     cosines = u @ w.T if columns.ndim == 1 else (u[:, None] * w).sum(axis=2)

@@ -1,4 +1,4 @@
-"""Bounds on adjusted variance from a multiplier of orthogonality, from pairs, and with an exact first component.
+"""Bounds on adjusted variance: a multiplier of orthogonality, pairs, and an exact first component.
 
 The bounds are held against the best of many loadings on every support: a value that is attained, so that no
 bound may be below it, whatever its tolerance.
@@ -34,7 +34,7 @@ def problem(seed: int, p: int, rank: int | None = None) -> np.ndarray:
 
 
 def best_of_all(S: np.ndarray, cards: tuple[int, ...], seed: int) -> tuple[float, np.ndarray]:
-    """The largest adjusted variance of ascents from leading eigenvectors and random loadings on all supports."""
+    """The largest adjusted variance of ascents from random loadings on all supports."""
     rng = np.random.default_rng(seed)
     criterion = held(S, cards, "adjusted")
     chosen = [np.concatenate(T) for T in product(*(list(combinations(range(len(S)), c)) for c in cards))]
@@ -110,7 +110,7 @@ def test_bounds_of_eigenvalues_are_eigenvalues_where_they_matter():
 
 
 def test_what_two_components_lose_is_that_of_two_planar_problems():
-    """N = second I + spread uu': the largest sum over angles of orthonormal q and r in the plane of u and w."""
+    """N = second I + spread uu': the largest sum over orthonormal q and r in the plane of u and w."""
     angles = np.linspace(0.0, np.pi, 20_001)
     for turn, (a, b) in product((0.0, 0.3, 1.0, 1.5), ((0.5, 0.5), (0.9, 0.2))):
         u, w = np.array([1.0, 0.0]), np.array([np.cos(turn), np.sin(turn)])
