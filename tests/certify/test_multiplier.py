@@ -56,7 +56,7 @@ def test_no_bound_is_below_the_best_over_all_supports_in_any_order(cards, seed, 
     relaxed.prepare(V, 0.0, Clock(np.inf))
     assert relaxed.multiplier.bound >= best
     assert relaxed.dense() <= float(np.linalg.eigvalsh(S)[-len(cards) :].sum()) + 1e-8
-    proof = certify_joint(Gram(S), V, "adjusted", time_limit=2.0)
+    proof = certify_joint(Gram(S), V, "adjusted", time_limit=20.0 if len(cards) == 2 else 1.0)
     assert proof.upper_bound >= best * (1.0 - 1e-12)
     if len(cards) == 2:  # with dependent variables eigenvalues of zero are raised, which leaves a little
         assert proof.gap <= (0.01 if rank is None else 0.05)
@@ -122,7 +122,7 @@ def test_what_two_components_lose_is_that_of_two_planar_problems():
         assert a + b - lost == pytest.approx(exact, abs=1e-7)  # the angles are 1.6e-4 apart
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_leaves_of_two_components_are_closed_and_never_below_what_is_attained(seed):
     S = problem(seed, 6)
     F = least_squares_frame(S, 2).F
