@@ -68,8 +68,8 @@ class CovarianceError(SpcaError, ValueError):
     """Not a covariance matrix."""
 
 
-class NoRowsError(SpcaError, ValueError):
-    """Something that needs the rows was asked of a covariance fit."""
+class NoRowsError(SpcaError, ValueError, AttributeError):
+    """Something that needs the rows was asked of a covariance fit; ``hasattr`` finds no such attribute."""
 
 
 # --- the options --------------------------------------------------------------------------------
@@ -93,6 +93,10 @@ class ComponentsError(OptionError):
 
 class MethodError(OptionError):
     """A method that does not exist."""
+
+
+class NotImputedError(OptionError, AttributeError):
+    """The imputed rows of a fit without a model of missing values; ``hasattr`` finds no such attribute."""
 
 
 class UnknownOptionError(OptionError, TypeError):

@@ -68,7 +68,8 @@ def choose(
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
-        the `share` of dense PCA's variance.
+        the `share` of dense PCA's variance, all components together (``spca(variance=)`` keeps it after every
+        component, unless ``promise="total"``).
     rule : {"worth", "1se", "paired", "min"}
         "worth" is the sparsest fit to which no further loadings are worth adding: none that surely predict
         better, by more than one standard error of the difference, paired by fold, and that bring at least a

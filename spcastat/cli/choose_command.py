@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from spcastat.cli.fit_command import fitting_arguments, prepare
+from spcastat.cli.fit_command import fitting_arguments, grouped, groups_argument, prepare
 from spcastat.cli.input_tables import DATA
 from spcastat.cli.output_files import (
     csv_separator,
@@ -44,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
     add("--report", metavar="OUT.html", help="write a page with the choice, tables and plots")
+    groups_argument(parser)
     add("--save", metavar="OUT.spca", help="store the fit in a file, for transform and compare")
     fitting_arguments(parser)
 
@@ -56,7 +57,8 @@ def run(args: argparse.Namespace) -> str:
     separator = csv_separator(args.out or "")
     from spcastat import choosing
 
-    data, covariance, given = prepare(args)
+    table, marked = grouped(args)
+    data, covariance, given = prepare(args, table)
     given |= {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
@@ -67,5 +69,5 @@ def run(args: argparse.Namespace) -> str:
         text = csv_text(choice.table, labelled=False, raw=False, separator=separator)
         write_bytes(args.out, text.encode())
     if args.report:
-        choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line)
+        choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, **marked)
     return f"{choice}\n\n{choice.fit}"

@@ -8,7 +8,14 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fit_formats import arrangement_of, format_of, output_arguments, written
-from spcastat.cli.input_tables import DATA, LONGEST_FORMULA, Chunks, load_table, reading_arguments
+from spcastat.cli.input_tables import (
+    DATA,
+    LONGEST_FORMULA,
+    Chunks,
+    columns_apart,
+    load_table,
+    reading_arguments,
+)
 from spcastat.cli.output_files import STDIN, refuse_overlap
 from spcastat.config import MISSING
 from spcastat.errors import FormulaError, OptionError
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   spcastat fit pitprops --k 6 --card 7,4,4,1,1,1
-  spcastat fit trees.csv --k 3 --variance 0.9 --scale --report trees.html
+  spcastat fit trees.csv --k 3 --variance 0.9 --scale --report trees.html --groups species
   spcastat fit trees.csv --k 2 --card 5 --drop id,species --na em
   spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
@@ -135,9 +142,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     sparsity_arguments(parser)
     resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")
+    groups_argument(parser)
     add("--save", metavar="OUT.spca", help="store the fit in a file, for transform, compare and plot")
     output_arguments(parser)
     fitting_arguments(parser)
+
+
+def groups_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for groups of rows in the figures of a report."""
+    parser.add_argument(
+        "--groups", metavar="NAME", help="a column that marks rows in the figures of --report, not fitted"
+    )
+
+
+def grouped(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    """Return the data without the column of --groups (None where none is given), and options of a report."""
+    if args.groups is None:
+        return None, {}
+    if not args.report:
+        raise OptionError("--groups was given; it marks rows in the figures of a report: give --report, too.")
+    table, columns = columns_apart(args, {"groups": args.groups})
+    return table, {"row_groups": columns["groups"]}
 
 
 def resampling_arguments(parser: argparse.ArgumentParser) -> None:
@@ -246,7 +271,8 @@ def run(args: argparse.Namespace) -> str:
     require_k(args)
     from spcastat import api
 
-    data, covariance, given = prepare(args)
+    table, marked = grouped(args)
+    data, covariance, given = prepare(args, table)
     given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
     further = resample(fit, args)
@@ -254,7 +280,7 @@ def run(args: argparse.Namespace) -> str:
         fit.save(args.save)
     if args.report:
         title = f"Sparse PCA of {_called(args.data)}"
-        fit.report(args.report, title=title, call=args.line, **arrangement_of(args))
+        fit.report(args.report, title=title, call=args.line, **arrangement_of(args), **marked)
     return written(fit, further, kind, args)
 
 

@@ -323,6 +323,29 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     return data.drop(columns=leave) if leave else data
 
 
+def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any, dict[str, Any]]:
+    """Return the data without the columns that mark rows in figures, and these.
+
+    Parameters
+    ----------
+    wanted : dict of str to str
+        Option -> name of its column. A column that --columns names too is also fitted.
+    """
+    kept = list(args.columns or [])
+    if kept:
+        args.columns = list(dict.fromkeys([*kept, *wanted.values()]))
+    args.in_memory = True  # where the rows have to be that are drawn
+    table: Any = load_table(args)
+    for option, name in wanted.items():
+        if name not in table.columns:
+            raise OptionError(
+                f"--{option}: there is no column {name!r} in {args.data}; it has {listed(table.columns)}."
+                f"{nearest(name, table.columns)}"
+            )
+    columns = {option: table[name] for option, name in wanted.items()}
+    return table.drop(columns=[name for name in set(wanted.values()) if name not in kept]), columns
+
+
 def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[str] | None:
     """Return the columns that a command needs, in the order of the file.
 

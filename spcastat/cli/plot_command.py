@@ -17,7 +17,7 @@ from spcastat.cli.fit_command import (
     resampling_arguments,
     sparsity_arguments,
 )
-from spcastat.cli.input_tables import DATA, is_saved_fit, load_table, names
+from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, names
 from spcastat.cli.output_files import refuse_overlap, require_picture, save_figure
 from spcastat.config import listed, nearest, one_of
 from spcastat.errors import OptionError
@@ -119,29 +119,12 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
 
     require_k(args)
     wanted = {name: getattr(args, name) for name in ("groups", "color") if getattr(args, name) is not None}
-    table, columns = (None, {}) if not wanted else _coloured(args, wanted)
+    table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
     data, covariance, given = prepare(args, table)
     given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
     resample(fit, args)
     return fit, columns
-
-
-def _coloured(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any, dict[str, Any]]:
-    """Return the data without the columns that colour rows, unless --columns names these, and the columns."""
-    kept = list(args.columns or [])
-    if kept:
-        args.columns = list(dict.fromkeys([*kept, *wanted.values()]))
-    args.in_memory = True  # where the rows have to be that are drawn
-    table: Any = load_table(args)
-    for option, name in wanted.items():
-        if name not in table.columns:
-            raise OptionError(
-                f"--{option}: there is no column {name!r} in {args.data}; it has {listed(table.columns)}."
-                f"{nearest(name, table.columns)}"
-            )
-    columns = {option: table[name] for option, name in wanted.items()}
-    return table.drop(columns=[name for name in set(wanted.values()) if name not in kept]), columns
 
 
 def _method(fit: SpcaResult, kind: str) -> Callable[..., Axes]:

@@ -248,7 +248,9 @@ def plot_choice(
 
     Notes
     -----
-    Its table, `plot_choice_data`, has "value", "lower", "upper" and "chosen" by nonzeros.
+    The curve and the band join candidates with one cardinality for all components; a candidate with unequal
+    ones among these is not on that curve, and is drawn by itself. The table, `plot_choice_data`, has "value",
+    "lower", "upper", "chosen" and "unequal" by nonzeros.
     """
     column, label = CRITERIA[one_of("by", by, CRITERIA)]
     needed = ["nonzeros", "chosen", column]
@@ -258,16 +260,24 @@ def plot_choice(
     spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
     columns = {"value": value, "lower": value - spread, "upper": value + spread, "chosen": table["chosen"]}
     data = pd.DataFrame({name: np.asarray(one) for name, one in columns.items()}, index=table["nonzeros"])
+    several = [isinstance(card, (tuple, list)) for card in table["card"]] if "card" in table else [False]
+    data["unequal"] = False if all(several) else several
     data = data.sort_index(kind="stable")
     yield data
     size = size_of_text()
     ax = axes_for(ax, 5.6 * size, 3.8 * size)
     blue, orange = accents(ax)
     x = data.index.to_numpy(dtype=float)
-    if (data["upper"] > data["lower"]).any():
+    curve = data[~data["unequal"]]
+    if (curve["upper"] > curve["lower"]).any():
         band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "1 standard error"}
-        ax.fill_between(x, data["lower"], data["upper"], **band)
-    ax.plot(x, data["value"], color=blue, marker="o", markersize=line(4), linewidth=line(1.3), zorder=3)
+        ax.fill_between(curve.index, curve["lower"], curve["upper"], **band)
+    dots: dict[str, Any] = {"color": blue, "markersize": line(4), "zorder": 3}
+    ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots)
+    apart = data[data["unequal"]]
+    if len(apart):
+        ax.vlines(apart.index, apart["lower"], apart["upper"], color=blue, linewidth=line(1.3), zorder=3)
+        ax.plot(apart.index, apart["value"], marker="s", ls="none", label="unequal cardinalities", **dots)
     mark = data["chosen"].to_numpy(dtype=bool)
     diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
     ax.plot(x[mark], data["value"].to_numpy()[mark], label="chosen", zorder=4, **diamond)

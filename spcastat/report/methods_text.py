@@ -70,7 +70,8 @@ def describe(state: FitState, choice: Any = None) -> Description:
     Parameters
     ----------
     choice : Choice, optional
-        What `choose` returned: how the numbers of components and loadings were chosen is then said too.
+        What `choose` returned: how the numbers of components and loadings were chosen is then said too. The
+        fit of a choice, ``choice.fit``, knows it.
 
     Returns
     -------
@@ -170,11 +171,15 @@ def _numbers(state: FitState, choice: Any) -> Iterator[str]:
             f"The loadings are the fewest that were found to keep {100 * share:g} % of the variance that as "
             "many dense principal components explain."
         )
-    if choice is not None:
-        number = getattr(getattr(choice, "components", None), "reason", None)
-        if isinstance(number, str):
-            yield f"The number of components was chosen by these data: {number}"
-        yield f"The numbers of loadings were chosen by these data: {choice.reason}"
+    yield from (record.chosen or ()) if choice is None else choice_sentences(choice)
+
+
+def choice_sentences(choice: Any) -> Iterator[str]:
+    """Say how a Choice chose the numbers of components and loadings."""
+    number = getattr(getattr(choice, "components", None), "reason", None)
+    if isinstance(number, str):
+        yield f"The number of components was chosen by these data: {number}"
+    yield f"The numbers of loadings were chosen by these data: {choice.reason}"
 
 
 def _method(record: Record, cited: list[str]) -> Iterator[str]:

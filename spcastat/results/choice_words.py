@@ -139,7 +139,7 @@ def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator
 def _by_variance(line: pd.Series, name: str, share: float) -> str:
     kept = percent(line["relative_adjusted"], 1)
     if line["relative_adjusted"] >= share:
-        goal = f"that keep {percent(share, 0)} % of dense PCA's variance ({kept} %)"
+        goal = f"that keep {percent(share, 0)} % of dense PCA's variance, all components together ({kept} %)"
         return f"Cardinality {name}: the fewest loadings {goal}."
     return f"Cardinality {name}: no candidate keeps {percent(share, 0)} %; it keeps {kept} %."
 
@@ -228,7 +228,7 @@ def _readings(table: pd.DataFrame, chosen: Chosen) -> Table:
     names = {
         **CRITERIA,
         "cv": "best prediction",
-        "variance": f"{percent(chosen.share, 0)} % of PCA's variance",
+        "variance": f"{percent(chosen.share, 0)} % of PCA's variance in all",
     }
     by_call: dict[str, list[str]] = {}
     for by in chosen.selected.readings:
@@ -245,7 +245,10 @@ def _readings(table: pd.DataFrame, chosen: Chosen) -> Table:
 
 def _rule_text(chosen: Chosen) -> str:
     if chosen.by == "variance":
-        return f"the fewest loadings that keep {percent(chosen.share, 0)} % of dense PCA's variance"
+        return (
+            f"the fewest loadings that keep {percent(chosen.share, 0)} % of dense PCA's variance, all "
+            "components together"
+        )
     text = RULES[chosen.rule] if chosen.by in ("cv", "ebic") else RULES["min"]
     if (chosen.by, chosen.rule) == ("ebic", "1se"):
         text = "the sparsest fit within 2 of the smallest"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from spcastat import plots
 from spcastat.errors import OptionError
 from spcastat.report.chapters import chapter_of
+from spcastat.report.methods_text import choice_sentences
 from spcastat.report.summary import Summary
 from spcastat.results.choice_words import Chosen, document_of, name_of, reasons_of
 from spcastat.results.component_choice import ComponentChoice
@@ -34,6 +36,8 @@ class Choice(Summary):
         self._table, self._fit, self._how = table, fit, chosen
         self.by, self.components, self.call = chosen.by, components, chosen.call
         frames = {"choice": table, **({} if components is None else components._frames)}
+        record = replace(fit._state.record, chosen=list(choice_sentences(self)))
+        fit._state = replace(fit._state, record=record)
         super().__init__(document_of(table, fit._state, chosen, components), frames)
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
@@ -93,11 +97,19 @@ class Choice(Summary):
         title: str | None = None,
         call: str | None = None,
         full_names: bool = True,
+        sort: bool | None = None,
+        max_rows: int | None = None,
+        groups: Any = None,
+        digits: int = 3,
+        cut: float = 0.0,
+        row_groups: Any = None,
     ) -> None:
         """Write the report of the fit, with the choice and its plot before everything else.
 
         The parameters are those of ``fit.report``.
         """
+        options = {"sort": sort, "max_rows": max_rows, "groups": groups, "digits": digits, "cut": cut}
+        options["row_groups"] = self._fit._by_row(row_groups, "row_groups")
         what = "The criterion of every cardinality"
         unsaid = (
             f"Every cardinality by {name_of(self.by)}"
@@ -114,4 +126,4 @@ class Choice(Summary):
                 "above it need not mean anything."
             )
             parts.insert(0, chapter_of("How many components", number.document, number.plot, what, unsaid))
-        self._fit._report(path, title, call, full_names, tuple(parts))
+        self._fit._report(path, title, call, full_names, tuple(parts), **options)

@@ -74,10 +74,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     def __getattr__(self, name: str) -> Any:
         """Answer the names of other programs; found attributes do not come here."""
-        if name.startswith("_"):
-            raise AttributeError(name)
         if hasattr(type(self), name):  # it is there, and raised AttributeError itself: let that be seen
             return object.__getattribute__(self, name)
+        if name.startswith("_"):
+            raise AttributeError(name)
         raise no_such_attribute(name, dir(self))
 
     def __dir__(self) -> list[str]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from spcastat.config import listed, plural
 from spcastat.engine.inputs import Source
-from spcastat.errors import MissingValuesError, NoRowsError, OptionError
+from spcastat.errors import MissingValuesError, NoRowsError, NotImputedError, OptionError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
@@ -60,13 +60,13 @@ def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
 
     Raises
     ------
-    OptionError
+    NotImputedError
         For a fit without ``na="em"``.
     NoRowsError
         For a fit from a file, which has no data.
     """
     if state.model is None:
-        raise OptionError("imputed is for fits with na='em', and this one has no model of missing values.")
+        raise NotImputedError("imputed is for fits with na='em'; this one has no model of missing values.")
     if source is None or source.gaps is None:
         raise NoRowsError(
             "imputed needs the data, and a fit from a file does not have them; fit again: "

@@ -84,6 +84,8 @@ class Record:
     pca_errors : list of float, or None
         By how much the variances of dense PCA may be too small, as shares of the total variance, where few
         passes were made for them; estimates, where the variances themselves are lower bounds.
+    chosen : list of str, or None
+        How the numbers of components and of loadings were chosen, in sentences, for a fit by `choose`.
     """
 
     method: str
@@ -121,6 +123,7 @@ class Record:
     passes: int | None = None
     anew: bool = False
     pca_errors: list[float] | None = None
+    chosen: list[str] | None = None
 
     @property
     def converged(self) -> bool:

@@ -27,7 +27,7 @@ def checked_level(level: Any) -> float:
 
 
 def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
-    """Return an interval for every loading that is not zero in the fit or was selected in some draw.
+    """Return an interval for every loading that is not zero in the fit; how often others were selected.
 
     Parameters
     ----------
@@ -36,14 +36,16 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
     Returns
     -------
     DataFrame
-        "component", "term", "estimate", "std_error", "lower", "upper", and "selected", the share of draws
-        that selected the variable. Bounds are within [-1, 1].
+        "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
+        share of draws that selected the variable. Bounds are within [-1, 1]; a loading that is zero in the
+        fit and not in some draw has a row without bounds (NaN).
 
     Notes
     -----
     Normal intervals are the estimate and so many standard errors of draws in which variables were selected
-    anew; percentile intervals lie between quantiles of the draws. A loading that no draw selected has no
-    row: its zero is not an estimate with an error.
+    again; percentile intervals lie between quantiles of the draws. A zero of the fit is not an estimate with
+    an error, and an interval about it would have no meaning: read "selected". A loading that no draw
+    selected has no row.
     """
     level = checked_level(level)
     estimate = state.V.T.ravel()[found.places]
@@ -60,8 +62,8 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
             "term": term,
             "estimate": estimate,
             "std_error": error,
-            "lower": lower.clip(-1.0, 1.0),
-            "upper": upper.clip(-1.0, 1.0),
+            "lower": np.where(estimate != 0, lower.clip(-1.0, 1.0), np.nan),
+            "upper": np.where(estimate != 0, upper.clip(-1.0, 1.0), np.nan),
             "selected": (found.values != 0).mean(axis=0),
         }
     )

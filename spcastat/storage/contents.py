@@ -94,6 +94,7 @@ _RECORD: dict[str, Kind] = {
     "details": Map(List(Plain(), "k")),
     "versions": Map(Text()),
     "names": Maybe(List(Text(), "k", distinct=True)),
+    "chosen": Maybe(List(Text())),
     "pca_errors": Maybe(List(Real(0), "k")),
     "screening": Maybe(_SCREENING),
     "missing": Maybe(Either(_EM, _PAIRWISE)),

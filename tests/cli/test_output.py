@@ -134,6 +134,20 @@ def test_a_biplot_with_groups_that_are_not_fitted(capsys, data, tmp_path):
     assert 'width="360pt" height="288pt"' in picture  # 72 points an inch
 
 
+@pytest.mark.parametrize(
+    "call", [["fit", "--card", 3], ["choose", "--cards", 3, "--by", "is"]], ids=lambda call: call[0]
+)
+def test_groups_mark_the_rows_in_a_report(capsys, data, tmp_path, call):
+    name, *options = call
+    pages = {"--drop": tmp_path / "plain.html", "--groups": tmp_path / "grouped.html"}
+    call = [name, data, "--k", 2, *options, "--method", "greedy"]
+    for option, page in pages.items():
+        out_of(capsys, *call, option, "site", "--report", page)
+    plain, grouped = (page.read_text(encoding="utf-8").count("PathCollection") for page in pages.values())
+    assert grouped > plain  # the marks of each group, and those of the legend
+    assert "give --report, too" in refused(capsys, *call, "--groups", "site")
+
+
 @pytest.mark.parametrize(("kind", "start"), [("screeplot", b"\x89PNG"), ("plot_loadings", b"%PDF")])
 def test_pictures_by_the_ending_of_their_names(capsys, tmp_path, kind, start):
     path = tmp_path / ("p.png" if start[1:] == b"PNG" else "p.pdf")

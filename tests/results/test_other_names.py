@@ -82,6 +82,19 @@ def test_results_are_copied_and_pickled_as_before(fit):
     assert not hasattr(fit, "_repr_nothing_")
 
 
+def test_what_a_fit_does_not_have_is_asked_for_by_hasattr():
+    """Debuggers and notebooks ask so, and nothing else than AttributeError may come out."""
+    rows = sp.spca(sp.datasets.pitprops_sample(), 1, 3, method="greedy")
+    covariance = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, method="greedy")
+    public = [name for name in dir(covariance) if not name.startswith("_")]
+    assert {name for name in public if not hasattr(covariance, name)} == {"imputed", "q_statistic", "residuals", "scores", "t2"}
+    assert not hasattr(rows, "imputed")
+    with pytest.raises(sp.errors.NoRowsError, match="scores needs rows, and this is a fit of a covariance"):
+        _ = covariance.scores
+    with pytest.raises(sp.errors.OptionError, match="imputed is for fits with na='em'"):
+        _ = rows.imputed
+
+
 @pytest.mark.parametrize("name", PLOT_ARGUMENTS)
 def test_plots_answer_by_their_own_name(fit, name):
     if name in inspect.signature(fit.biplot).parameters:

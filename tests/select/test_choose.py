@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import comb
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -242,12 +243,33 @@ def test_the_plot_marks_the_choice(X):
     assert choice.plot_data()["chosen"].sum() == 1
 
 
+def test_unequal_cardinalities_are_not_on_the_curve_of_equal_ones():
+    table = pd.DataFrame({"nonzeros": [2, 4, 5, 6], "chosen": [False, False, True, False]})
+    table = table.assign(card=[1, 2, (4, 1), 3], error=[0.9, 0.8, 0.5, 0.7], se=0.1)
+    ax = sp.plots.plot_choice(table)
+    curve, *apart = ax.get_lines()
+    assert curve.get_xdata().tolist() == [2, 4, 6]  # no dip at five
+    assert apart[0].get_xdata().tolist() == [5]
+    plt.close(ax.figure)
+    all_unequal = table.assign(card=[(1, 1), (2, 2), (4, 1), (3, 3)])
+    assert not sp.plots.plot_choice_data(all_unequal)["unequal"].any()
+
+
 def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
     sp.choose(X, cards=CARDS).report(tmp_path / "a.html", title="Planted")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page.index("How many components") < page.index("How sparse") < page.index("Loadings and variance")
     assert "It does not say how sure the variables of the choice are" in page  # what each figure does not say
     assert "A component below the line may be real and weak" in page
+
+
+def test_the_report_takes_the_options_of_the_tables(X, tmp_path):
+    choice = sp.choose(X, k=2, cards=CARDS, by="is")
+    groups, row_groups = ["scale one"] * X.shape[1], ["u", "v"] * 60
+    choice.report(tmp_path / "a.html", digits=5, groups=groups, row_groups=row_groups)
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert f"{choice.fit.loadings.to_numpy().max():.5f}" in page
+    assert "scale one" in page
 
 
 # --- refusals -------------------------------------------------------------------------------------
