@@ -27,7 +27,7 @@ PAGES = {
     "proofs": ("joint-proofs",),
     "trust": ("trust-",),
     "speed": ("speed",),
-    "scale": ("scale",),
+    "scale": ("scale", "scale-limits"),
     "upkeep": ("traces", "mutants", "size", "hostile"),
 }
 

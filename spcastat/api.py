@@ -295,7 +295,7 @@ def spca_path(
         Number of components.
     cards : int, or sequence of ints or of sequences of k ints, optional
         Cardinalities of all components, or of each; an int stands for 1, 2, ..., cards. By default every
-        number to 10, then some 20 more up to the number of variables.
+        number to 10, then some ten more up to the rank of the data (at most n - 1, or p), and p.
     covariance : bool, optional
         Whether `data` is a covariance matrix. By default it is taken for one if it is a symmetric frame
         with equal row and column labels.
@@ -350,6 +350,8 @@ def spca_path(
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         source = opened.source_for(plan, asked.k)
         plan = plan.on(source.spec.columns)
+        if cards is None:
+            keys, wanted = path_cards(None, asked.k, opened.p, source.op.rank_limit)
         if opened.context is not None:
             described["context"] = opened.context
         fits = {}

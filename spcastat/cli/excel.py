@@ -13,8 +13,8 @@ from spcastat.errors import FileError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Bytes that a workbook may unpack to.
-MOST = 2**31
+#: Bytes that a workbook may unpack to, and cells that a sheet may span: a minute of work, and 2 GB.
+MOST, MOST_CELLS = 2**29, 20_000_000
 
 
 def read_workbook(
@@ -100,10 +100,19 @@ def _cells(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
                 "note", f"{path} has the sheets {listed(sheets)}; {chosen!r} is read, --sheet takes another."
             )
         sheets[chosen].reset_dimensions()  # a file may claim any size for a sheet
-        rows = list(sheets[chosen].iter_rows(values_only=True))
+        name = f"sheet {chosen!r} of {path}"
+        rows, cells = [], 0
+        for row in sheets[chosen].iter_rows(values_only=True):
+            rows.append(row)
+            cells += len(row)  # up to the last of a row, whether or not those before it are in the file
+            if cells > MOST_CELLS:
+                raise FileError(
+                    f"{name} cannot be read: it spans more than {MOST_CELLS:,} cells, the most. "
+                    "Save it as CSV."
+                )
     finally:
         book.close()
-    return f"sheet {chosen!r} of {path}", rows
+    return name, rows
 
 
 def _text(value: Any) -> str:

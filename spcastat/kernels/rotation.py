@@ -34,7 +34,8 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
     reached = 0.0
     for _ in range(max_iter):
         L = B @ rotation
-        left, values, right = np.linalg.svd(B.T @ (L**3 - L * (L**2).mean(axis=0)))
+        squares = L**2
+        left, values, right = np.linalg.svd(B.T @ (L * (squares - squares.mean(axis=0))))
         rotation = left @ right
         if values.sum() <= reached * (1.0 + RISE):
             break

@@ -26,6 +26,15 @@ class Bordered:
     M: np.ndarray | None
     corner_M: np.ndarray
 
+    def some(self, start: int, count: int) -> Bordered:
+        """Return A and B bordered by `count` of the other variables alone, from the one of number `start`."""
+        c, part = self.A.shape[1], slice(start, start + count)
+        kept = np.r_[:c, c + np.arange(self.corner.shape[1])[part]]
+        corner = self.corner[:, part]
+        if self.M is None:
+            return Bordered(self.A[:, :, kept], corner, None, self.corner_M)
+        return Bordered(self.A[:, :, kept], corner, self.M[:, :, kept], self.corner_M[:, part])
+
 
 @dataclass(eq=False)
 class Model:

@@ -30,6 +30,8 @@ from spcastat.solvers.support_search import best_support
 HELD = 1000
 #: Sparse rows that store more numbers are treated like rows that are not in memory: products cost much.
 MANY = 2_000_000
+#: With more variables than this, products with many vectors at once would take gigabytes.
+MANY_VARIABLES = 250_000
 #: A cardinality times the number of variables up to which one component exchanges two variables at once.
 PAIRS = 6000
 #: Up to this many variables a bound may prove one component: with more it would take too much of the time.
@@ -149,7 +151,7 @@ def joint(
             fit = settled(criterion, fit)
         return _found(op, criterion, fit, evidence, objective, settings.deep or None)
     settings = EFFORTS["auto"] if k == 1 else settings
-    few = op.out_of_core or op.stored > MANY
+    few = op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
     end = restricted(op, card, objective, settings, seeded, list(starts), few)
     rests = True if end.sufficient else None
     return _found(op, end.criterion, end.fit, end.evidence, objective, rests, end.variables, end.sufficient)

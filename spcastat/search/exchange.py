@@ -14,6 +14,8 @@ GAIN = 1e-9
 SURE = 3
 #: A smaller loading, or a gap between eigenvalues below this share, is next to nothing.
 UNSURE = 1e-6
+#: Variables that may enter are valued in parts of so many: memory has a bound.
+AT_ONCE = 100_000
 #: A variable of which less than this share is free of the others has no ratio of its own.
 NULL = 1e-8
 
@@ -129,6 +131,10 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
     from the ratio with b and nothing left out, close where i brings little, and one from the present ratio,
     where f is negative exactly for exchanges that raise it. One eigenvalue problem serves them all.
     """
+    w = parts.corner.shape[1]
+    if w > AT_ONCE:
+        found = [exchange_values(parts.some(start, AT_ONCE), c) for start in range(0, w, AT_ONCE)]
+        return np.concatenate(found, axis=2)
     if c == 1:
         return np.where(parts.corner_M > NULL, parts.corner / np.maximum(parts.corner_M, NULL), 0.0)[:, None]
     values, U = eigen(parts.A[:, :, :c], None if parts.M is None else parts.M[:, :, :c])

@@ -37,6 +37,8 @@ from spcastat.solvers.support_search import best_support
 ALL, SOME, EACH = 2500, 1000, 3
 #: Rows of the covariance matrix that are looked at for groups of variables, by a quick search, and at once.
 ROWS, QUICK, AT_ONCE = 8000, 1000, 250
+#: Entries of these rows at once and, above 100,000 variables, in all: memory and time have a bound.
+ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
 #: Groups that a component is built from, and the spread of the logarithms of their scores in random starts.
 SEEDS, SPREAD = 5, 0.15
 #: Sweeps of a start over all variables, and of a fit between two working sets.
@@ -98,14 +100,15 @@ class Groups:
 def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator) -> Groups:
     """Return the groups of at most so many rows: those that PCA explains best, and random ones."""
     p = op.p
-    count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, 1000))
+    count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, min(1000, ENTRIES // p), 2))
     first = np.argsort(-explained, kind="stable")[: count // 2]
     rest = rng.permutation(np.setdiff1d(np.arange(p), first))[: count - len(first)]
     rows = np.sort(np.concatenate([first, rest]))
     places = np.empty((count, card), dtype=int)
     x = np.empty((count, card))
-    for a in range(0, count, AT_ONCE):
-        part = slice(a, a + AT_ONCE)
+    at_once = max(min(AT_ONCE, ENTRIES_AT_ONCE // p), 1)
+    for a in range(0, count, at_once):
+        part = slice(a, a + at_once)
         C = np.ascontiguousarray(op.columns(rows[part]).T) / op.total
         places[part] = np.argpartition(-np.abs(C), card - 1, axis=1)[:, :card]
         x[part] = np.take_along_axis(C, places[part], axis=1)

@@ -24,19 +24,22 @@ from spcastat.solvers.greedy import Greedy, Growth
 Cards = tuple[int, ...]
 
 #: Cardinalities of the default grid beyond the tenth, at most.
-GRID = 20
+GRID = 10
 #: Fits of one path, at most.
 MOST_FITS = 100_000
 
 
-def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
+def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[list[Any], list[Cards]]:
     """Return the cardinalities of a path, ascending: as keys of its fits, and as tuples of length k.
 
     Parameters
     ----------
     cards : None, int, or sequence of ints or of sequences of k ints
-        At most MOST_FITS of them. None is a grid from 1 to p, an int all numbers up to it.
+        At most MOST_FITS of them. None is a grid from 1 to the rank, and p; an int all numbers up to it.
     k, p : int
+    rank : int, optional
+        Of the centred data, at most p, its default. With so many nonzeros components can explain as much as
+        PCA (PEV): any scores are combinations of as many linearly independent columns.
 
     Raises
     ------
@@ -44,8 +47,9 @@ def path_cards(cards: Any, k: int, p: int) -> tuple[list[Any], list[Cards]]:
         For a cardinality that no component can have, or none at all.
     """
     if cards is None:
-        further = np.geomspace(10, max(p, 10), GRID).round().astype(int).tolist()
-        cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p)})
+        last = max(p if rank is None else rank, 10)
+        further = np.geomspace(10, last, GRID).round().astype(int).tolist()
+        cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p), p})
     elif is_single(cards):
         cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
     elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:

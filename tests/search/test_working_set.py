@@ -11,7 +11,7 @@ import spcastat as sp
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, prepare
 from spcastat.operators.row_operators import SparseRows
-from spcastat.search import default, working_set
+from spcastat.search import default, exchange, working_set
 from spcastat.search.default import joint
 from spcastat.search.symmetric_matrices import Dense, Known
 
@@ -58,6 +58,31 @@ def small_sets(monkeypatch, size: int) -> None:
     for module, name, value in ((default, "HELD", 2), (working_set, "ALL", 2), (working_set, "SOME", size)):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(working_set, "EACH", 0)
+
+
+def test_a_million_variables_are_searched_in_parts(monkeypatch):
+    # the bounds on memory and time, brought down to 300 variables: components that the data were made of
+    # are found, and no array of all variables by as many rows of the covariance matrix is made
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((100, 2)) * [3.0, 2.0]
+    X = scipy.sparse.random(100, 300, 0.1, "lil", rng=rng)
+    X[:, 40:60] = np.repeat(factors, 10, axis=1)
+    for module, name, value in (
+        (default, "HELD", 100),
+        (default, "MANY_VARIABLES", 200),
+        (working_set, "ENTRIES_AT_ONCE", 3000),
+        (working_set, "ENTRIES", 30_000),
+        (exchange, "AT_ONCE", 70),
+    ):
+        monkeypatch.setattr(module, name, value)
+    asked = []
+    columns = SparseRows.columns
+    monkeypatch.setattr(SparseRows, "columns", lambda op, J: (asked.append(len(J)), columns(op, J))[1])
+    op = prepare(X.tocsr(), None, True, False, pd.RangeIndex(300), True)[1]
+    found = joint(op, 2, (10, 10), "adjusted", "auto")
+    assert [np.flatnonzero(v).tolist() for v in found.V.T] == [list(range(40, 50)), list(range(50, 60))]
+    assert found.sufficient
+    assert max(asked) <= 20  # ten rows at once; twenty are those of the supports
 
 
 @pytest.mark.parametrize("operator", [Gram, Passes])

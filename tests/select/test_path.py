@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import CardinalityError, NoRowsError, OptionError, UnknownOptionError
@@ -24,8 +25,17 @@ def test_the_default_grid():
     keys, cards = path_cards(None, 2, 5000)
     assert keys[:10] == list(range(1, 11))
     assert keys[-1] == 5000
-    assert len(keys) <= 30
+    assert len(keys) <= 20
     assert cards[-1] == (5000, 5000)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_default_grid_of_wide_rows_ends_at_their_rank_and_has_all_variables(sparse):
+    # n nonzeros give any scores; between them and all variables each fit would cost more and say nothing
+    X = np.random.default_rng(0).standard_normal((16, 40))
+    X = scipy.sparse.csr_array(X) if sparse else X
+    assert list(sp.spca_path(X, 1)) == [*range(1, 16), 40]
+    assert list(sp.spca_path(X, 1, center=False)) == [*range(1, 17), 40]
 
 
 def test_cardinalities_are_sorted_and_taken_once():

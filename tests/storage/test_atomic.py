@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +31,55 @@ def test_eight_threads_save_to_one_path(fit, tmp_path):
             done.result()
     assert str(sp.load(path)) == str(fit)
     assert [one.name for one in tmp_path.iterdir()] == ["fit.spca"]
+
+
+def test_two_processes_save_to_one_path(fit, tmp_path):
+    """While they write, and in the end, the file is whole: the fit of one of them."""
+    for name in ("one", "two"):
+        fit.rename({"PC1": name}).save(tmp_path / name)
+    code = "import sys, spcastat as sp; fit = sp.load(sys.argv[1])\nfor _ in range(60): fit.save('both')"
+    run = [sys.executable, "-c", code]
+    writers = [subprocess.Popen([*run, name], cwd=tmp_path) for name in ("one", "two")]
+    whole = {str(sp.load(tmp_path / name)) for name in ("one", "two")}
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        if (tmp_path / "both").exists():
+            seen.add(str(sp.load(tmp_path / "both")))
+    seen.add(str(sp.load(tmp_path / "both")))
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen <= whole
+    assert sorted(os.listdir(tmp_path)) == ["both", "one", "two"]
+
+
+@pytest.mark.parametrize("folder", ["missing", "file", "/proc"])
+def test_folders_in_which_nothing_can_be_written(fit, tmp_path, folder):
+    """/proc refuses new files to root, too; nothing is left behind, and the message says which file."""
+    if folder == "/proc" and not Path("/proc/self/status").exists():
+        pytest.skip("no /proc here")
+    (tmp_path / "file").write_bytes(b"")
+    target = tmp_path / folder / "fit"  # /proc, being absolute, stands alone
+    for save in (fit.save, fit.report):
+        with pytest.raises(FileError, match=r"fit(\.html)? cannot be written"):
+            save(target.with_suffix(".html") if save == fit.report else target)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_home_that_is_no_folder(tmp_path):
+    """Fits, draws in processes, plots and files need no place of their own."""
+    (tmp_path / "home").write_bytes(b"")
+    code = (
+        "import spcastat as sp; data = sp.datasets.make_hastie(60, rng=0); fit = sp.spca(data, 2, card=4)\n"
+        "fit.bootstrap(4, n_jobs=2); fit.biplot().figure.savefig('plot.png'); fit.save('fit')\n"
+        "print(sp.load('fit').card.tolist())"
+    )
+    home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": "", "MPLBACKEND": "agg"}
+    environment = {**os.environ, **home}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[4, 4]"
+    assert sorted(os.listdir(tmp_path)) == ["fit", "home", "plot.png"]
 
 
 def test_a_writer_that_fails_does_not_touch_the_parts_of_others(tmp_path):
