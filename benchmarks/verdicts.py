@@ -155,7 +155,9 @@ def _numbers(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str
         nonzero = fit.tidy().set_index(["component", "term"])["loading"]
         own = frame.set_index(["component", "term"])["estimate"]
         yield "estimates", own[own != 0].equals(nonzero.rename("estimate"))
-        yield "intervals", bool((frame["lower"] <= frame["upper"]).all())
+        bounds = frame[["lower", "upper"]]
+        yield "intervals", bool((bounds["lower"] <= bounds["upper"])[own.ne(0).to_numpy()].all())
+        yield "no intervals of zeros", bool(bounds[own.eq(0).to_numpy()].isna().all(axis=None))
         yield "selected", bool(frame["selected"].between(0, 1).all())
         variance = used["bootstrap"]["variance"]
         yield "variances", _near(variance["estimate"], np.diag(C), CLOSE * total)
