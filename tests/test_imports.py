@@ -18,7 +18,8 @@ import spcastat
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "spcastat"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+# Without data/, which stands beside the package and is installed into it.
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "data")
 
 # A module may import from the rows above its own, and from its own package; never from a neighbour.
 ROWS = [

@@ -12,7 +12,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh, whole_groups
-from spcastat.kernels.ties import first_max, soft_at, top, unit
+from spcastat.kernels.ties import RELATIVE, first_max, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
@@ -124,7 +124,7 @@ class DSPCA(ComponentSolver):
     def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
         """Solve the relaxation for one penalty, from a solution for another."""
         p = len(S)
-        kept = np.flatnonzero(np.diag(S) > penalty)
+        kept = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # equal variances drop out together
         Z, U = np.zeros((p, p)), np.zeros((p, p))
         if penalty == 0.0 or kept.size < 2:
             if penalty == 0.0:  # all leading eigenvectors, where several tie: the next penalty starts here

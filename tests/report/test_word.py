@@ -47,7 +47,7 @@ def test_tables_are_those_of_the_summary(fit, tmp_path):
         values = fit.loadings.loc[line[0]]
         assert line[1:] == [f"{v:.3f}".replace("-", "−") if v else "" for v in values]
     assert variance[1] == ["Nonzeros", "4", "4", "4"]
-    assert list(variance[5]) == ["Cumulative % of total variance"] * 4  # one merged cell
+    assert ["Cumulative % of total variance"] * 4 in map(list, variance)  # one merged cell
     texts = [paragraph.text for paragraph in word.paragraphs]
     assert texts[0] == "Table 1. Three components"
     assert any(text.startswith("Method: greedy") for text in texts)
