@@ -26,7 +26,7 @@ __all__ = ["spca", "spca_cov", "spca_path"]
 
 #: Arguments of a path that describe rows, and those that describe a covariance matrix.
 ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale")
-COVARIANCE = ("n_obs", "mean", "scale")
+COVARIANCE = ("n_obs", "mean", "scale", "nearest")
 
 
 def spca(
@@ -221,6 +221,7 @@ def spca_cov(
     n_obs: int | None = None,
     mean: Any = None,
     scale: Any = None,
+    nearest: bool = False,
     variance: float | None = None,
     promise: str | None = None,
     objective: str | None = None,
@@ -240,7 +241,8 @@ def spca_cov(
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite.
+        Symmetric and positive semidefinite. What :func:`correlation` returns says what it is, and from how
+        many rows.
     k : int
     card, variance, promise, objective, effort, method, nonneg, n_init, rng, order, tol, max_iter, progress
         As for :func:`spca`.
@@ -249,6 +251,10 @@ def spca_cov(
     mean, scale : array-like of shape (p,), optional
         Means, and the standard deviations that turned rows into a correlation matrix: with them
         ``transform(rows)`` works. `scale` is one by default.
+    nearest : bool
+        Whether a matrix that is not positive semidefinite, as one of polychoric or pairwise correlations may
+        be, is replaced by the nearest one with the same variances (in the Frobenius norm of the correlations;
+        Higham, 2002). The summary says what changed.
     **options
         Further options of the method; see :func:`methods`.
 
@@ -261,8 +267,8 @@ def spca_cov(
         how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
         k = _number("spca_cov", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
-        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
-        described = {"n_obs": n_obs, "mean": mean, "scale": scale}
+        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest)
+        described = {"n_obs": n_obs, "mean": mean, "scale": scale, "nearest": nearest}
         call = Call(spca_cov, opened.data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
 
@@ -307,8 +313,8 @@ def spca_path(
         As for :func:`spca`.
     **options
         Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `weights`, `na`,
-        `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`) that describe the
-        data.
+        `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`, `nearest`) that
+        describe the data.
 
     Returns
     -------

@@ -129,3 +129,42 @@ def test_a_pair_without_a_corner_is_named():
 def test_what_has_no_correlation_is_refused_by_name(items, options, error, words):
     with pytest.raises(error, match=words):
         sp.correlation(pd.DataFrame(items), **options)
+
+
+def indefinite() -> pd.DataFrame:
+    """Return polychoric correlations of 6 items that no sample has."""
+    z = np.random.default_rng(3).normal(size=(40, 6))
+    items = pd.DataFrame(np.digitize(z[:, [0]] + 0.3 * z, [-1.0, 0.0, 1.0]), columns=list("abcdef"))
+    return sp.correlation(items)
+
+
+def test_correlations_that_no_sample_has_are_replaced_by_the_nearest_and_the_print_says_so(tmp_path):
+    R = indefinite()
+    assert R.attrs["spcastat"]["smallest_eigenvalue"] < -1e-3
+    with pytest.raises(sp.errors.CovarianceError, match="nearest=True"):
+        sp.spca_cov(R, 1, 3)
+    fit = sp.spca_cov(R, 1, 3, nearest=True)
+    text = " ".join(str(fit).split())
+    assert "polychoric correlation matrix of 6 variables, from 40 rows" in text
+    assert f"smallest eigenvalue {R.attrs['spcastat']['smallest_eigenvalue']:.2g}" in text
+    assert "replaced by the nearest matrix" in fit.describe().text
+    assert fit.total_variance == pytest.approx(6)
+    fit.save(tmp_path / "fit.spca")
+    assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
+    assert str(fit.refit(card=3)) == str(fit)
+    assert str(sp.spca_path(R, 1, [3], nearest=True)[3]) == str(fit)
+
+
+def test_polychoric_correlations_have_no_scores_of_codes_and_no_draws_of_normal_rows():
+    R = indefinite()
+    fit = sp.spca_cov(R, 1, 3, nearest=True)
+    with pytest.raises(sp.errors.NoRowsError, match="than polychoric correlations"):
+        fit.bootstrap(10)
+    with pytest.raises(sp.errors.NoRowsError, match="not those of the numbers"):
+        fit.transform(R)
+    with pytest.raises(sp.errors.OptionError, match="mean was given with polychoric"):
+        sp.spca_cov(R, 1, 3, nearest=True, mean=np.zeros(6))
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)))
+    assert sp.spca_cov(sp.correlation(rows, "pearson"), 1, 2).bootstrap(10) is not None  # n_obs is known
+    with pytest.raises(sp.errors.NoRowsError, match="correlations of 29 to 30 rows"):
+        sp.spca_cov(sp.correlation(rows.mask(rows == rows.iloc[0, 0]), "pearson"), 1, 2).bootstrap(10)

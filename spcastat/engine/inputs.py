@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,8 @@ class Source:
         What was done about missing values, where they were let in.
     checksum : int or None
         Of `matrix`, where that is the memory of the caller.
+    about : Mapping
+        What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
     """
 
     op: Operator
@@ -85,6 +87,7 @@ class Source:
     total_weight: float | None = None
     gaps: Gaps | None = None
     checksum: int | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def require_same(self) -> None:
         """Raise DataError if rows in the memory of the caller have changed since the fit."""
@@ -392,9 +395,11 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
     return units.restored(standard), op, tally
 
 
-def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale: Any = None) -> Opened:
+def open_covariance(
+    S: Any, *, n_obs: int | None = None, mean: Any = None, scale: Any = None, nearest: Any = False
+) -> Opened:
     """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
-    covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale)
+    covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest)
     if scale is not None and mean is None:
         raise OptionError(
             "scale was given without mean; transform() needs both, (x - mean) / scale. Give mean= as well, "
@@ -409,7 +414,9 @@ def open_covariance(S: Any, *, n_obs: int | None = None, mean: Any = None, scale
     spec = Spec("frame" if covariance.named else "array", covariance.columns)
     op = Gram(covariance.matrix)
     _require_range(op, None, covariance.columns)
-    made = Source(op=op.at_unit_size(), spec=spec, n=covariance.n_obs, standard=standard)
+    made = Source(
+        op=op.at_unit_size(), spec=spec, n=covariance.n_obs, standard=standard, about=covariance.about
+    )
 
     def source(rows_for: str = "") -> Source:
         if rows_for:

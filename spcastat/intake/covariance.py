@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, shown, whole_number
-from spcastat.errors import ColumnTypeError, CovarianceError, WeightsError
+from spcastat.config import flag, listed, shown, whole_number
+from spcastat.errors import ColumnTypeError, CovarianceError, OptionError, WeightsError
 from spcastat.intake.checks import aligned, require_numbers, vector
 from spcastat.intake.design import Covariance
 from spcastat.intake.frames import array_labels, require_unique
 from spcastat.intake.sparse import require_sound_columns
+from spcastat.kernels.nearest import nearest_correlation
 from spcastat.kernels.powers import unit_of
 from spcastat.kernels.sparsity import is_sparse
 
@@ -20,11 +21,15 @@ from spcastat.kernels.sparsity import is_sparse
 TOLERANCE = 1e-8
 #: The same for matrices computed in single precision.
 TOLERANCE_SINGLE = 1e-5
+#: Correlations that are not those of the numbers in the rows.
+OF_CODES = ("polychoric", "spearman")
 #: Up to this many variables the eigenvalues decide; above it a Cholesky factorisation does.
 EIGEN_LIMIT = 3000
 
 
-def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any = None) -> Covariance:
+def read_covariance(
+    S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any = None, nearest: Any = False
+) -> Covariance:
     """Check a covariance or correlation matrix.
 
     Parameters
@@ -39,6 +44,9 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
     mean, scale : array-like of shape (p,), optional
         What to subtract from new rows, and what to divide them by; a Series is aligned by label. The
         scale is positive.
+    nearest : bool
+        Whether the nearest correlation matrix, with the variances of `S`, replaces one that is not positive
+        semidefinite.
 
     Returns
     -------
@@ -57,9 +65,10 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
         If `mean` or `scale` do not fit.
     """
     if isinstance(S, Covariance):
-        matrix, columns, named = S.matrix, S.columns, S.named
+        matrix, columns, named, about = S.matrix, S.columns, S.named, S.about
     else:
-        matrix, columns, named = _checked(S)
+        matrix, columns, named, about = _checked(S, flag("nearest", nearest))
+    n_obs = about.get("n_obs") if n_obs is None else n_obs
     rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
     centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
     spread = None if scale is None else _labelled_vector(scale, columns, named, "scale")
@@ -68,22 +77,65 @@ def read_covariance(S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any =
         raise WeightsError(
             f"scale is zero or negative for {listed(where)}; it must hold positive standard deviations."
         )
-    return Covariance(matrix, columns, centre, spread, rows, named)
+    if centre is not None and about.get("kind") in OF_CODES:
+        raise OptionError(
+            f"mean was given with {about['kind']} correlations, which are not those of the numbers in the "
+            "rows: scores of these numbers would not be those of the fit. Leave mean out, or fit the "
+            "numbers: spca(data, ..., scale=True)."
+        )
+    return Covariance(matrix, columns, centre, spread, rows, named, about)
 
 
-def _checked(S: Any) -> tuple[np.ndarray, pd.Index, bool]:
-    """Return the matrix, a read-only copy, its labels, and whether these are the user's."""
+def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
+    """Return a read-only copy, its labels, whether these are the user's, and what is known of the matrix."""
     raw, columns, named, tolerance = _open(S)
     _require_finite(raw, columns)
     unit = unit_of(float(np.abs(raw).max()))
     matrix = _symmetric(raw, columns, tolerance, unit)
     if not matrix.any():
         raise CovarianceError("All entries of the matrix are zero; there is no variance to explain.")
+    about = _known_of(S)
+    if nearest:
+        matrix = _nearest(matrix, columns, about)
     _require_semidefinite(matrix, columns, tolerance, unit)
     matrix *= unit
     matrix *= unit  # one after the other: the square of the unit may be no number
     matrix.flags.writeable = False
-    return matrix, columns, named
+    return matrix, columns, named, about
+
+
+def _known_of(S: Any) -> dict[str, Any]:
+    """Return what `spcastat.correlation` stored with a matrix: its kind and the numbers of rows."""
+    attrs = S.attrs.get("spcastat") if isinstance(S, pd.DataFrame) else None
+    if not isinstance(attrs, dict) or not isinstance(attrs.get("kind"), str):
+        return {}
+    return {name: attrs[name] for name in ("kind", "n_obs", "n_pairs_min") if name in attrs}
+
+
+def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndarray:
+    """Return the nearest semidefinite matrix with the variances of S; add to `about` what changed."""
+    variances = np.diag(S)
+    if variances.min() <= 0.0:
+        j = int(variances.argmin())
+        raise CovarianceError(
+            f"nearest=True was given, and the variance of {shown(columns[j])} is {S[j, j]:g}; the nearest "
+            "matrix keeps the variances, which must be positive. Leave that variable out."
+        )
+    spread = np.sqrt(variances)
+    given = S / np.outer(spread, spread)
+    np.fill_diagonal(given, 1.0)
+    found = nearest_correlation(given)
+    if found.moved == 0.0:
+        return S
+    i, j = divmod(int(np.abs(found.correlation - given).argmax()), len(S))
+    about |= {
+        "smallest": found.smallest,
+        "moved": found.moved,
+        "largest": found.largest,
+        "pair": [shown(columns[i]), shown(columns[j])],
+    }
+    made: np.ndarray = found.correlation * np.outer(spread, spread)
+    return made
 
 
 def looks_like_covariance(data: Any) -> bool:
@@ -203,8 +255,7 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
     raise CovarianceError(
         f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
         "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
-        "the matrix from complete or imputed rows, or take a semidefinite one close to it: cov_nearest(S) in "
-        "statsmodels.stats.correlation_tools gives."
+        "the matrix from complete or imputed rows, or take the nearest one: spca_cov(S, ..., nearest=True)."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -171,6 +171,11 @@ class Covariance:
         How many rows the matrix was computed from, where that is known.
     named : bool
         Whether the labels are the user's own.
+    about : Mapping
+        What is known of its origin: ``kind``, ``n_obs`` and ``n_pairs_min``, as :func:`spcastat.correlation`
+        has them, and where the nearest semidefinite matrix took its place the ``smallest`` eigenvalue of the
+        one given, the Frobenius norm of the change (``moved``), the ``largest`` change of a correlation, and
+        the ``pair`` that has it.
     """
 
     matrix: np.ndarray
@@ -179,3 +184,4 @@ class Covariance:
     scale: np.ndarray | None = None
     n_obs: int | None = None
     named: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)

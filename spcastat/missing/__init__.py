@@ -1,8 +1,8 @@
 """Missing values: means and covariances by EM or from available cases, and the values that are expected."""
 
+from spcastat.kernels.nearest import Nearest, nearest_correlation
 from spcastat.missing.em import EmMoments, em_moments
 from spcastat.missing.model import PpcaModel
-from spcastat.missing.nearest import Nearest, nearest_correlation
 from spcastat.missing.pairwise import PairwiseMoments, pairwise_moments
 
 __all__ = [

@@ -10,8 +10,8 @@ import pandas as pd
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.kernels.eig import symmetric
+from spcastat.kernels.nearest import Nearest, nearest_correlation
 from spcastat.missing.checks import require_measured
-from spcastat.missing.nearest import Nearest, nearest_correlation
 from spcastat.operators.standardisation import CONSTANT
 
 

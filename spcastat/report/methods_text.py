@@ -119,7 +119,10 @@ def _data(state: FitState) -> Iterator[str]:
     if not record.from_rows:
         kind = "correlation" if np.allclose(state.moments.variances, 1.0, atol=1e-8) else "covariance"
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
-        yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}."
+        known = record.matrix or {}
+        kind = f"{known['kind']} correlation" if "kind" in known else kind
+        moved = ", replaced by the nearest matrix that a sample could have" * ("moved" in known)
+        yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}{moved}."
         return
     formula = f" (formula {record.formula})" if record.formula is not None else ""
     dropped = f"; {plural(record.dropped, 'row')} with missing values were left out" * bool(record.dropped)

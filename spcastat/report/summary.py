@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -195,6 +195,8 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
     yield "Data", describe_data(record)
     if record.missing is not None:
         yield "Missing", describe_missing(record)
+    if record.matrix is not None and "moved" in record.matrix:
+        yield "Nearest", describe_nearest(record.matrix)
     goal = record.options.get("variance")
     if goal is not None:
         # "search" is what files of the first layouts have for a promise on all components together
@@ -214,7 +216,9 @@ def describe_data(record: Record) -> str:
     """Return what was fitted, in a line."""
     if not record.from_rows:
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
-        return f"covariance matrix of {plural(record.p, 'variable')}{rows}"
+        kind = (record.matrix or {}).get("kind")
+        what = "covariance" if kind is None else f"{kind} correlation"
+        return f"{what} matrix of {plural(record.p, 'variable')}{rows}"
     where = "" if record.title_of_data is None else f" ({record.title_of_data})"
     parts = [f"{plural(record.n or 0, 'row')} x {plural(record.p, 'variable')}{where}"]
     if record.dropped:
@@ -253,10 +257,16 @@ def describe_missing(record: Record) -> str:
     text = f"{where}; correlations of the rows that have both variables, {told['fewest']:g} at least"
     if told["moved"] == 0.0:
         return text
+    return f"{text}; {describe_nearest(told)}"
+
+
+def describe_nearest(told: Mapping[str, Any]) -> str:
+    """Return by how much correlations were changed that no sample has, in a line."""
+    pair = f" ({' and '.join(told['pair'])})" if "pair" in told else ""
     return (
-        f"{text}; no sample has such correlations (smallest eigenvalue {told['smallest']:.2g}), so the "
-        f"nearest correlation matrix is taken: it differs by {told['moved']:.2g} in Frobenius norm, in "
-        f"one correlation by {told['largest']:.2g} at most"
+        f"no sample has such correlations (smallest eigenvalue {told['smallest']:.2g}), so the nearest "
+        f"correlation matrix is taken: it differs by {told['moved']:.2g} in Frobenius norm, in one "
+        f"correlation by {told['largest']:.2g} at most{pair}"
     )
 
 

@@ -258,6 +258,7 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
                 f"{what} needs the number of rows behind a covariance matrix; fit with spca_cov(S, ..., "
                 "n_obs=...)."
             )
+        _require_normal(source, what)
         S = source.op.block(np.arange(source.op.p)) * source.op.unit**2
         if source.n < 3:
             raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
@@ -269,6 +270,18 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
         terms = Terms(replace(spec.model_spec, states={}), frame, spec.context or {}, str(spec.formula))
     units, matrix = _units(source, what), source.measured
     return RowSampler(matrix, units, source.standard, spec.columns, keep_rows, terms, source.gaps)
+
+
+def _require_normal(source: Source, what: str) -> None:
+    """Raise NoRowsError for correlations whose errors are not those of draws of n normal rows."""
+    kind, n, fewest = (source.about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
+    if kind in (None, "pearson") and fewest == n:
+        return
+    why = f"correlations of {fewest} to {n} rows" if kind == "pearson" else f"{kind} correlations"
+    raise NoRowsError(
+        f"{what} draws covariance matrices of normal rows, which vary less than {why} do. Fit the rows, with "
+        "spca(data, ..., scale=True, na='pairwise'), or fit spca_cov(correlation(drawn)) to draws of them."
+    )
 
 
 def _units(source: Source, what: str) -> np.ndarray:

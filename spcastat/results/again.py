@@ -59,7 +59,7 @@ def source_for(
             f"{record.call}."
         )
     if not record.from_rows:
-        found = open_covariance(data, n_obs=record.n).source("")
+        found = open_covariance(data, n_obs=record.n, nearest=record.matrix is not None).source("")
     else:
         found = _rows_again(state, data)
     _require_same(state, found)

@@ -12,6 +12,7 @@ from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.intake import Spec
+from spcastat.intake.covariance import OF_CODES
 from spcastat.missing import PpcaModel
 from spcastat.operators import Rows, Standardisation
 from spcastat.state.copies import own
@@ -93,6 +94,12 @@ class FitState:
         NoRowsError
             For a fit of a covariance matrix that was given without `mean`.
         """
+        if self.standard is None and (self.record.matrix or {}).get("kind") in OF_CODES:
+            raise NoRowsError(
+                f"{what} needs variables that the rows have, and {(self.record.matrix or {})['kind']} "
+                "correlations are not those of the numbers in the rows: use spca(data, ..., scale=True) for "
+                "scores."
+            )
         if self.standard is None:
             raise NoRowsError(
                 f"{what} needs the mean of the variables, and a covariance matrix does not have it; fit with "

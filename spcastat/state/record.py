@@ -86,6 +86,8 @@ class Record:
         passes were made for them; estimates, where the variances themselves are lower bounds.
     chosen : list of str, or None
         How the numbers of components and of loadings were chosen, in sentences, for a fit by `choose`.
+    matrix : dict, or None
+        What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
     """
 
     method: str
@@ -124,6 +126,7 @@ class Record:
     anew: bool = False
     pca_errors: list[float] | None = None
     chosen: list[str] | None = None
+    matrix: dict[str, Any] | None = None
 
     @property
     def converged(self) -> bool:
@@ -178,6 +181,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         passes=None if source.stream is None else 1 + getattr(source.op, "passes", 0),
         anew=source.stream is not None and source.stream.anew,
         pca_errors=None if fit.pca_errors is None else (fit.pca_errors / source.op.total).tolist(),
+        matrix=dict(source.about) or None,
     )
 
 

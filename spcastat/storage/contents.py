@@ -71,6 +71,15 @@ _PAIRWISE = Fields(
         "fewest smallest moved largest": Real(),
     }
 )
+_MATRIX = Fields(
+    {
+        "kind": Text(),
+        "n_obs n_pairs_min": Whole(),
+        "smallest moved largest": Real(),
+        "pair": List(Text(), 2),
+    },
+    ("kind", "n_obs", "n_pairs_min", "smallest", "moved", "largest", "pair"),
+)
 _SCREENING = Fields({"searched unexcluded": Whole(0, "p"), "variables rounds": Whole()})
 _OPTIONS = Fields(
     {"card": Maybe(Either(Whole(), List(Whole()))), "variance": Maybe(Real(0, 1))}, ("card", "variance")
@@ -98,6 +107,7 @@ _RECORD: dict[str, Kind] = {
     "pca_errors": Maybe(List(Real(0), "k")),
     "screening": Maybe(_SCREENING),
     "missing": Maybe(Either(_EM, _PAIRWISE)),
+    "matrix": Maybe(_MATRIX),
     "evidence": Maybe(Either(_SPARSER, _SEARCHED)),
 }
 

@@ -214,12 +214,17 @@ def test_what_does_not_look_like_a_covariance(data):
     assert looks_like_covariance(data) is False
 
 
-@pytest.mark.filterwarnings("ignore:Maximum iteration reached")  # statsmodels stops close to the limit
 def test_what_the_refusal_of_an_indefinite_matrix_advises_helps():
-    from statsmodels.stats.correlation_tools import cov_nearest
-
     deviations = np.diag([1.0, 5.0, 10.0])
     S = deviations @ np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]]) @ deviations
-    with pytest.raises(CovarianceError, match="cov_nearest"):
+    with pytest.raises(CovarianceError, match="nearest=True"):
         read_covariance(S)
-    np.testing.assert_allclose(np.diag(read_covariance(cov_nearest(S)).matrix), np.diag(S), rtol=1e-10)
+    found = read_covariance(S, nearest=True)
+    # by symmetry all three correlations shrink alike, until the determinant 1 - 3r^2 - 2r^3 is 0
+    R = np.array([[1.0, 0.5, -0.5], [0.5, 1.0, 0.5], [-0.5, 0.5, 1.0]])
+    np.testing.assert_allclose(found.matrix, deviations @ R @ deviations, rtol=1e-7)
+    assert found.about["largest"] == pytest.approx(0.4, abs=1e-7)
+    np.testing.assert_array_equal(read_covariance(R, nearest=True).matrix, R)  # nothing to change
+    S[1, 1] = 0.0
+    with pytest.raises(CovarianceError, match=r"nearest=True.*'x2' is 0"):
+        read_covariance(S, nearest=True)
