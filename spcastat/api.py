@@ -35,29 +35,33 @@ def spca(
     card: Any = None,
     *,
     variance: float | None = None,
-    promise: str | None = None,
-    objective: str | None = None,
-    effort: str | None = None,
+    scale: Any = False,
+    center: Any = True,
+    na: str = "raise",
+    weights: Any = None,
     formula: str | None = None,
     method: str | None = None,
-    nonneg: bool = False,
-    center: Any = True,
-    scale: Any = False,
-    weights: Any = None,
-    na: str = "raise",
-    k_em: int | None = None,
-    n_init: int | None = None,
     rng: Any = None,
+    progress: Any = None,
+    objective: str | None = None,
+    effort: str | None = None,
+    promise: str | None = None,
     order: str | None = None,
+    nonneg: bool = False,
+    n_init: int | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
     passes: int | None = None,
-    progress: Any = None,
+    k_em: int | None = None,
     context: Mapping[str, Any] | None = None,
     categorical: str = "refuse",
     **options: Any,
 ) -> SpcaResult:
     """Fit sparse principal components to rows.
+
+    ``sp.spca(df, k=3, card=5, scale=True)`` finds three components of five variables each, of variables that
+    are scaled to unit variance; ``sp.choose(df, scale=True)`` finds both numbers. Printing the fit shows what
+    was found; `loadings`, `variance` and `scores` are data frames, and `biplot()` draws them.
 
     Parameters
     ----------
@@ -71,15 +75,18 @@ def spca(
     variance : float in (0, 1], optional
         Instead of `card`: the share of dense PCA's explained variance to keep with as few nonzeros as the
         method finds. With neither, 0.9.
-    promise : {"every", "total"}, optional
-        Whether `variance` is kept after every component (the default), or by all of them together.
-    objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised, for the methods that have it: the variance of the scores, each component counting
-        what it adds to those before it (the default of "joint", whose best fit loses least in the two
-        others); the share of the variables that their projection on the loadings reconstructs; or the share
-        that regressions on the scores predict.
-    effort : {"quick", "auto", "thorough"}, optional
-        How long "joint" searches; "auto" by default.
+    scale, center : bool or array-like of shape (p,)
+        Divide by the standard deviations (ddof = 1); subtract the column means. Arrays give other values.
+        With `scale=True` columns that are not centred at their means are divided by their root mean square
+        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does.
+    na : {"raise", "drop", "em", "pairwise"}
+        Missing values: an error; their rows are left out; covariances by EM for probabilistic PCA of rank
+        `k_em`, with `fit.imputed` as the filled rows and scores from conditional means, shrunk; or each
+        covariance from the rows that have both variables, with a missing score where one of the component's
+        own variables is missing. See Notes.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
+        the data, which then is not one of the variables; new rows need not have it.
     formula : str, optional
         One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. A formula runs as code: do not take one
         from strangers. Its terms take each row for itself, or keep what they have learnt, as ``scale(a)``
@@ -88,35 +95,39 @@ def spca(
         A name in :func:`methods`; "joint" by default, with `card` and with `variance`: a search over the
         supports of all components together. It has no nonnegative form: `card` with `nonneg` means "bcd-l0".
         The other methods are what their papers say.
-    nonneg : bool
-        Nonnegative loadings, for the methods that have them.
-    center, scale : bool or array-like of shape (p,)
-        Subtract the column means; divide by the standard deviations (ddof = 1). Arrays give other values.
-        With `scale=True` columns that are not centred at their means are divided by their root mean square
-        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
-        the data, which is then none of the variables; new rows need not have it.
-    na : {"raise", "drop", "em", "pairwise"}
-        Missing values are an error, their rows are left out, or they stay. With "em" the covariances are
-        those of the measured values and of what the others are expected to be given them, with their
-        variance, by EM for probabilistic PCA of rank `k_em`; in scores, missing values count as
-        conditional means, shrunk (see Notes), and `fit.imputed` has the filled rows.
-        With "pairwise" each covariance is that of the rows that have both variables, and a score is missing
-        where one of its component's own variables is. See Notes.
-    k_em : int, optional
-        Rank of the model behind "em"; `k` by default.
-    n_init : int, optional
-        Number of starts, for the published methods that use starting values; the best fit is kept. By default
-        one, at the start of its authors (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
-        "joint" has starts of its own, as many as its `effort` says.
     rng : None, int or numpy Generator
         Seed of random starts. None is a fixed seed: two runs agree to the last bit.
+    progress : None, bool or callable
+        True shows a bar on stderr for each pass over the data and each long search. None does so if the work
+        takes longer than three seconds and stderr is a terminal or a notebook. A function is called with a
+        :class:`spcastat.progress.Step`; an error that it raises ends the fit. Results do not depend on it.
+
+    Returns
+    -------
+    SpcaResult
+
+    Other Parameters
+    ----------------
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised, for the methods that have it: the variance of the scores, each component counting
+        what it adds to those before it (the default of "joint", whose best fit loses least in the two
+        others); the share of the variables that their projection on the loadings reconstructs; or the share
+        that regressions on the scores predict.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches; "auto" by default.
+    promise : {"every", "total"}, optional
+        Whether `variance` is kept after every component (the default), or by all of them together.
     order : {None, "variance", "given", "best"}
         Order of the components. None sorts components of the same cardinality by variance, if the method fits
         all components together and has not chosen their order itself, as "joint" does for adjusted variance.
         "best", for "joint" with several cardinalities, searches with these in other orders, too (at most six
         searches), and takes the fit with the largest adjusted variance, which depends on the order.
+    nonneg : bool
+        Nonnegative loadings, for the methods that have them.
+    n_init : int, optional
+        Number of starts, for the published methods that use starting values; the best fit is kept. By default
+        one, at the start of its authors (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
+        "joint" has starts of its own, as many as its `effort` says.
     tol : float, optional
         Relative to the total variance, for the published methods that iterate, as is `max_iter`.
     max_iter : int, optional
@@ -124,20 +135,14 @@ def spca(
         For chunks with more than 3000 variables: the largest number of passes over them for dense
         PCA, where the search begins and which it is compared with. By default 4, after which the summary
         says where PCA's figure is a lower bound only; 30 with `variance`, which is a share of it.
-    progress : None, bool or callable
-        True shows a bar on stderr for each pass over the data and each long search. None does so if the work
-        takes longer than three seconds and stderr is a terminal or a notebook. A function is called with a
-        :class:`spcastat.progress.Step`; an error that it raises ends the fit. Results do not depend on it.
+    k_em : int, optional
+        Rank of the model behind "em"; `k` by default.
     context : mapping, optional
         Names besides the columns that the formula may use; by default those where `spca` is called.
     categorical : {"refuse", "dummy"}
         Whether text and categories in a formula are an error or become 0/1 columns.
     **options
         Further options of the method; see :func:`methods`.
-
-    Returns
-    -------
-    SpcaResult
 
     Raises
     ------

@@ -83,7 +83,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
     OptionError
         A choice that is none.
     """
-    if choice is not None and not isinstance(getattr(choice, "reason", None), str):
+    if choice is not None and not isinstance(getattr(choice, "method_text", None), str):
         raise OptionError(f"choice={shown(choice)} was given; it must be what choose() returned.")
     cited: list[str] = []
     sentences = [
@@ -179,10 +179,9 @@ def _numbers(state: FitState, choice: Any) -> Iterator[str]:
 
 def choice_sentences(choice: Any) -> Iterator[str]:
     """Say how a Choice chose the numbers of components and loadings."""
-    number = getattr(getattr(choice, "components", None), "reason", None)
-    if isinstance(number, str):
-        yield f"The number of components was chosen by these data: {number}"
-    yield f"The numbers of loadings were chosen by these data: {choice.reason}"
+    for part in (getattr(choice, "components", None), choice):
+        if part is not None:
+            yield part.method_text
 
 
 def _method(record: Record, cited: list[str]) -> Iterator[str]:

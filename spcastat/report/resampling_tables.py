@@ -18,6 +18,8 @@ from spcastat.tables.cells import alike, fixed
 
 #: Loadings that tables show, at most; clusters, and pairs of variables.
 ROWS, PAIRS = 40, 5
+#: Characters of the members of a cluster that are listed, at most; the first is always.
+MEMBERS = 36
 #: Above this q of a loading that is zero is not shown.
 LEVEL = 0.05
 #: A loading that is zero in the fit is shown where this share of the draws selected it.
@@ -104,7 +106,7 @@ def stability_document(state: FitState, found: Halved) -> Document:
         title=f"Stability: {len(found.chosen)} fits of half of the rows, threshold {found.threshold:g}",
         facts=(
             ("Draws", _draws(len(found.chosen) // 2, found.asked, found.again, found.normal, "pair")),
-            ("False, at most", f"{total} (Shah and Samworth), if noise variables are exchangeable"),
+            ("False, at most", f"{total} (bound of Shah and Samworth for exchangeable noise variables)"),
             *_considered(state, found),
         ),
         tables=(*tables, *_groups(groups, found), *_associates(state, found)),
@@ -284,7 +286,8 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
         frame = frame.sort_values("frequency", ascending=False, kind="stable").head(PAIRS)
         for component, members, often, largest in frame.itertuples(index=False):
             names = full_names(members)
-            text = " ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+            some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= MEMBERS), 1)
+            text = ", ".join(names[:some]) + (f" and {len(names) - some} more" if names[some:] else "")
             rows.append((f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(
             f"Clusters, |r| >= {found.groups:g}",
@@ -306,9 +309,12 @@ def _associates(state: FitState, found: Halved) -> Iterator[Table]:
         rows = list(zip(names, cells, strict=True))
         yield Table(
             "Associates",
-            ("without it", "with it", "r"),
+            ("without", "with", "r"),
             _rows(rows),
-            notes=("Associates: variables that take the place of a selected one, and how often.",),
+            notes=(
+                "Associates: variables that take the place of a selected one, and how often they are "
+                "selected without and with it.",
+            ),
         )
 
 

@@ -326,15 +326,15 @@ def _another_order(state: FitState) -> Iterator[str]:
         )
 
 
-def unequal_variances(record: Record, variances: np.ndarray) -> Iterator[str]:
-    """Say that variables were not scaled whose variances, shape (p,), are very different."""
+def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[str]:
+    """Say that variables with very different variances, shape (p,), were not scaled, and what scales them."""
     positive = variances[variances > 0]
     unscaled = not record.from_rows or record.scaling == "none"
     if unscaled and positive.size and positive.max() > VERY_DIFFERENT * positive.min():
-        remedy = "scale=True gives" if record.from_rows else "the correlation matrix would give"
+        remedy = f"{call} gives" if record.from_rows else "the correlation matrix would give"
         yield (
             f"The variances of the variables range from {positive.min():.3g} to {positive.max():.3g}, and "
-            f"the largest decide what is found; {remedy} all the same weight."
+            f"the largest dominate; {remedy} all variables the same weight."
         )
 
 

@@ -19,6 +19,8 @@ from spcastat.tables.cells import fixed, percent
 
 #: Data whose best prediction needs more than this share of the loadings are not sparse.
 NOT_SPARSE = 0.6
+#: What is said to whoever left very different variances as they are.
+SCALED = "choose(data, scale=True)"
 #: With fewer rows the rule of one standard error selects too few.
 FEW_ROWS = 60
 #: What each rule takes.
@@ -74,7 +76,7 @@ def document_of(
 ) -> Document:
     """Return what is printed; with the choice of the number of components where that was made as well."""
     k = state.record.k
-    facts = [("Scale", note) for note in unequal_variances(state.record, state.moments.variances)]
+    facts = [("Scale", note) for note in unequal_variances(state.record, state.moments.variances, SCALED)]
     facts.append(("Data", describe_data(state.record)))
     if components is not None:
         facts.append(("k", components.reason))
@@ -136,6 +138,23 @@ def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator
         )
 
 
+def method_sentences(table: pd.DataFrame, chosen: Chosen) -> Iterator[str]:
+    """Say how cardinalities were chosen, for a methods section."""
+    line, by = table[table["chosen"]].iloc[0], chosen.by
+    yield f"The numbers of nonzero loadings were chosen by {name_of(by)}: {_rule_text(chosen)}."
+    if chosen.rule == "worth" and by in ("cv", "ebic"):
+        yield f"The fit keeps {percent(line['kept'], 0)} % of the best prediction; {_unworthy(chosen)}."
+    if isinstance(chosen.card, list):
+        yield "Each component has a number of its own: one at a time was changed, until none changed."
+
+
+def _unworthy(chosen: Chosen) -> str:
+    """Say what loadings bring that are not worth adding."""
+    least = "lower EBIC by less than 2" if chosen.by == "ebic" else "improve it by less than a standard error"
+    share = percent(chosen.selected.price, 0)
+    return f"further loadings {least}, or each by less than {share} % of what a loading of this fit brings"
+
+
 def _by_variance(line: pd.Series, name: str, share: float) -> str:
     kept = percent(line["relative_adjusted"], 1)
     if line["relative_adjusted"] >= share:
@@ -148,12 +167,9 @@ def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
     """Say how a choice compares with the best value, which another candidate has."""
     rule, at = chosen.rule, _card_text(best["card"])
     if rule == "worth":
-        bound = percent(chosen.selected.price, 0)
-        where = "is predicted best" if chosen.by == "cv" else "the best fit predicts"
         return (
-            f"it keeps {percent(line['kept'], 0)} % of what {where}, with {best['nonzeros']} loadings (card "
-            f"{at}, rule='min'); further loadings surely bring nothing, or each less than {bound} % of what "
-            "those here bring on average"
+            f"it keeps {percent(line['kept'], 0)} % of the best prediction, which takes {best['nonzeros']} "
+            f"loadings (card {at}, rule='min'); {_unworthy(chosen)}"
         )
     if chosen.by == "ebic":
         return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
@@ -187,7 +203,7 @@ def _about_density(line: pd.Series, best: pd.Series, p: int, k: int) -> str:
     count = best["nonzeros"] / k
     words = (
         f"The best value needs {fixed(count, 0)} of {p} variables in each component: these data are not "
-        "exactly sparse, and how sparse is a question of reading. Other readings stand below the table."
+        "exactly sparse, and how sparse is a question of reading (other readings: below the table)."
     )
     return f"This fit is not sparse: it is PCA. {words}" if line["nonzeros"] == p * k else words
 

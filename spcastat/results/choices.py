@@ -14,7 +14,7 @@ from spcastat.errors import OptionError
 from spcastat.report.chapters import chapter_of
 from spcastat.report.methods_text import choice_sentences
 from spcastat.report.summary import Summary
-from spcastat.results.choice_words import Chosen, document_of, name_of, reasons_of
+from spcastat.results.choice_words import Chosen, document_of, method_sentences, name_of, reasons_of
 from spcastat.results.component_choice import ComponentChoice
 from spcastat.results.result import SpcaResult
 from spcastat.state.copies import own
@@ -81,6 +81,11 @@ class Choice(Summary):
     def reason(self) -> str:
         """Why these, in words."""
         return " ".join(reasons_of(self._table, self._fit._state, self._how))
+
+    @property
+    def method_text(self) -> str:
+        """How the numbers of loadings were chosen, in words for a methods section."""
+        return " ".join(method_sentences(self._table, self._how))
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the criterion against the cardinality; see :func:`spcastat.plots.plot_choice`."""

@@ -134,6 +134,14 @@ class ComponentChoice(Summary):
         """Why so many, in words."""
         return " ".join(self._reasons())
 
+    @property
+    def method_text(self) -> str:
+        """How the number was chosen, in words for a methods section."""
+        return (
+            "The number of components was chosen by comparison with noise, made by flipping the signs of the "
+            f"centred values at random ({self.n_resample} draws). {next(self._reasons())}"
+        )
+
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
 

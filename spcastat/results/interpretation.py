@@ -120,7 +120,7 @@ class Interpreted:
         variables : DataFrame, Series or Supplement, optional
             Supplementary ones, as for `supplement`.
         level : float in (0, 1]
-            Only what has a p value up to it is kept; 1 keeps everything.
+            Of what has a p value, only that up to it is kept; 1 keeps everything.
 
         Returns
         -------
@@ -128,12 +128,14 @@ class Interpreted:
             One row for each component and variable, the strongest first: "component"; "kind" ("variable" of
             the fit, "supplementary" number, "factor", "level"); "term"; "loading" of a variable; "estimate",
             which is a correlation, for a factor the share of the variance of the score between its levels,
-            for a level its mean score; "statistic", which is t, F, or a test value; "p_value".
+            for a level its mean score; "statistic", which is t, F, or a test value; "p_value". Those with a
+            nonzero loading have neither of the two.
 
         Notes
         -----
-        The tests take the component for given. The component was made of the variables of the fit: their p
-        values sort them and test nothing. Those of supplementary variables can be taken at face value.
+        The tests take the component for given. It is made of the variables with a nonzero loading, which have
+        no test; the p values of the other variables of the fit are too small, since they took part in the
+        choice; those of supplementary variables can be taken at face value.
         """
         found = variables._further if isinstance(variables, Supplement) else None
         if variables is not None and not isinstance(variables, Supplement):

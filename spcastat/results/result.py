@@ -45,7 +45,19 @@ if TYPE_CHECKING:
 class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     """A fitted sparse PCA.
 
-    Results are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
+    What most analyses need, and what there is beyond:
+
+    - ``print(fit)``, `loadings`, `variance`, `scores`, ``transform(new)``; also `summary`, `tidy`, `augment`,
+      `glance`, `communalities`, `correlations`, `cos2`, `contributions`, `measure`, `equations`.
+    - `biplot`, `plot_loadings`, `screeplot`; also `plot_scores`, `plot_correlations`, `plot_contributions`,
+      `plot_cos2`, `plot_diagnostics`, `plot_reconstruction`.
+    - `report`, `describe`, `save`; also `cite`, `to_excel`, `print_loadings`, `transform_to`.
+    - How sure: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`, `adopt`.
+    - Rows: `diagnostics`, `residuals`, `t2`, `q_statistic`, `limits`, `inverse_transform`, `imputed`.
+    - Other variables, other fits: `supplement`, `describe_components`, `rename`, `refit`.
+    - What the fit records: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
+
+    Fits are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
     hand. Everything is labelled with the user's own names; components are PC1, ..., PCk. Variances have the
     divisor n - 1 (the sum of the weights less one).
 
@@ -81,8 +93,9 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         raise no_such_attribute(name, dir(self))
 
     def __dir__(self) -> list[str]:
-        """Return the names without the twins of plots, which return what is drawn."""
-        return [name for name in super().__dir__() if not name.endswith("_data") and name != "of"]
+        """Return the public names without the twins of plots, which return what is drawn."""
+        names = super().__dir__()
+        return [name for name in names if not name.startswith("_") and name != "of" and name[-5:] != "_data"]
 
     def _without_data(self) -> SpcaResult:
         """Return the fit as a file with scores gives it."""

@@ -65,7 +65,7 @@ def _components(proven: Proven, names: Sequence[str]) -> str:
     names = full_names(names)
     best = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
     if len(best) == len(names):
-        return "Each component is proven to be the best for what those before it leave."
+        return "Each component is proven optimal, given the earlier ones."
     open_ = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
     gaps = [
         f"{name} {_percent(row['gap'] / 100.0, up=True)} %"
@@ -74,8 +74,8 @@ def _components(proven: Proven, names: Sequence[str]) -> str:
         for name, row in open_
     ]
     more = f" and {len(gaps) - FEW} more" if len(gaps) > FEW else ""
-    first = f"Proven to be the best for what those before leave: {', '.join(best)}. " if best else ""
-    return f"{first}By how much the best can exceed the others at most: {', '.join(gaps[:FEW])}{more}."
+    first = f"Proven optimal, given the earlier components: {', '.join(best)}. " if best else ""
+    return f"{first}The best can exceed the others by at most: {', '.join(gaps[:FEW])}{more}."
 
 
 def _percent(share: float, up: bool = False) -> str:

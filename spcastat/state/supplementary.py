@@ -120,13 +120,14 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
         "component"; "kind" ("variable" of the fit, "supplementary" number, "factor", "level"); "term";
         "loading" of a variable; "estimate" (correlation, correlation ratio of a factor, mean score of a
         level);
-        "statistic" (t, F, or test value) and "p_value", both NaN where the number of rows is not known.
+        "statistic" (t, F, or test value) and "p_value", both NaN for variables with a nonzero loading and
+        where the number of rows is not known.
 
     Notes
     -----
-    The tests take the component for given. It was made of the variables of the fit, so that their p values
-    sort them and test nothing; those of supplementary variables, which took no part, can be taken at face
-    value.
+    The tests take the component for given. It is made of the variables with a nonzero loading, which have no
+    test; the p values of the other variables of the fit are too small, since they took part in the choice;
+    those of supplementary variables can be taken at face value.
     """
     level = real_number("level", level, 0.0, 1.0, open_low=True)
     n = state.record.effective_n
@@ -135,7 +136,8 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
     for j, component in enumerate(state.components):
         part = []
         for i, (term, r) in enumerate(zip(own.index, own.to_numpy()[:, j], strict=True)):
-            part.append((component, "variable", term, state.V[i, j], r, *_t_test(r, n)))
+            tested = _t_test(r, None if state.V[i, j] else n)
+            part.append((component, "variable", term, state.V[i, j], r, *tested))
         if found is not None:
             for term, r in found.correlations[component].items():
                 part.append((component, "supplementary", term, np.nan, r, *_t_test(r, found.sizes[term])))

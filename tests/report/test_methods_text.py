@@ -58,10 +58,10 @@ def test_of_rows_with_missing_values_weights_and_draws():
 
 def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
     choice = sp.choose(sp.datasets.make_hastie(), k=2, cards=[2, 4], rng=0, by="is")
-    assert choice.reason in choice.fit.describe(choice).text
+    assert choice.method_text in choice.fit.describe(choice).text
     assert choice.fit.describe().text == choice.fit.describe(choice).text
     choice.fit.save(tmp_path / "chosen.spca")
-    assert choice.reason in sp.load(tmp_path / "chosen.spca").describe().text
-    assert choice.reason not in choice.fit.refit(card=3).describe().text
+    assert choice.method_text in sp.load(tmp_path / "chosen.spca").describe().text
+    assert choice.method_text not in choice.fit.refit(card=3).describe().text
     with pytest.raises(OptionError, match="choice=3 was given; it must be what choose"):
         choice.fit.describe(3)

@@ -92,12 +92,12 @@ def test_notes_stand_only_where_they_matter(pitprops):
     assert "correlated" not in plain
     assert "standard deviations" not in plain
     uneven = pitprops.assign(length=1000 * pitprops["length"])
-    assert "scale=True gives all the same weight" in " ".join(
+    assert "scale=True gives all variables the same weight" in " ".join(
         str(sp.spca(uneven, k=1, card=3, method="bcd-l0")).split()
     )
     assert "standard deviations" not in str(sp.spca(uneven, k=1, card=3, scale=True, method="bcd-l0"))
     covariance = " ".join(str(sp.spca_cov(uneven.cov(), k=1, card=3, method="bcd-l0")).split())
-    assert "the correlation matrix would give all the same weight" in covariance
+    assert "the correlation matrix would give all variables the same weight" in covariance
 
 
 def test_a_cardinality_that_was_missed_is_named(pitprops):
@@ -141,7 +141,7 @@ def test_the_call_makes_the_fit_again(fit, pitprops):
     pd.testing.assert_frame_equal(again.loadings, fit.loadings)
     assert fit.call == "spca(data, k=6, card=[7, 4, 4, 1, 1, 1])"
     weighted = sp.spca(pitprops, 1, 3, weights=np.ones(180), scale=True, rng=4, method="bcd-l0")
-    assert weighted.call == ("spca(data, k=1, card=3, method='bcd-l0', scale=True, weights=weights, rng=4)")
+    assert weighted.call == ("spca(data, k=1, card=3, scale=True, weights=weights, method='bcd-l0', rng=4)")
 
 
 def test_the_record_is_plain(fit):

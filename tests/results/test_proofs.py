@@ -190,7 +190,7 @@ def test_what_was_proven_names_the_components_as_the_fit_does(R):
 def test_a_gap_is_rounded_up_in_words_as_in_the_table():
     rows = [{"optimal": False, "gap": 0.01231}, {"optimal": True, "gap": 0.0}]
     text = told(Proven("components", "adjusted", rows), False, ["size", "moisture"])
-    assert text.startswith("Proven to be the best for what those before leave: moisture.")
+    assert text.startswith("Proven optimal, given the earlier components: moisture.")
     assert text.endswith("size 0.013 %.")
 
 

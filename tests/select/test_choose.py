@@ -404,7 +404,7 @@ def test_dense_data_get_other_readings_and_a_dense_fit_is_called_pca():
     choice = sp.choose(X, k=2)
     assert choice.fit.card.sum() < 20
     line = choice.table[choice.table["chosen"]].iloc[0]
-    assert f"keeps {100 * line['kept']:.0f} % of what is predicted best" in choice.reason
+    assert f"keeps {100 * line['kept']:.0f} % of the best prediction" in choice.reason
     text = choice.as_text()
     assert "other readings" in text
     assert "spca(data, k=2, card=10)" in text
