@@ -1,1 +1,1 @@
-"""The numerical pieces, NumPy in and out: no labels, no classes, no knowledge of methods."""
+"""Numerical routines on NumPy arrays. They know nothing of labels, fits or methods."""

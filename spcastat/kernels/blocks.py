@@ -1,4 +1,4 @@
-"""Work cut into blocks, so that its tables stay small."""
+"""Split work into blocks, so that intermediate arrays stay small."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 
 def blocks(count: int, each: int, most: int) -> Iterator[slice]:
-    """Cut `count` things of `each` numbers into slices of about `most` numbers, and of one thing at least."""
+    """Split `count` items into slices of consecutive items.
+
+    An item needs `each` numbers of memory. A slice has about `most` numbers, but at least one item.
+    """
     step = max(1, most // max(each, 1))
     return (slice(start, min(start + step, count)) for start in range(0, count, step))

@@ -1,4 +1,4 @@
-"""A checksum of the bits of a matrix, by which a change in place is noticed."""
+"""A checksum of a matrix, used to detect that it was changed in place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
-
-#: Rows that are copied at once where an array is not contiguous.
-ROWS = 4096
 
 
 def checksum(matrix: Any) -> int:
@@ -24,7 +21,8 @@ def checksum(matrix: Any) -> int:
     elif matrix.flags.f_contiguous:
         parts = [matrix.T]
     else:
-        parts = (np.ascontiguousarray(matrix[i : i + ROWS]) for i in range(0, len(matrix), ROWS))
+        step = 4096  # rows to copy at a time
+        parts = (np.ascontiguousarray(matrix[i : i + step]) for i in range(0, len(matrix), step))
     found = 0
     for part in parts:
         found = zlib.crc32(part, found)

@@ -1,7 +1,7 @@
-"""Limited-memory BFGS on a few dozen numbers.
+"""Limited-memory BFGS for problems with a few dozen unknowns.
 
-scipy's L-BFGS-B does the same, but on problems of this size most of its time goes into threads of the
-linear algebra library that wait for one another: on a busy machine a joint search took ten times as long.
+SciPy's L-BFGS-B does the same, but on problems of this size the threads of the linear algebra library spend
+most of the time waiting for one another: on a busy machine a joint search took ten times as long.
 """
 
 from __future__ import annotations
@@ -11,27 +11,34 @@ from collections.abc import Callable
 
 import numpy as np
 
-#: Pairs of steps and gradient changes that are remembered.
+#: Number of pairs of steps and gradient changes that are stored.
 MEMORY = 8
-#: A step must bring this share of the decrease that the slope promises.
+#: Armijo's condition: a step must lower the value by at least this share of what the slope predicts.
 ARMIJO = 1e-4
-#: Done when a step lowers the value by less than this share, or no slope is steeper than this.
+#: Stop when a step lowers the value by no more than the share FLAT, or no partial derivative exceeds LEVEL.
 FLAT, LEVEL = 1e-13, 1e-9
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 def minimise(function: Function, x: np.ndarray, max_iter: int, flat: float = FLAT) -> np.ndarray:
-    """Return a point, shape (m,), with a value no larger than that of `x`, a local minimum if steps suffice.
+    """Minimise a smooth function from the point `x`.
 
     Parameters
     ----------
     function : callable
-        Point -> value and gradient, shape (m,).
+        Returns the value at a point and the gradient, shape (m,).
     x : ndarray of shape (m,)
+        The starting point.
     max_iter : int
+        The largest number of steps.
     flat : float
-        Done when a step lowers the value by no more than this share; 0 goes on to where rounding ends it.
+        Stop when a step lowers the value by no more than this share; with 0, when rounding prevents progress.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        A local minimum if `max_iter` steps suffice. Its value is never larger than that of `x`.
     """
     value, gradient = function(x)
     memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
@@ -65,7 +72,7 @@ def minimise(function: Function, x: np.ndarray, max_iter: int, flat: float = FLA
 
 
 def _direction(gradient: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
-    """Return minus the inverse Hessian's estimate times the gradient: the two-loop recursion."""
+    """Return minus the estimated inverse Hessian times the gradient, by the two-loop recursion."""
     q = gradient.copy()
     factors = []
     for change, bend, inverse in reversed(memory):

@@ -1,4 +1,4 @@
-"""Leading eigenvalues and eigenvectors of symmetric matrices, and of matrices with a row and column more."""
+"""Leading eigenvalues and eigenvectors of symmetric matrices, also after a row and a column are added."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ import numpy as np
 
 from spcastat.kernels.ties import flip_signs, settled, tie_width
 
-#: Up to this order LAPACK is at least as fast as Lanczos and always finds every pair.
+#: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
-#: Up to this order NumPy finds all pairs: they cost little more than a few, scipy.linalg need not be
-#: imported, and its threads and those of NumPy do not wait for one another (up to ten times as long).
+#: Up to this order NumPy computes all pairs. That costs little more than computing a few, scipy.linalg need
+#: not be imported, and the threads of SciPy and NumPy do not wait for one another (which took up to ten times
+#: as long).
 WHOLE_ORDER = 250
 
 
 def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues, descending, and their eigenvectors, shape (p, k), of `S`.
 
-    Vectors of equal eigenvalues are those that `settled` chooses.
+    Eigenvectors of tied eigenvalues are chosen by `settled`.
     """
     values, vectors = settled(*whole_groups(S, k))
     return values[:k], vectors[:, :k]
 
 
 def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return at least k leading eigenpairs, descending: none is cut off from others of equal value."""
+    """Return the leading eigenpairs, descending: k of them, and those whose eigenvalue ties with the k-th."""
     p = S.shape[0]
     m = min(k + 1, p)
     while True:
@@ -51,7 +52,7 @@ def largest_pairs(S: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
             values, vectors = eigh(S, subset_by_index=[S.shape[0] - m, S.shape[0] - 1])
         except np.linalg.LinAlgError:
             values = vectors = np.empty(0)
-        if len(values) == m:  # in large groups of equal values LAPACK's routine may fail, or lose some
+        if len(values) == m:  # with many equal eigenvalues LAPACK's routine may fail or miss some
             return values, vectors
     values, vectors = np.linalg.eigh(S)
     return values[-m:], vectors[:, -m:]
@@ -72,10 +73,10 @@ def largest_value(S: np.ndarray) -> float:
 def top_lanczos(
     product: Callable[[np.ndarray], np.ndarray], p: int, k: int, start: np.ndarray, basis: int = 20
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `top_eigh` does for a matrix of order `p` known by its products with vectors.
+    """Return what `top_eigh` returns, for a matrix of order `p` that is given by its products with vectors.
 
-    `start`, shape (p,), is where the iteration begins: the same start gives the same bits. `basis` vectors or
-    more are kept between restarts: with more of them fewer products are needed.
+    The iteration starts at `start`, shape (p,): the same start gives the same bits. At least `basis` Lanczos
+    vectors are stored; more of them mean fewer products.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -90,21 +91,21 @@ def top_lanczos(
 
 
 def top_dense(S: np.ndarray, k: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k leading eigenpairs of a dense `S` by whichever route costs less."""
+    """Return the k leading eigenpairs of a dense `S` by the cheaper of the two methods above."""
     if len(S) <= DENSE_ORDER or 10 * k > len(S):
         return top_eigh(S, k)
     return top_lanczos(lambda v: S @ v, len(S), k, start)
 
 
 def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:
-    """Return the largest eigenvalue of [[diag(values), b], [b', d]] for many b and d at once.
+    """Return the largest eigenvalues of the matrices [[diag(values), b], [b', d]], for many b and d at once.
 
     Parameters
     ----------
     values : ndarray of shape (..., s)
-        Eigenvalues of the block that the m problems share.
+        Eigenvalues of the block; the m problems share it.
     coupling : ndarray of shape (..., s, m)
-        The borders b, one a column, in the block's eigenvector basis.
+        The borders b in the block's eigenvector basis, one column for each problem.
     corner : ndarray of shape (..., m)
         The corners d.
 
@@ -114,11 +115,11 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
 
     Notes
     -----
-    With x the distance of the root from the largest value, the secular function is x + c less one term
-    w / (x + gap) for each value. All terms but those of the largest value are increasing and concave
-    together, so their tangent lies above them, and the root of the tangent with the remaining term, a
-    quadratic, rises to the true root from any lower bound. The first bound is the largest eigenvalue of
-    the 2 x 2 matrices that pair one eigenvector of the block with the border.
+    Let x be the distance of the root from the largest of `values`. The secular function is x + c minus a term
+    w / (x + gap) for each of the values. Without the term of the largest value it is increasing and concave,
+    so that it lies below its tangent. Each step replaces that part by its tangent and solves the resulting
+    quadratic: from any lower bound the solutions increase to the true root. The first lower bound is the
+    largest eigenvalue of the 2 x 2 matrices made of one eigenvector of the block and the border.
     """
     largest = values.max(axis=-1)[..., None, None]
     gaps = largest - values[..., :, None]
@@ -160,19 +161,19 @@ def _tidy(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, steps: int = 4) -> np.ndarray:
-    """Return lower bounds on the largest eigenvalues of [[diag(values), b], [b', d]], for ranking.
+    """Return lower bounds, for ranking, on the largest eigenvalues of matrices [[diag(values), b], [b', d]].
 
     Parameters
     ----------
     values : ndarray of shape (s, m)
-        Eigenvalues of the blocks, one problem a column.
+        Eigenvalues of the blocks, one column for each problem.
     squares : ndarray of shape (s, m)
         The squared borders b, in the eigenvector bases of the blocks.
     corner : ndarray of shape (m,)
         The corners d.
     steps : int
-        Newton steps; they rise to the eigenvalue without overshooting, as in
-        `spcastat.kernels.eig.bordered_top`, which goes on until nothing changes.
+        Number of Newton steps. They increase towards the eigenvalue and never exceed it, as in
+        `spcastat.kernels.eig.bordered_top`, which iterates until convergence.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The elastic net from products with the covariance matrix: an exact path over the l1 penalty.
+"""The elastic net from a covariance matrix: the exact path over the l1 penalty.
 
-min over w of w'(S + ridge I)w / 2 - b'w + penalty |w|_1, for all penalties from the largest downwards:
-LARS-EN of Zou and Hastie (2005) with the lasso's rule for variables that leave. Only the columns of S
-that belong to variables in the model are ever asked for.
+Solves min over w of w'(S + ridge I)w / 2 - b'w + penalty |w|_1 for all penalties, from the largest downwards,
+by LARS-EN (Zou and Hastie 2005) with the lasso's rule for variables that leave the model. Only the columns of
+S that belong to variables in the model are computed.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ import numpy as np
 
 from spcastat.kernels.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
 
-#: A pivot below this share of the diagonal makes a variable a combination of those in the model.
+#: A variable whose Cholesky pivot is below this share of its diagonal entry is collinear with the model's.
 SINGULAR = 1e-11
-#: What would enter below this share of the first penalty comes from rounding, or from a small ridge.
+#: Below this share of the first penalty no variable enters: rounding, or a small ridge, would decide which.
 NOTHING = 1e-6
 
 
 class Columns:
-    """Columns of S, fetched once and kept.
+    """A cache of the columns of S.
 
     Parameters
     ----------
-    fetch : function of an index array to S[:, J]
+    fetch : callable
+        Returns S[:, J], shape (p, len(J)), for an index array J.
     p : int
+        The number of variables.
     """
 
     def __init__(self, fetch: Callable[[np.ndarray], np.ndarray], p: int):
@@ -61,7 +63,7 @@ class _Model:
         self.factor = np.empty((8, 8))
 
     def add(self, j: int, sign: float) -> bool:
-        """Let a variable in; False where it is a combination of those that are in."""
+        """Add variable `j`; if it is collinear with those in the model, return False and add nothing."""
         m = self.active.size
         row = self.columns.rows(np.array([j]))[0]
         pivot = row[j] + self.ridge
@@ -108,26 +110,25 @@ class _Model:
 def path(
     columns: Columns, b: np.ndarray, ridge: float, *, penalty: float = 0.0, card: int | None = None
 ) -> tuple[np.ndarray, float]:
-    """Follow the solutions down to a penalty, or to where one variable too many would enter.
+    """Follow the path of solutions down to a given penalty or a given number of variables.
 
     Parameters
     ----------
     columns : Columns
     b : ndarray of shape (p,)
     ridge : float
-        What is added to the diagonal of S; where it is 0, variables that are combinations of others in
-        the model stay out.
+        Added to the diagonal of S. With 0, variables that are collinear with those in the model stay out.
     penalty : float
-        Where to stop.
+        The penalty at which to stop.
     card : int or None
-        Stop, if that is earlier, at the smallest penalty before the (card + 1)-th variable enters.
+        Stop earlier if a variable would enter that is the (card + 1)-th: just before it enters.
 
     Returns
     -------
     w : ndarray of shape (p,)
-        Zero where the penalty leaves nothing.
+        All zero if the penalty is too large for any variable to enter.
     penalty : float
-        Where the path was stopped.
+        The penalty at which the path was stopped.
     """
     p = b.size
     w = np.zeros(p)
@@ -161,12 +162,12 @@ def path(
         active = model.active
         with np.errstate(divide="ignore", invalid="ignore"):
             until_zero = -w[active] / slope
-        until_zero[~(until_zero > RELATIVE * largest)] = np.inf  # it has just entered, with one that ties
+        until_zero[~(until_zero > RELATIVE * largest)] = np.inf  # has just entered, together with a tied one
         if until_zero.min() < step:
             step, entering, leaving = float(until_zero.min()), None, int(np.argmin(until_zero))
         if card is not None and active.size == card and entering is not None:
             if step <= tie_width(np.array(level), np.array(level)):
-                outside[entering] = False  # ties with one that is in: the lower index wins
+                outside[entering] = False  # tied with a variable in the model, which has the lower index
                 barred[entering] = True
                 entering = None
                 continue
@@ -189,14 +190,27 @@ def path(
 
 
 def _entry(c: np.ndarray, drift: np.ndarray, level: float, gone: np.ndarray, rounding: float) -> np.ndarray:
-    """Return how far the penalty can fall until each variable outside meets it."""
+    """Return by how much the penalty can fall before each of the variables outside the model would enter.
+
+    Parameters
+    ----------
+    c, drift : ndarray of shape (q,)
+        Correlations of the variables with the residual, and how fast they fall with the penalty.
+    level : float
+        The present penalty.
+    gone : ndarray of bool, shape (q,)
+        Marks the variable that has just left.
+    rounding : float
+        Size of rounding errors in c.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         up = (level - c) / (1.0 - drift)
         down = (level + c) / (1.0 + drift)
     up[(drift >= 1.0) | np.isnan(up)] = np.inf
     down[(drift <= -1.0) | np.isnan(down)] = np.inf
     gap = np.maximum(np.minimum(up, down), 0.0)
-    late = np.stack([up[gone], down[gone]])  # it has just left, at a bound: only the other, or a later return
+    # The variable that has just left lies at one of its bounds: it can only meet the other, or return later.
+    late = np.stack([up[gone], down[gone]])
     late[late <= 1e3 * rounding] = np.inf
     gap[gone] = late.min(axis=0)
     return gap
@@ -211,7 +225,10 @@ def elastic_net(
     penalty: float = 0.0,
     card: int | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Return what `path` does, at once where the support and signs of `last`, shape (p,), still hold."""
+    """Return what `path` returns, faster where the solution has the support and signs of `last`.
+
+    `last`, shape (p,), is the solution of a similar problem.
+    """
     active = np.flatnonzero(last)
     if active.size and (card is None or active.size == card):
         found = _same_support(columns, b, ridge, active, np.sign(last[active]), penalty, card)
@@ -229,13 +246,14 @@ def _same_support(
     penalty: float,
     card: int | None,
 ) -> tuple[np.ndarray, float] | None:
+    """Return the solution with the given support and signs, and its penalty; None if it is not optimal."""
     rows = columns.rows(active)
     block = rows[:, active] + ridge * np.eye(active.size)
     try:
         both = np.linalg.solve(block, np.column_stack([b[active], signs]))
     except np.linalg.LinAlgError:
         return None
-    c, drift = b - both[:, 0] @ rows, both[:, 1] @ rows  # c at penalty x is c + x * drift
+    c, drift = b - both[:, 0] @ rows, both[:, 1] @ rows  # with the penalty x, correlations are c + x * drift
     c[active] = drift[active] = 0.0
     level = penalty
     if card is not None and active.size < b.size:
@@ -249,7 +267,7 @@ def _same_support(
     outside = np.abs(c + level * drift)
     outside[active] = 0.0
     scale = float(np.abs(b).max())
-    least = RELATIVE * float(np.abs(both[:, 0]).max())  # a tie with one outside leaves nothing but rounding
+    least = RELATIVE * float(np.abs(both[:, 0]).max())  # smaller coefficients are rounding, due to ties
     if (w[active] * signs > least).all() and outside.max() <= level + 1e-12 * scale:
         return w, level
     return None

@@ -1,4 +1,4 @@
-"""Which rows of a matrix to show when there is no room for all."""
+"""Choose the rows of a matrix to show when there is no room for all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 
 def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Return the rows of `values`, shape (p, k), with a nonzero, in order; at most `count` of them.
+    """Return the indices of at most `count` nonzero rows of `values`, shape (p, k), in ascending order.
 
-    If there are more, the columns take turns, each giving its largest absolute entry that is left, so that
-    no column looks empty because its entries are many and small.
+    If there are more, the columns take turns: each chooses the row of its largest remaining absolute entry.
+    So no column looks empty because its entries are many and small.
     """
     rows = np.flatnonzero((values != 0).any(axis=1))
     if len(rows) <= count:

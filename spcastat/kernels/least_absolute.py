@@ -1,4 +1,4 @@
-"""Regression by least absolute residuals, for many responses at once: exact, at a vertex.
+"""Least absolute deviations regression of many responses at once, solved exactly.
 
 Barrodale and Roberts (1973), "An improved algorithm for discrete l1 linear approximation", SIAM Journal on
 Numerical Analysis 10; Bloomfield and Steiger (1983), "Least Absolute Deviations".
@@ -10,42 +10,42 @@ import numpy as np
 
 from spcastat.kernels.blocks import blocks
 
-#: A vertex is the best where no dual variable exceeds one by more than this.
-FEASIBLE = 1e-9
-#: Responses are moved by this share of their size, so that no more than k residuals vanish at once.
+#: Responses are perturbed by this share of their size, so that no more than k residuals vanish at once.
 APART = 1e-10
-#: So many steps for each coefficient may go by without a lower sum: rounding may lead in circles.
-IDLE = 10
-#: Numbers that are held at once.
-BLOCK = 1_000_000
-#: Slopes below this share of the largest are rounding.
-FLAT = 1e-12
 
 
 def least_absolute(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the coefficients, shape (k, r), that minimise sum |B - A C| for each column of `B` by itself.
-
-    A vertex has k residuals of zero. From one to the next an edge is followed downhill, along which the sum
-    is least at a weighted median. All responses take their steps together, which is what makes many small
-    regressions on the same variables fast.
+    """Minimise the sum of absolute residuals |B - A C| for each column of `B` separately.
 
     Parameters
     ----------
     A : ndarray of shape (m, k)
-        Of rank k, its columns of similar size.
+        The regressors: of rank k, with columns of similar size.
     B : ndarray of shape (m, r)
+        The responses, one a column.
+
+    Returns
+    -------
+    ndarray of shape (k, r)
+        The coefficients C.
+
+    Notes
+    -----
+    A simplex method. At a vertex k residuals are zero. Each step follows an edge along which the sum
+    decreases, up to its minimum, a weighted median. All responses take their steps together, which makes many
+    small regressions on the same regressors fast.
     """
     from scipy.linalg import qr
 
     first = qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]]
     C = np.empty((A.shape[1], B.shape[1]))
-    for block in blocks(B.shape[1], len(A), BLOCK):
+    for block in blocks(B.shape[1], len(A), 1_000_000):
         C[:, block] = _of_some(A, B[:, block].T, first).T
     return C
 
 
 def _of_some(A: np.ndarray, responses: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the coefficients, shape (r, k), of responses, shape (r, m), beginning at the vertex `first`."""
+    """Return the coefficients, shape (r, k), of responses, shape (r, m), from the starting vertex `first`."""
     r, k = len(responses), A.shape[1]
     moved = np.random.default_rng(0).uniform(-APART, APART, responses.shape)
     moved = responses + moved * np.abs(responses).max(axis=1, keepdims=True)
@@ -56,7 +56,7 @@ def _of_some(A: np.ndarray, responses: np.ndarray, first: np.ndarray) -> np.ndar
         moves, sums = _step(A, moved[left], basis, left)
         idle[left] = np.where(sums < lowest[left], 0, idle[left] + 1)
         lowest[left] = np.minimum(sums, lowest[left])
-        left = left[moves & (idle[left] <= IDLE * k)]
+        left = left[moves & (idle[left] <= 10 * k)]  # rounding may lead in circles
     wanted = np.take_along_axis(responses, basis, axis=1)
     return np.asarray(np.linalg.solve(A[basis], wanted[..., None])[..., 0])
 
@@ -64,9 +64,9 @@ def _of_some(A: np.ndarray, responses: np.ndarray, first: np.ndarray) -> np.ndar
 def _step(
     A: np.ndarray, responses: np.ndarray, basis: np.ndarray, left: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move the responses that are `left` to a better vertex, in `basis`.
+    """Move the responses with the indices `left` to a better vertex; changes their rows of `basis` in place.
 
-    Returns a mask of those that moved, and the sums at the vertices that they came from.
+    Returns a mask of the responses that moved, and the sums of absolute residuals before the move.
     """
     own = basis[left]
     inverse = np.linalg.inv(A[own])
@@ -75,7 +75,8 @@ def _step(
     np.put_along_axis(residuals, own, 0.0, axis=1)
     duals = ((np.sign(residuals) @ A)[:, None] @ inverse)[:, 0]
     leaving = np.abs(duals).argmax(axis=1)
-    moves = np.take_along_axis(np.abs(duals), leaving[:, None], axis=1)[:, 0] > 1.0 + FEASIBLE
+    # a vertex is optimal if no dual variable exceeds 1
+    moves = np.take_along_axis(np.abs(duals), leaving[:, None], axis=1)[:, 0] > 1.0 + 1e-9
     which = np.flatnonzero(moves)
     edges = inverse[which, :, leaving[which]]
     slopes = edges @ A.T
@@ -86,9 +87,9 @@ def _step(
 
 
 def _at_median(residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Return, for every row, the entry that vanishes where sum |residuals - t slopes| is least."""
+    """Return, for every row, which residual is zero at the t that minimises sum |residuals - t slopes|."""
     weights = np.abs(slopes)
-    weights[weights <= FLAT * weights.max(axis=1, keepdims=True)] = 0.0
+    weights[weights <= 1e-12 * weights.max(axis=1, keepdims=True)] = 0.0  # rounding
     ratios = np.divide(residuals, slopes, out=np.full(slopes.shape, np.inf), where=weights > 0)
     order = np.argsort(ratios, axis=1, kind="stable")
     sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
@@ -96,25 +97,22 @@ def _at_median(residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     return np.asarray(order[np.arange(len(order)), place])
 
 
-#: Sums of weights closer to one half than this share of the whole are one half.
-HALF = 1e-12
-
-
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted median along the last axis: whole weights are repeated values.
+    """Return the weighted median along the last axis; an integer weight counts as repetitions of the value.
 
-    It is a value x that minimises sum weights |values - x|; where all between two values do, their mean.
+    The median is the x that minimises sum weights |values - x|. If all x between two values do, it is the
+    mean of these two.
 
     Parameters
     ----------
     values, weights : ndarray of shape (..., m)
-        Weights are nonnegative; where all are zero the median is the smallest of the values.
+        Weights are nonnegative. If all are zero, the smallest value is returned.
     """
     weights = np.broadcast_to(weights, values.shape)
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     sums = np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)
-    half, slack = 0.5 * sums[..., -1:], HALF * sums[..., -1:]
+    half, slack = 0.5 * sums[..., -1:], 1e-12 * sums[..., -1:]
     lower = np.argmax(sums >= half - slack, axis=-1)[..., None]
     upper = np.argmax((sums > half + slack) | (sums == sums[..., -1:]), axis=-1)[..., None]
     ends = [np.take_along_axis(ordered, one, axis=-1)[..., 0] for one in (lower, upper)]

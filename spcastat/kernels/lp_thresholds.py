@@ -1,7 +1,7 @@
-"""Thresholds under an lp constraint, 0 < p < 1, at a preset number of nonzeros.
+"""Thresholding under an lp constraint, 0 < p < 1, to a given number of nonzeros.
 
-Zhao, Meng and Xu (2014), "Robust sparse principal component analysis", Theorems 2 and 3. Every function
-takes columns, shape (d, m), and returns unit columns, as in `spcastat.kernels.ties`.
+Zhao, Meng and Xu (2014), "Robust sparse principal component analysis", Theorems 2 and 3. The functions take
+the columns of an array of shape (d, m) and return columns of unit length, as in `spcastat.kernels.ties`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from spcastat.kernels.ties import LEVEL, quotients, top, unit
 def half(W: np.ndarray, card: int) -> np.ndarray:
     """Half thresholding (p = 1/2) at the `card`-th largest absolute value: equation 13.
 
-    The value at the threshold itself stays, at two thirds of its size.
+    The value at the threshold stays nonzero, shrunk to two thirds of its size.
     """
     size, kept, level = _levels(W, card)
     return unit(np.where(kept, np.sign(W) * _halved(size, np.where(kept, level, 0.0)), 0.0))
 
 
 def _halved(size: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return what half thresholding at `level` leaves of values that are not below it: equation 13."""
+    """Apply half thresholding at `level` to absolute values of at least `level`: equation 13."""
     angle = np.arccos(np.sqrt(0.5) * quotients(level, size) ** 1.5)
     return np.asarray((2.0 / 3.0) * size * (1.0 + np.cos((2.0 / 3.0) * (np.pi - angle))))
 
@@ -34,7 +34,8 @@ def lp(W: np.ndarray, card: int, power: float) -> np.ndarray:
     W : ndarray of shape (d, m)
     card : int
     power : float
-        The exponent p in (0, 1): towards 0 hard, towards 1 soft thresholding (at the `card`-th value).
+        The exponent p in (0, 1). Near 0 this is hard thresholding, near 1 soft thresholding at the `card`-th
+        value.
 
     Notes
     -----
@@ -61,7 +62,10 @@ def lp(W: np.ndarray, card: int, power: float) -> np.ndarray:
 
 
 def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the absolute values over the largest of their column, which are kept, and the smallest kept."""
+    """Return scaled absolute values, a mask of the `card` largest, and the smallest of these, by column.
+
+    The absolute values are divided by the largest of their column.
+    """
     size = np.abs(W)
     largest = size.max(axis=0)
     size = quotients(size, largest)

@@ -8,15 +8,10 @@ import numpy as np
 
 from spcastat.kernels.eig import symmetric
 
-#: Eigenvalues above minus this count as rounding.
-NEGATIVE = 1e-8
-#: Alternating projections, at most, and the change of an entry at which they end.
-STEPS, SETTLED = 200, 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """A correlation matrix, and how far from the given one it is.
+    """A positive semidefinite correlation matrix, and its distance from the given one.
 
     Attributes
     ----------
@@ -25,9 +20,9 @@ class Nearest:
     smallest : float
         The smallest eigenvalue of the given matrix.
     moved : float
-        The Frobenius norm of the difference; 0 where the given matrix was positive semidefinite.
+        The Frobenius norm of the difference; 0 if the given matrix was positive semidefinite.
     largest : float
-        The largest change of a correlation.
+        The largest absolute change of a correlation.
     """
 
     correlation: np.ndarray
@@ -37,12 +32,12 @@ class Nearest:
 
 
 def nearest_correlation(R: np.ndarray) -> Nearest:
-    """Return the nearest correlation matrix in the Frobenius norm.
+    """Return the positive semidefinite correlation matrix nearest to `R` in the Frobenius norm.
 
     Higham (2002), Computing the nearest correlation matrix, IMA J. Numer. Anal. 22, Algorithm 3.3:
-    alternating projections with Dykstra's correction, as in ``corr_nearest`` of statsmodels, whose functions
-    clip the eigenvalues here (`corr_nearest` itself cannot end before its limit of iterations where the
-    result is singular, and warns). What rounding leaves is clipped at the end.
+    alternating projections with Dykstra's correction. Eigenvalues are clipped by functions of statsmodels.
+    Its own ``corr_nearest`` is not used because it always runs to its iteration limit, and warns, if the
+    result is singular. Negative eigenvalues that remain because of rounding are clipped at the end.
 
     Parameters
     ----------
@@ -52,17 +47,17 @@ def nearest_correlation(R: np.ndarray) -> Nearest:
     from statsmodels.stats.correlation_tools import clip_evals, corr_clipped
 
     smallest = float(np.linalg.eigvalsh(R)[0])
-    if smallest >= -NEGATIVE:
+    if smallest >= -1e-8:  # rounding
         return Nearest(R, smallest)
     found, correction = R.copy(), np.zeros(R.shape)
-    for _ in range(STEPS):
+    for _ in range(200):
         given = found - correction
         projected = clip_evals(given, 0.0)[0]
         correction = projected - given
         np.fill_diagonal(projected, 1.0)
         change = float(np.abs(projected - found).max())
         found = projected
-        if change <= SETTLED:
+        if change <= 1e-9:
             break
     found = corr_clipped(found, 0.0)
     found = symmetric(found)

@@ -1,4 +1,4 @@
-"""Soft thresholding among the vectors that are orthogonal to given ones, and its bound on the l1 norm."""
+"""Soft thresholding under orthogonality constraints, by level, by l1 norm or by cardinality."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ import numpy as np
 
 from spcastat.kernels.ties import l1_bounded, levelled, soft, soft_at, top
 
-#: Below this share of the largest entry of g, what a threshold leaves is rounding.
-NOTHING = 1e-9
-#: What a threshold found by bisection leaves of entries that are about to vanish, as a share of the largest.
-ENTERING = 1e-6
-#: Entries of a solution closer than this share of the largest entry of g are equal.
-TIED = 1e-12
-#: How close the l1 norm must come to its bound.
+#: How close the l1 norm must come to its bound, relative to the bound.
 CLOSE = 1e-12
 
 
 class OrthogonalSoft:
     """argmin |x - g|^2 / 2 + level |x|_1 over all x with Q'x = 0.
 
-    The dual is the smooth, convex, piecewise quadratic problem min |soft(g - Q nu, level)|^2 / 2 in as many
-    unknowns as Q has columns: Newton steps end in finitely many. The last nu and level are kept, since
-    the next problem of an iteration is close to the last.
+    The dual problem min |soft(g - Q nu, level)|^2 / 2 is convex and piecewise quadratic, with one unknown in
+    nu for each column of Q; Newton's method ends after finitely many steps. The last nu and level are stored
+    and start the next call, since successive problems in an iteration are similar.
 
     Parameters
     ----------
@@ -35,7 +29,7 @@ class OrthogonalSoft:
         self._level = np.nan
 
     def threshold(self, g: np.ndarray, level: float) -> np.ndarray:
-        """Return the solution, shape (p,); rounding alone gives zeros."""
+        """Return the solution, shape (p,); zeros if what remains of `g`, shape (p,), is only rounding."""
         Q, nu = self.Q, self._nu
         size = float(np.abs(g).max())
         x = soft_at(g - Q @ nu, level)
@@ -58,15 +52,15 @@ class OrthogonalSoft:
             nu, x, value = nu + length * step, trial, new
         self._nu = nu
         largest = float(np.abs(x).max())
-        if not largest > NOTHING * size:
+        if not largest > 1e-9 * size:
             return np.zeros_like(x)
-        return levelled(x[:, None], TIED * size / largest)[:, 0]  # tied entries stay or go together
+        return levelled(x[:, None], 1e-12 * size / largest)[:, 0]  # tied entries vanish together
 
     def bounded(self, g: np.ndarray, bound: float) -> np.ndarray:
-        """Return the unit vector of largest g'x with Q'x = 0 and |x|_1 <= bound.
+        """Return the unit vector x that maximises g'x subject to Q'x = 0 and |x|_1 <= bound.
 
-        Where no threshold brings the l1 norm down to the bound, the unit vector of the shortest l1 norm
-        that thresholding g can reach is returned. A `g` in the span of Q gives zeros.
+        If no threshold reaches the bound, the result is the unit vector with the smallest l1 norm that
+        thresholding of g can reach. If g lies in the span of Q, the result is zero.
         """
         if not self.Q.shape[1]:
             return l1_bounded(g[:, None], bound)[:, 0]
@@ -93,10 +87,11 @@ class OrthogonalSoft:
         return _unit(best)
 
     def sparse(self, g: np.ndarray, card: int) -> np.ndarray:
-        """Return the unit vector at the smallest threshold that leaves at most `card` values.
+        """Return the unit vector at the smallest threshold that leaves at most `card` nonzeros.
 
-        Where every threshold leaves more or nothing, the `card` largest values of the sparsest solution stay
-        (of ties the lowest indices) if they can be made orthogonal to Q, and all of them if not.
+        If every threshold leaves more than `card` nonzeros or none, the sparsest solution is restricted to
+        its `card` largest values (of ties, those of lowest index) and made orthogonal to Q. If nothing is
+        left of it then, the sparsest solution is returned as it is.
         """
         if not self.Q.shape[1]:
             return soft(g[:, None], card)[:, 0]
@@ -117,7 +112,7 @@ class OrthogonalSoft:
                     best = x
             if high - low <= 1e-12 * high:
                 break
-        best = levelled(best[:, None], ENTERING)[:, 0]
+        best = levelled(best[:, None], 1e-6)[:, 0]  # bisection leaves small values of entries about to vanish
         if np.count_nonzero(best) > card:
             J = np.flatnonzero(top(np.abs(best), card))
             part = OrthogonalSoft(self.Q[J]).threshold(g[J], 0.0)
@@ -128,7 +123,7 @@ class OrthogonalSoft:
 
 
 def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
-    """Return the level at which the support and signs of x would meet the bound; NaN where none does."""
+    """Return the level at which the solution with the support and signs of x meets the l1 bound, or NaN."""
     J = np.flatnonzero(x)
     part, s = Q[J], np.sign(x[J])
     both = np.column_stack([g[J], s])

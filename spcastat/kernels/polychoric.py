@@ -7,12 +7,10 @@ from scipy.special import ndtr, ndtri
 
 from spcastat.kernels.blocks import blocks
 
-#: Stands for an infinite threshold: the normal distribution function is 0 or 1 there to rounding.
+#: Used for an infinite threshold: the normal distribution function is 0 or 1 there to rounding.
 INFINITE = 12.0
-#: Nodes of the Gauss-Legendre rule: Phi2 within 3e-15 of SciPy's for correlations to .99.
+#: Nodes of the Gauss-Legendre rule: Phi2 differs from SciPy's by at most 3e-15 for correlations up to .99.
 NODES = 32
-#: Numbers in one block of pairs.
-BLOCK = 4_000_000
 
 
 def bivariate_normal(h: np.ndarray, k: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -24,7 +22,7 @@ def bivariate_normal(h: np.ndarray, k: np.ndarray, r: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     h, k, r : ndarray
-        Of shapes that broadcast; finite, abs(r) < 1.
+        Finite, of shapes that broadcast together; abs(r) < 1.
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     half = 0.5 * np.arcsin(r)[..., None]
@@ -37,18 +35,19 @@ def bivariate_normal(h: np.ndarray, k: np.ndarray, r: np.ndarray) -> np.ndarray:
 def polychoric(tables: np.ndarray, bound: float, tol: float = 1e-10, max_iter: int = 60) -> np.ndarray:
     """Return the polychoric correlation of each contingency table.
 
-    Olsson (1979), Psychometrika 44, the two-step estimator: thresholds are the normal quantiles of the
-    table's margins, the correlation maximises the likelihood given them. Fisher scoring with steps of at
-    most 0.3, halved while the likelihood falls.
+    The two-step estimator of Olsson (1979), Psychometrika 44: the thresholds are the normal quantiles of the
+    table's margins, and the correlation maximises the likelihood given these thresholds. The maximum is found
+    by Fisher scoring with steps of at most 0.3, which are halved while the likelihood decreases.
 
     Parameters
     ----------
     tables : ndarray of shape (q, m, m)
-        Counts of the pairs of categories. Categories that do not occur are allowed.
+        Counts of the pairs of categories. Categories may be empty.
     bound : float
-        The largest absolute correlation; below 1. A table without one of its corners may end there.
+        The largest absolute correlation allowed; below 1. It may be attained if a corner cell of a table is
+        empty.
     tol : float
-        Converged when no correlation changes by more.
+        Iterate until no correlation changes by more than this.
     max_iter : int
 
     Returns
@@ -57,7 +56,7 @@ def polychoric(tables: np.ndarray, bound: float, tol: float = 1e-10, max_iter: i
     """
     q, m, _ = tables.shape
     found = np.empty(q)
-    for part in blocks(q, (m + 1) ** 2 * NODES, BLOCK):
+    for part in blocks(q, (m + 1) ** 2 * NODES, 4_000_000):
         found[part] = _estimates(tables[part], bound, tol, max_iter)
     return found
 
@@ -91,7 +90,7 @@ def _estimates(tables: np.ndarray, bound: float, tol: float, max_iter: int) -> n
 
 
 def _thresholds(margin: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the normal quantiles between the categories of a margin (q, m): shape (q, m + 1)."""
+    """Return the thresholds between the categories, shape (q, m + 1), of the margins, shape (q, m)."""
     below = np.cumsum(margin, axis=1) / counts[:, None]
     inner = np.clip(ndtri(np.clip(below[:, :-1], 0.0, 1.0)), -INFINITE, INFINITE)
     end = np.full((len(margin), 1), INFINITE)
@@ -99,7 +98,7 @@ def _thresholds(margin: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _scored(tables: np.ndarray, counts: np.ndarray, bound: float) -> np.ndarray:
-    """Return the correlation of the categories' numbers, a little enlarged, where the iteration starts."""
+    """Return the starting values: Pearson correlations of the category numbers times 1.1, within bounds."""
     x = np.arange(tables.shape[1])
     first, second = tables.sum(axis=2) / counts[:, None], tables.sum(axis=1) / counts[:, None]
     a, b = first @ x, second @ x
@@ -125,5 +124,5 @@ def _density(h: np.ndarray, k: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def _cells(corners: np.ndarray) -> np.ndarray:
-    """Return the sums over cells of a function given at their corners."""
+    """Return the probabilities of cells, shape (q, m, m), from a distribution function at their corners."""
     return np.diff(np.diff(corners, axis=1), axis=2)

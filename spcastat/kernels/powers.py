@@ -1,18 +1,21 @@
-"""Powers of two as units: multiplying by them changes no digit."""
+"""Powers of two as units: multiplication by them is exact."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Units have exponents up to this, so that their squares are numbers.
+#: The largest exponent of a unit: its square does not overflow.
 LIMIT = 510
 
 
 def exponent_of(size: float) -> int:
-    """Return the e with `size` in [0.5, 1) times 2**e; 0 for 0 and what is not finite."""
+    """Return the integer e such that `size` = m 2**e with m in [0.5, 1); 0 if `size` is 0 or not finite."""
     return int(np.frexp(size)[1]) if np.isfinite(size) else 0
 
 
 def unit_of(variance: float) -> float:
-    """Return the power of two that brings a largest variance into [0.5, 2) when data are divided by it."""
+    """Return the power of two such that data divided by it have a largest variance in [0.5, 2).
+
+    `variance` is the largest variance of the data as they are.
+    """
     return float(np.ldexp(1.0, min(max(exponent_of(variance) // 2, -LIMIT), LIMIT)))

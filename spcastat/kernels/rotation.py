@@ -1,4 +1,4 @@
-"""Varimax rotation, for starting values: loadings that are large on few variables each."""
+"""Varimax rotation, which makes each component load on few variables; used for starting values."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import numpy as np
 
 from spcastat.kernels.ties import quotients
 
-#: The criterion must rise by this share in a step for the rotation to go on.
-RISE = 1e-10
-
 
 def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.ndarray:
-    """Rotate the columns of `A` to the largest varimax criterion.
+    """Rotate the columns of `A` to maximise the varimax criterion.
 
     Parameters
     ----------
@@ -26,7 +23,7 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
 
     Notes
     -----
-    Kaiser (1958); each step is the orthogonal matrix closest to the gradient.
+    Kaiser (1958). Each step takes the orthogonal matrix closest to the gradient.
     """
     size = np.linalg.norm(A, axis=1, keepdims=True) if normalise else np.ones((len(A), 1))
     B = quotients(A, size)
@@ -37,7 +34,7 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
         squares = L**2
         left, values, right = np.linalg.svd(B.T @ (L * (squares - squares.mean(axis=0))))
         rotation = left @ right
-        if values.sum() <= reached * (1.0 + RISE):
+        if values.sum() <= reached * (1.0 + 1e-10):
             break
         reached = float(values.sum())
     return np.asarray(A @ rotation)

@@ -11,8 +11,6 @@ import numpy as np
 _MAD = 1.482602218505602
 #: 1 / (sqrt(2) Phi^-1(5/8))
 _QN = 2.219144465985076
-#: Up to this many values all distances between them are formed.
-_PAIRS = 400
 
 
 def sd(Z: np.ndarray) -> np.ndarray:
@@ -27,14 +25,15 @@ def mad(Z: np.ndarray) -> np.ndarray:
 
 
 def qn(Z: np.ndarray) -> np.ndarray:
-    """Return Qn of Rousseeuw and Croux (1993): about the first quartile of all distances between two values.
+    """Return Qn of Rousseeuw and Croux (1993): roughly the first quartile of all pairwise distances.
 
-    With h = n // 2 + 1 it is the h (h - 1) / 2-th smallest distance, times 2.2191; no correction for small n.
+    With h = n // 2 + 1 it is 2.2191 times the h (h - 1) / 2-th smallest distance, without a correction for
+    small n.
     """
     n = Z.shape[-1]
     h = n // 2 + 1
     below = h * (h - 1) // 2 - 1
-    if n > _PAIRS:
+    if n > 400:  # too many pairs to store their distances
         return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), below)
     first, second = _pairs(n)
     away = np.abs(Z[..., first] - Z[..., second])
@@ -48,7 +47,7 @@ def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distance(ordered: np.ndarray, below: int) -> float:
-    """Return the distance of two sorted values that has `below` others below it, by halving a bracket."""
+    """Return the pairwise distance of rank `below` (from 0) among sorted values, by bisection."""
     low, high = 0.0, float(np.ptp(ordered))
     place = len(ordered) * (len(ordered) + 1) // 2
     while high - low > 1e-15 * high:
@@ -69,5 +68,5 @@ def _median(Z: np.ndarray) -> np.ndarray:
     return upper if n % 2 else 0.5 * (parted[..., : n // 2].max(axis=-1) + upper)
 
 
-#: name -> function (..., n) to (...).
+#: Name -> function from shape (..., n) to (...).
 SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {"mad": mad, "sd": sd, "qn": qn}

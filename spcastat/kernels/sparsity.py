@@ -1,4 +1,4 @@
-"""One question that several layers ask of a matrix."""
+"""A test for sparse matrices that does not import scipy.sparse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 def is_sparse(X: Any) -> bool:
     """Return whether `X` is a scipy.sparse matrix or array.
 
-    Nobody has one before scipy.sparse is imported, so it is not imported for the answer.
+    scipy.sparse is not imported: if nobody has imported it yet, `X` cannot be one.
     """
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))

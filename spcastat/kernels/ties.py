@@ -1,40 +1,41 @@
-"""Selection and thresholds with one rule for ties: values that differ by rounding are equal, the lowest wins.
+"""Selection and thresholding with one rule for ties.
 
-All diagonal entries of a correlation matrix tie, so without such a rule the last bit of a product
-would choose the start, the support and the sign of a fit.
+Values that differ only by rounding count as equal, and of equal values the one of lowest index is chosen. All
+diagonal entries of a correlation matrix tie, for example: without such a rule the last bit of a product would
+decide the starting values, the support and the sign of a fit.
 
-Selections mark entries or order them, and choose among eigenvectors of equal value; thresholds leave of a
-vector what is selected, or solve max w'v over unit v under one sparsity constraint in closed form. They take
-w as columns of an array of shape (p, m), one problem a column, and return the unit-length solutions in the
-same shape. A column of zeros stays zero: any feasible v is a solution there, and the caller knows which to
-keep.
+The first half selects or ranks entries, and chooses among eigenvectors of equal eigenvalues. The second half
+holds thresholds: closed solutions of max w'v over unit vectors v under a sparsity constraint. They take the
+vectors w as columns of an array of shape (p, m) and return the unit-length solutions in the same shape. A
+column of zeros stays zero: every feasible v is a solution then, and the caller chooses.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Values within this share of one another are equal.
+#: Values that differ by at most this share of their size are equal.
 RELATIVE = 1e-10
-#: Rounding in a value is at most about this share of the largest value beside it.
+#: Rounding errors are at most about this share of the largest value in the same array.
 ROUNDING = 1e-14
-#: Entries of an eigenvector at most this share of its largest entry apart are equal.
+#: Entries of an eigenvector that differ by at most this share of its largest entry are equal.
 LEVEL = 1e-13
-#: An axis must have this share of its length in a group's space, beside the axes before it, to count.
-AXIS = 1e-3
-#: The longest vector whose entries are levelled; in longer ones neighbours come too close by chance.
+#: Entries of longer vectors are not levelled: neighbours come too close by chance.
 LEVELLED_ORDER = 5000
 
 
 def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
-    """Return how far a value may lie from `reference` and still tie with it."""
+    """Return the largest difference from `reference` at which a value still ties with it.
+
+    `largest` is the largest absolute value of the array.
+    """
     return RELATIVE * np.abs(reference) + ROUNDING * np.abs(largest)
 
 
 def first_max(values: np.ndarray) -> int:
     """Return the lowest index of `values`, shape (p,), that ties with the largest.
 
-    A value of -inf is not a candidate, and says nothing of the size of the others.
+    Values of -inf are not candidates and do not count for the width of ties.
     """
     largest = values.max()
     return int(np.argmax(values >= largest - tie_width(largest, _size(values))))
@@ -43,7 +44,8 @@ def first_max(values: np.ndarray) -> int:
 def ranked(values: np.ndarray, *others: np.ndarray) -> np.ndarray:
     """Return the indices of `values`, shape (p,), from the largest to the smallest.
 
-    Tied values are put in the order of the first of the `others` in which they differ, and lastly by index.
+    Ties are broken by the first of the `others` in which the entries differ, in descending order, then by
+    index.
     """
     keys = [np.arange(values.size)]
     for one in (values, *others)[::-1]:
@@ -63,14 +65,14 @@ def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
     ----------
     values : ndarray of shape (p,) or (p, m)
     count : int
-        From 1 to p; no more than there are values above -inf, which is not a candidate.
+        From 1 to p. A value of -inf is not a candidate: each column needs `count` values above it.
     width : float
-        Values closer than this tie, too: where they are the limits of an iteration, how far it goes.
+        Values closer than this tie too; for results of an iteration, its accuracy.
 
     Returns
     -------
     ndarray of bool, shape of `values`
-        Exactly `count` marks in every column; of tied values the lowest indices are marked.
+        Exactly `count` entries of each column are True; of tied values, those of lowest index.
     """
     p = values.shape[0]
     if count >= p:
@@ -86,17 +88,17 @@ def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
 
 
 def _size(values: np.ndarray) -> np.ndarray:
-    """Return the largest absolute value of every column, but for -inf."""
+    """Return the largest absolute value of every column, without counting -inf."""
     smallest = values.min(axis=0, where=values > -np.inf, initial=np.inf)
     return np.asarray(np.maximum(values.max(axis=0), -smallest))
 
 
 def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
-    """Make absolute values that differ by rounding alone equal in every column of `V`, shape (p, m).
+    """Return a copy of `V`, shape (p, m), in which absolute values that differ only by rounding are equal.
 
-    Those that differ from zero by rounding alone become zero. An iteration that shrinks equal entries almost
-    to nothing would otherwise blow up their last bits. Neighbours that are at most the share `level` of
-    the largest value of their column apart are equal.
+    In each column the absolute values are sorted; neighbours that differ by at most `level` times the largest
+    are replaced by their mean, and those so close to zero by zero. Otherwise an iteration that shrinks equal
+    entries to almost nothing would magnify the differences in their last bits.
     """
     V = np.array(V)
     for column in V.T:
@@ -119,8 +121,8 @@ def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
 def flip_signs(V: np.ndarray) -> np.ndarray:
     """Return the signs, shape (m,), that make the largest absolute entry of every column positive.
 
-    Of entries within a millionth of the largest the first decides: iterations leave their loadings no more
-    exact. A column of zeros keeps its sign.
+    Of entries within a relative 1e-6 of the largest, the first decides, since iterations do not determine
+    loadings more exactly. For a column of zeros the sign is 1.
     """
     size = np.abs(V)
     first = np.argmax(size >= size.max(axis=0, initial=0.0) * (1.0 - 1e-6), axis=0)
@@ -128,10 +130,11 @@ def flip_signs(V: np.ndarray) -> np.ndarray:
 
 
 def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Choose the eigenvectors within groups of equal eigenvalues, and all signs, by rule and not by rounding.
+    """Choose eigenvectors of equal eigenvalues, and all signs, by a rule that does not depend on rounding.
 
-    In a group the vectors are the projections of the first coordinate axes on the group's space, each made
-    orthogonal to those before it.
+    The eigenvectors of a group of equal eigenvalues are the projections of the coordinate axes on their
+    eigenspace, in the order of the axes, made orthogonal by Gram-Schmidt. Axes that add (almost) no new
+    direction are left out.
     """
     vectors = np.array(vectors)
     start = 0
@@ -148,13 +151,13 @@ def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _by_axes(basis: np.ndarray) -> np.ndarray:
-    """Return the orthonormal basis of the span of `basis`, shape (p, g), that the first axes give."""
+    """Return the basis that `settled` describes, of the span of the orthonormal `basis`, shape (p, g)."""
     chosen = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
     found = 0
     for axis in basis:
         left = axis - chosen[:, :found] @ (chosen[:, :found].T @ axis)
         length = np.linalg.norm(left)
-        if length > AXIS:
+        if length > 1e-3:  # the axis is not almost a combination of earlier ones
             left = left / length
             left -= chosen[:, :found] @ (chosen[:, :found].T @ left)
             chosen[:, found] = left / np.linalg.norm(left)
@@ -168,9 +171,9 @@ def _by_axes(basis: np.ndarray) -> np.ndarray:
 
 
 def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a / b, and zero where `b`, which is not negative, is zero; the shapes go together.
+    """Return a / b, with 0 where b = 0; b is nonnegative, and the shapes broadcast.
 
-    The result lies in memory as `a` does, so that later sums keep their order.
+    The result has the memory layout of `a`, so that the order of later summations does not change.
     """
     return np.asarray(a / np.where(b > 0, b, np.inf))
 
@@ -183,19 +186,20 @@ def unit(W: np.ndarray) -> np.ndarray:
 
 
 def hard_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
-    """Keep what exceeds `level` in absolute value."""
+    """Hard thresholding: set entries to zero whose absolute value does not exceed `level`."""
     return np.where(np.abs(W) > level, W, 0.0)
 
 
 def soft_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
-    """Shrink towards zero by `level`, a number or an array that goes with `W`."""
+    """Soft thresholding: shrink the entries of `W` towards zero by `level`, which broadcasts against `W`."""
     return np.asarray(np.sign(W) * np.maximum(np.abs(W) - level, 0.0))
 
 
 def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
-    """Mark the `card` largest absolute values of `w`, shape (p,), and find the level that leaves them alone.
+    """Return a mask of the `card` largest absolute values of `w`, shape (p,), and their soft threshold.
 
-    The level is the (card+1)-th largest value; where that ties with one that is kept, the next smaller.
+    The threshold is the (card+1)-th largest absolute value, or the next smaller one if that ties with a value
+    in the mask; 0 if there is none.
     """
     size = np.abs(w)
     kept = top(size, card)
@@ -205,25 +209,28 @@ def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
 
 
 def hard(W: np.ndarray, card: int) -> np.ndarray:
-    """Keep the `card` largest absolute values: Zhao et al. (2015), Theorem 2.
+    """Hard thresholding to the `card` largest absolute values: Zhao et al. (2015), Theorem 2.
 
-    What differs from zero by rounding alone is zero, so that fewer may stay.
+    Values that differ from zero only by rounding are set to zero, so there may be fewer nonzeros than `card`.
     """
     return hard_marked(W, card)[0]
 
 
 def hard_marked(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what :func:`hard` does, and the marks of `card` values in every column, zeros among them."""
+    """Return what :func:`hard` returns, and a mask of the `card` selected entries of each column.
+
+    Selected entries may be zero.
+    """
     size = np.abs(W)
     marked = top(size, card)
     return unit(np.where(marked & (size > LEVEL * size.max(axis=0)), W, 0.0)), marked
 
 
 def soft(W: np.ndarray, card: int) -> np.ndarray:
-    """Shrink by the (card+1)-th largest absolute value, so that `card` entries stay.
+    """Soft thresholding at the (card+1)-th largest absolute value, which leaves `card` nonzeros.
 
-    The l1 update of Zhao et al. (2015) at a preset cardinality. Where the (card+1)-th value ties with
-    one that is kept, the next smaller value takes its place, so that ties do not cost nonzeros.
+    The l1 update of Zhao et al. (2015) at a given cardinality. If the (card+1)-th value ties with the
+    card-th, the next smaller value is the threshold, so that ties do not reduce the number of nonzeros.
     """
     size = np.abs(W)
     kept = top(size, card)
@@ -254,8 +261,8 @@ def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
     tied = np.flatnonzero(size >= 1.0 - tie_width(np.array(1.0), np.array(1.0)))
     if bound * bound <= len(tied):
         return np.sign(w) * _spread_over_ties(len(w), tied, bound)
-    # With the m largest values active, shrinking by 1 - depth gives l1 norm / l2 norm = bound. Differences
-    # from the largest value keep the digits that sums of nearly equal values would lose.
+    # If the m largest values stay nonzero, soft thresholding at 1 - depth gives l1 norm / l2 norm = bound.
+    # Differences from the largest value avoid the cancellation in sums of nearly equal values.
     drop = np.sort(1.0 - size)
     m = np.arange(1, len(w) + 1)
     sums = np.cumsum(drop)
@@ -264,7 +271,7 @@ def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
         depth = (sums + bound * np.sqrt(spread / (m - bound**2))) / m
     following = np.append(drop[1:], 1.0)
     fits = (m > bound**2) & (depth > drop) & (depth <= following)
-    if not fits.any():  # rounding at a breakpoint: the nearest one
+    if not fits.any():  # because of rounding at a breakpoint: take the nearest
         miss = np.where(m > bound**2, np.maximum(drop - depth, depth - following), np.inf)
         fits[np.argmin(miss)] = True
     v = np.maximum(depth[np.argmax(fits)] - (1.0 - size), 0.0)
@@ -272,7 +279,7 @@ def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
 
 
 def _spread_over_ties(p: int, tied: np.ndarray, bound: float) -> np.ndarray:
-    """Return the solution on tied largest values: the fewest of them, the first one largest."""
+    """Return the solution if the largest values tie: as few nonzeros as possible, the first the largest."""
     used = int(np.ceil(bound * bound - 1e-12))
     v = np.zeros(p)
     if used <= 1:
@@ -286,10 +293,10 @@ def _spread_over_ties(p: int, tied: np.ndarray, bound: float) -> np.ndarray:
 
 
 def positive_part(W: np.ndarray) -> np.ndarray:
-    """Return what a nonnegative update thresholds: the positive part of every column of `W`.
+    """Return the positive part of every column of `W`, which updates with nonnegative loadings threshold.
 
-    Zhao et al. (2015), Theorem 5. Where a column has no positive entry, max w'v over nonnegative unit
-    vectors is the unit vector at its largest entry.
+    Zhao et al. (2015), Theorem 5. If a column w has no positive entry, the nonnegative unit vector that
+    maximises w'v is the coordinate vector of its largest entry: this is returned for the column.
     """
     positive = np.maximum(W, 0.0)
     for column in np.flatnonzero(~positive.any(axis=0)):

@@ -1,9 +1,9 @@
-"""Several definitions of "explained variance" for sparse components, one record each.
+"""Measures of explained variance for sparse components.
 
-For sparse components they differ, for dense principal components they all agree. Every function takes
-loadings `V` and either rows `X` or a covariance matrix `S` and returns a fraction (of the total variance,
-but for `relative_adjusted`); the names are those that ``fit.measure()`` takes. `MEASURES` is the one list of
-them: every table, plot, comparison and file reads it.
+For dense principal components all measures agree; for sparse components they differ. Every function takes
+loadings `V` and either rows `X` or a covariance matrix `S` and returns a fraction of the total variance
+(`relative_adjusted`: of the variance that dense PCA explains). ``fit.measure()`` takes their names. All
+tables, plots, comparisons and files read the list `MEASURES`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spcastat.measures.least_squares import LEAST_SQUARES, least_squares
 from spcastat.measures.measure import Measure
 from spcastat.measures.pev import PEV, RRE, pev, rre
 
-#: By name, in the order of the columns of ``fit.glance()``.
+#: Measures by name, in the order of the columns of ``fit.glance()``.
 MEASURES: dict[str, Measure] = {
     measure.name: measure for measure in (PEV, RRE, ADJUSTED, RELATIVE_ADJUSTED, LEAST_SQUARES)
 }

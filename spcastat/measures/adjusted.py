@@ -1,9 +1,9 @@
-"""Adjusted variance: what each score adds to those before it.
+"""Adjusted variance: the variance of each score that earlier scores do not explain.
 
-Zou, Hastie and Tibshirani (2006): with XV = QR, component j has the adjusted variance R_jj^2 (over
-n - 1). It depends on the order of the components. Its share of the total is the CPEV of Dou, Dai, Xu and
-Zhang; its share of what dense PCA explains with as many components is the relative adjusted variance of
-He, Monteiro and Park (2010), equation 4.15.
+Zou, Hastie and Tibshirani (2006): with the QR decomposition XV = QR, the adjusted variance of component j is
+R_jj^2 / (n - 1). It depends on the order of the components. Its share of the total variance is the CPEV of
+Dou, Dai, Xu and Zhang; its share of the variance that as many dense principal components explain is the
+relative adjusted variance of He, Monteiro and Park (2010), equation 4.15.
 """
 
 from __future__ import annotations
@@ -18,17 +18,14 @@ from spcastat.measures.measure import Measure, answer
 from spcastat.operators import Operator
 from spcastat.operators.covariance_operator import DEPENDENT
 
-#: Up to so many components all orders are tried.
-ALL_ORDERS = 5
-
 
 def adjusted_variances(V: np.ndarray, op: Operator) -> np.ndarray:
-    """Return the adjusted variance, shape (k,), in variance units, of each column of V in turn."""
+    """Return the adjusted variances, shape (k,), of the columns of V in their order, in units of variance."""
     return op.score_basis(V)[0]
 
 
 def best_order(C: np.ndarray) -> np.ndarray:
-    """Return the order of the components in which their adjusted variances have the largest sum.
+    """Return the order of the components that maximises the sum of their adjusted variances.
 
     Parameters
     ----------
@@ -38,12 +35,12 @@ def best_order(C: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of int, shape (k,)
-        The best of all orders for up to five components; for more, one that no exchange of two components
-        improves. The present order, where no other has a larger sum by more than rounding.
+        For up to five components the best of all orders; for more, an order that no exchange of two
+        components improves. If no other order is better by more than rounding, the present order.
     """
     k = len(C)
     now = np.arange(k)
-    if k <= ALL_ORDERS:
+    if k <= 5:
         trials = np.array(list(permutations(range(k))))
     else:
         pairs = np.array(list(combinations(range(k), 2)))
@@ -58,7 +55,7 @@ def best_order(C: np.ndarray) -> np.ndarray:
 
 
 def totals_in_orders(C: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return the sum of the adjusted variances, shape (m,), of components in the orders, shape (m, k)."""
+    """Return the sums of the adjusted variances, shape (m,), for each of the `orders`, shape (m, k)."""
     left = C[orders[:, :, None], orders[:, None, :]]
     whole = np.diagonal(left, axis1=1, axis2=2).copy()
     total = np.zeros(len(orders))
@@ -77,7 +74,7 @@ def cumulative_adjusted(V: np.ndarray, op: Operator) -> np.ndarray:
 
 
 def cumulative_relative(V: np.ndarray, op: Operator) -> np.ndarray:
-    """Return the adjusted variance of the first 1, ..., k columns as a share of what PCA explains."""
+    """Return the adjusted variance of the first 1, ..., k columns as a share of what dense PCA explains."""
     k = min(V.shape[1], op.p, max(op.rank_limit, 1))
     pca = np.cumsum(np.append(op.leading(k)[0].clip(min=0.0), np.zeros(V.shape[1] - k)))
     return np.cumsum(adjusted_variances(V, op)) / pca

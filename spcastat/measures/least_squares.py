@@ -1,7 +1,7 @@
 """Least-squares share: how well the scores predict the variables.
 
-The projection of X on the column space of the scores XV, as in Merola's least-squares sparse PCA: the
-share of the total variance that regressions of all variables on the k scores explain. Never less than PEV.
+The share of the total variance that regressions of all variables on the k scores XV explain, as in Merola's
+least-squares sparse PCA. It is never less than PEV.
 """
 
 from __future__ import annotations

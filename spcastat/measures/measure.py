@@ -1,4 +1,4 @@
-"""A measure of explained variance: its function, its words in tables, and its call with loadings and data."""
+"""A measure of explained variance: its function, its labels in tables and plots, and its call by users."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from spcastat.intake.checks import real_array
 from spcastat.kernels.ties import unit
 from spcastat.operators import Gram, Operator, prepare
 
-#: (V of shape (p, k) with unit columns, operator) -> the measure of the first 1, ..., k columns, shape (k,).
+#: Function of V, shape (p, k), with unit columns, and an operator: the measure of the first 1, ..., k
+#: columns.
 Core = Callable[[np.ndarray, Operator], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A definition of explained variance; ``measure(V, op)`` works it out.
+    """A definition of explained variance; ``measure(V, op)`` computes it.
 
     Attributes
     ----------
     name : str
-        What ``fit.measure()`` takes.
+        The name that ``fit.measure()`` takes.
     function : callable
         See :data:`Core`.
     label : str
-        In tables with room for words.
+        The label in tables.
     heading : str
-        Above a narrow column.
+        The label above a narrow column.
     legend : str
-        In plots.
+        The label in plots.
     of : {"total", "pca", "error"}
-        A share of the total variance; of what dense PCA explains; or an error, no share of variance at all.
-        Tables show the three in groups of their own.
+        Whether the measure is a share of the total variance, a share of what dense PCA explains, or an error.
+        Tables show the three kinds in separate groups.
     place : int
-        Order of the columns and rows of tables, from the left or from the top.
+        Position among the columns or rows of tables.
     note : str
-        What a table below its columns says of a measure that is not a share of the total variance.
+        Explanation below a table, for a measure that is not a share of the total variance.
     """
 
     name: str
@@ -60,16 +61,12 @@ class Measure:
 
     @property
     def short(self) -> str:
-        """The label where it fits above a narrow column, else the heading."""
-        return self.label if len(self.label) <= NARROW else self.heading
-
-
-#: Characters above a narrow column.
-NARROW = 8
+        """The label if it has at most eight characters, else the heading."""
+        return self.label if len(self.label) <= 8 else self.heading
 
 
 def answer(core: Core, V: Any, X: Any, S: Any, cumulative: bool) -> Any:
-    """Return the measure `core` of loadings on rows `X` or on a covariance matrix `S`."""
+    """Return the measure `core` of loadings `V` for rows `X` or a covariance matrix `S`; see `pev`."""
     cumulative = flag("cumulative", cumulative)
     op, labels = _operator(X, S)
     named = isinstance(S if X is None else X, pd.DataFrame)

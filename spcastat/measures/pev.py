@@ -1,7 +1,7 @@
-"""PEV and RRE: how well the span of the loadings reconstructs the rows.
+"""PEV and RRE: how well the projection on the loadings reconstructs the rows.
 
-Zhao, Meng, Xu and Gao (2015), section 3.2. With X_hat = X V (V'V)^-1 V', PEV is the share of the total
-variance that X_hat has, and RRE = ||X - X_hat||_F / ||X||_F, so that PEV = 1 - RRE^2.
+Zhao, Meng, Xu and Gao (2015), section 3.2. With X_hat = X V (V'V)^-1 V', PEV is the variance of X_hat divided
+by the total variance, and RRE = ||X - X_hat||_F / ||X||_F, so that PEV = 1 - RRE^2.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def cumulative_rre(V: np.ndarray, op: Operator) -> np.ndarray:
 
 
 def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
-    """Proportion of explained variance: the variance of the rows projected on the span of V.
+    """Proportion of explained variance: the variance of the rows projected on the span of the loadings.
 
     Parameters
     ----------
     V : array-like of shape (p, k)
-        Loadings; columns are brought to unit length. A data frame is matched to the labels of `X` or `S`.
+        Loadings of any length. If it is a data frame, its rows are matched to the labels of `X` or `S`.
     X : array-like of shape (n, p), optional
-        Rows; their columns are centred here.
+        Rows. The columns are centred.
     S : array-like of shape (p, p), optional
         Covariance or correlation matrix, instead of rows.
     cumulative : bool
@@ -48,7 +48,7 @@ def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> An
     Raises
     ------
     ShapeError, MissingValuesError
-        Where shapes do not fit, or values are missing.
+        If shapes do not match, or values are missing.
     """
     return answer(cumulative_pev, V, X, S, cumulative)
 

@@ -1,4 +1,4 @@
-"""Missing values: means and covariances by EM or from available cases, and the values that are expected."""
+"""Missing values: means and covariances by EM or from available cases, and imputation by the EM model."""
 
 from spcastat.kernels.nearest import Nearest, nearest_correlation
 from spcastat.missing.em import EmMoments, em_moments

@@ -1,4 +1,4 @@
-"""What no method can do with gaps, refused by name."""
+"""Checks of data with missing values that no method can use."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from spcastat.operators.standardisation import CONSTANT
 def require_measured(
     X: np.ndarray, missing: np.ndarray, w: np.ndarray, names: pd.Index | None, index: pd.Index | None
 ) -> None:
-    """Refuse columns without a value or without variation, and rows without any value.
+    """Raise an error for columns without values or variation, and for rows without values.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
     missing : ndarray of bool, shape (n, p)
     w : ndarray of shape (n,)
-        Rows of weight 0 measure nothing.
+        Weights of the rows. Values of rows of weight 0 do not count.
     names, index : pandas.Index or None
         Labels of columns and rows.
 
     Raises
     ------
-    MissingValuesError, ConstantColumnError
+    MissingValuesError
+        For columns or rows without any value.
+    ConstantColumnError
+        For columns whose measured values do not vary.
     """
     columns: pd.Index = pd.RangeIndex(X.shape[1]) if names is None else names
     rows: pd.Index = pd.RangeIndex(X.shape[0]) if index is None else index

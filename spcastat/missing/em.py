@@ -1,10 +1,9 @@
-"""Means and covariances of rows with gaps by EM, for probabilistic PCA.
+"""Means and covariances of rows with missing values, by an EM algorithm for probabilistic PCA.
 
-What is missing are the unmeasured values; given the rest of their row they have a mean and a covariance
-matrix C, and the maximum of the expected likelihood is the closed form of Tipping and Bishop (1999) for the
-expected second moments. With rank p - 1 the model is any covariance matrix, so that this is the EM of
-Dempster, Laird and Rubin (1977) for the normal distribution; a lower rank is what keeps few rows from being
-fitted at will.
+E step: given the measured values of a row, its missing values have a conditional mean and a conditional
+covariance matrix C. M step: the closed solution of Tipping and Bishop (1999), applied to the expected second
+moments. With rank p - 1 the covariance matrix is unrestricted, and this is the EM algorithm of Dempster,
+Laird and Rubin (1977) for the normal distribution; a lower rank prevents overfitting if there are few rows.
 """
 
 from __future__ import annotations
@@ -21,36 +20,35 @@ from spcastat.missing.model import Expected, PpcaModel, expect, outers
 from spcastat.missing.patterns import Patterns
 from spcastat.progress import stage
 
-#: The EM ends when the log-likelihood has less than this left to gain, for each measured value.
+#: EM stops when the log-likelihood is expected to gain less than this for each measured value.
 TOLERANCE = 1e-8
 MAX_ITER = 1000
-#: Least variance of the noise as a share of the mean variance: data of exact rank have none.
-LEAST_NOISE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class EmMoments:
-    """Moments of rows with gaps, and what they came from.
+    """Moments of rows with missing values, with the model that they come from.
 
     Attributes
     ----------
     mean : ndarray of shape (p,)
         The means of `rows`.
     covariance : ndarray of shape (p, p)
-        S = sum_i w_i ((x_i - mean)(x_i - mean)' + C_i) / (sum_i w_i - 1): x_i are the `rows`, and C_i is the
-        conditional covariance matrix of their missing values. In the units of the data.
+        S = sum_i w_i ((x_i - mean)(x_i - mean)' + C_i) / (sum_i w_i - 1), where x_i are the `rows` and C_i is
+        the conditional covariance matrix of the missing values of row i. In the units of the data.
     rows : ndarray of shape (n, p)
-        The rows with conditional means in place of gaps; measured values as they were.
+        The rows with missing values replaced by their conditional means; measured values are unchanged.
     missing : ndarray of bool, shape (n, p)
+        Marks the missing values.
     model : PpcaModel
-        What `rows` are the expectations of; it fills new rows, too.
+        The fitted model, which also imputes missing values of new rows.
     patterns : int
-        Number of distinct patterns of gaps, that of complete rows among them.
+        Number of distinct patterns of missing values; complete rows are one pattern.
     iterations : int
     converged : bool
     log_likelihood : ndarray of shape (iterations + 1,)
-        Of the measured values, divided as the model has them, before each iteration and at the end: it
-        never falls.
+        Log-likelihood of the measured values, divided by the model's scale, before each iteration and at the
+        end. It never decreases.
     """
 
     mean: np.ndarray
@@ -76,29 +74,31 @@ def em_moments(
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
 ) -> EmMoments:
-    """Return means, covariances and conditional means of rows with gaps.
+    """Estimate means and covariances of rows with missing values, and impute these, by EM.
 
-    The noise of the model is one variance for all columns, so their units matter, as they do for PCA: `scale`
-    says in which units the model holds. Results are in the units of the data all the same.
+    All columns share one noise variance, so their units matter, as they do in PCA: `scale` sets the units of
+    the model. The results are in the units of the data in any case.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        NaN marks a gap. Not changed.
+        Missing values are NaN. Not changed.
     weights : ndarray of shape (n,) or None
-        Nonnegative frequencies: a row of weight 2 counts as two rows. Rows of weight 0 are filled, too.
+        Nonnegative frequencies: a row of weight 2 counts as two rows. Missing values in rows of weight 0 are
+        imputed as well.
     k_em : int
-        Rank of the model, at least 1 and less than p and than the number of rows less one.
+        Rank of the model: at least 1, and less than p and than the number of rows minus one.
     scale : bool or ndarray of shape (p,)
         True divides every column by the standard deviation of its measured values first; an array gives
-        divisors.
+        other divisors.
     names, index : pandas.Index, optional
         Labels of columns and rows for messages.
     start : PpcaModel, optional
-        Where to begin, such as the model of all rows for a fold or a resample of them. By default
-        with principal components of the measured values, zeros (means) in the gaps.
+        The model at which to start, e.g. that of all rows for a fold or a resample. By default the start is
+        PCA with missing values replaced by the means.
     tol : float
-        The log-likelihood that may be left to gain, for each measured value, as the last two gains tell.
+        Stop when the log-likelihood is expected to gain less than this for each measured value; the expected
+        gain is extrapolated from the last two.
     max_iter : int
 
     Raises
@@ -108,7 +108,7 @@ def em_moments(
     ConstantColumnError
         For a column whose measured values do not vary.
     OptionError
-        For a rank that the data cannot give.
+        For a rank that the data do not allow.
     """
     X = np.asarray(X, dtype=float)
     n, p = X.shape
@@ -158,7 +158,7 @@ def em_moments(
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Parameters for standardised rows: mean (p,), loadings (p, q), variance of the noise."""
+    """Parameters for standardised rows: mean (p,), loadings (p, q) and noise variance."""
 
     mean: np.ndarray
     W: np.ndarray
@@ -166,10 +166,11 @@ class _State:
 
 
 class _Moments:
-    """The expected covariance matrix (divisor: the sum of the weights) of standardised rows, by its products.
+    """The expected covariance matrix S of standardised rows (divisor: the sum of the weights), not formed.
 
-    With B the rows less their mean and W, M as in :func:`spcastat.missing.model.expect`:
-    S = (B' w B + sum_i w_i C_i) / sum(w), C_i = sigma2 (W_m M^-1 W_m' + I) on the missing m of row i.
+    With B the centred rows, and W and M as in :func:`spcastat.missing.model.expect`,
+    S = (B' diag(w) B + sum_i w_i C_i) / sum(w), where C_i = sigma2 (W_m M^-1 W_m' + I) for the missing values
+    m of row i.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ class _Moments:
         self.W = state.W
 
     def dot(self, V: np.ndarray) -> np.ndarray:
-        """Return S V for V of shape (p, m): q x q systems and products with rows only."""
+        """Return S V for V of shape (p, m)."""
         q, m = self.W.shape[1], V.shape[1]
         found = self.B.T @ (self.B @ V)
         if len(self.missing):
@@ -219,9 +220,9 @@ class _Moments:
 def _in_units(
     X: np.ndarray, missing: np.ndarray, w: np.ndarray, scale: bool | np.ndarray, q: int
 ) -> PpcaModel:
-    """Return the means of the measured values and the divisors of columns, as a model not fitted yet.
+    """Return a model with the means and the scale of the columns, whose loadings are not fitted yet.
 
-    A common factor of the divisors changes nothing but the size of the numbers: their mean variance is one.
+    A common factor makes the mean variance of the scaled columns one.
     """
     count = w @ ~missing
     mean = w @ np.where(missing, 0.0, X) / count
@@ -232,7 +233,7 @@ def _in_units(
 
 
 def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> _State:
-    """Return principal components of the rows with zeros in the gaps."""
+    """Return the starting parameters: PCA of standardised rows with zeros for missing values."""
     rows = np.sqrt(w / w.sum())[:, None] * Z
     n, p = rows.shape
     short = n < p
@@ -244,18 +245,18 @@ def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> _State:
 
 
 def _expectation(Z: np.ndarray, patterns: Patterns, state: _State) -> tuple[np.ndarray, Expected]:
-    """Return standardised rows with conditional means in the gaps, and the expectations."""
+    """E step: return standardised rows with missing values imputed, and the expectations."""
     gaps = patterns.missing[patterns.of_row]
     expected = expect(np.where(gaps, 0.0, Z - state.mean), patterns, state.W, state.sigma2)
     return np.where(gaps, state.mean + expected.scores @ state.W.T, Z), expected
 
 
 def _maximisation(moments: _Moments, q: int, state: _State) -> _State:
-    """Return the parameters of largest expected likelihood.
+    """M step: return the parameters that maximise the expected likelihood.
 
-    The leading eigenvectors of S are sought in the span of U, SU and S^2 U, U those of before: exact where
-    that is everything. Elsewhere the Ritz values cannot fall (interlacing), nor can the likelihood, which
-    grows with every eigenvalue above the variance of the noise.
+    The leading eigenvectors of S are sought in the span of U, SU and S^2 U, where U are the eigenvectors of
+    the last iteration. This is exact if the span is the whole space. Otherwise the Ritz values cannot
+    decrease (interlacing), and so the likelihood, which increases with them, cannot either.
     """
     p = len(moments.mean)
     total = float(moments.diagonal().sum())
@@ -271,14 +272,14 @@ def _maximisation(moments: _Moments, q: int, state: _State) -> _State:
 
 
 def _from_pairs(mean: np.ndarray, U: np.ndarray, values: np.ndarray, total: float) -> _State:
-    """Return Tipping and Bishop's closed form, W = U (L - sigma2 I)^1/2; `total` is the trace of S."""
+    """Return Tipping and Bishop's closed solution W = U (L - sigma2 I)^1/2; `total` is the trace of S."""
     p, q = U.shape
-    sigma2 = max((total - float(values.sum())) / (p - q), LEAST_NOISE * total / p)
+    sigma2 = max((total - float(values.sum())) / (p - q), 1e-8 * total / p)  # positive for data of exact rank
     return _State(mean, U * np.sqrt((values - sigma2).clip(min=0.0)), sigma2)
 
 
 def _settled(heights: list[float], left: float) -> bool:
-    """Whether the likelihood has less than `left` to gain, its gains falling as the last two did."""
+    """Whether the log-likelihood will gain less than `left`, if its gains decrease as the last two did."""
     if len(heights) < 3:
         return len(heights) == 2 and heights[1] - heights[0] <= 1e-3 * left
     before, last = heights[-2] - heights[-3], heights[-1] - heights[-2]

@@ -1,7 +1,8 @@
-"""Probabilistic PCA as a model of rows: what it expects where a value is missing.
+"""Probabilistic PCA: the model, and conditional expectations of missing values under it.
 
-Tipping and Bishop (1999), Probabilistic principal component analysis, J. R. Statist. Soc. B 61: x = m + W t +
-e with t normal of covariance I and e normal of covariance sigma2 I, here for columns over `scale`.
+Tipping and Bishop (1999), Probabilistic principal component analysis, J. R. Statist. Soc. B 61. The model is
+x = m + W t + e, with t normal with covariance I and e normal with covariance sigma2 I, for columns divided by
+`scale`.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from spcastat.missing.patterns import Patterns
 
 @dataclass(frozen=True, eq=False)
 class PpcaModel:
-    """A fitted model of rows with gaps.
+    """A probabilistic PCA model, fitted to rows with missing values.
 
     Attributes
     ----------
     mean : ndarray of shape (p,)
         In the units of the data.
     scale : ndarray of shape (p,)
-        What columns are divided by before the model holds for them.
+        The model holds for the columns divided by these.
     loadings : ndarray of shape (p, q)
         W, for the divided columns.
     sigma2 : float
-        Variance of the noise, for the divided columns.
+        Noise variance, for the divided columns.
     """
 
     mean: np.ndarray
@@ -47,13 +48,13 @@ class PpcaModel:
         return S * self.scale * self.scale[:, None]
 
     def shrunk(self, n: float) -> PpcaModel:
-        """Return the model by which the rows that it was fitted to are filled: its scores are smaller.
+        """Return a model with smaller loadings, for imputing the rows that this model was fitted to.
 
-        Its directions were fitted to the noise of these very rows, on which their scores are therefore too
-        large, the more so the more columns there are for each row. Of a score the model keeps 1 - 1 / y, y
-        the variance along its direction over that of the noise; what keeps the squared error of the
-        reconstruction least is sqrt((y - 1 - g)^2 - 4 g) / y with g = p / (n - 1), and nothing up to
-        y = (1 + sqrt(g))^2, which noise alone reaches. Both agree for g near 0.
+        The loadings were fitted to the noise of these rows too. So their scores are too large, the more so
+        the more columns there are for each row. Let y be the variance along a component divided by the noise
+        variance, and g = p / (n - 1). This model shrinks scores by the factor 1 - 1 / y. The factor with the
+        least squared reconstruction error is sqrt((y - 1 - g)^2 - 4 g) / y, and 0 for y up to (1 +
+        sqrt(g))^2, which noise alone can reach; the returned model has this factor. Both agree for g near 0.
 
         Parameters
         ----------
@@ -72,17 +73,17 @@ class PpcaModel:
         return replace(self, loadings=self.loadings * size)
 
     def filled(self, X: np.ndarray) -> np.ndarray:
-        """Return rows with their conditional means, given what was measured, in place of gaps.
+        """Return rows with missing values replaced by their conditional means, given the measured values.
 
         Parameters
         ----------
         X : ndarray of shape (n, p)
-            NaN marks a gap. Not changed. A row without any value has the means.
+            Missing values are NaN. Not changed. A row without any value gets the means.
 
         Returns
         -------
         ndarray of shape (n, p), float64
-            Measured values are those of `X`, to the last bit.
+            Measured values are exactly those of `X`.
         """
         filled = np.array(X, dtype=float)
         gaps = np.isnan(filled)
@@ -96,7 +97,7 @@ class PpcaModel:
         return filled
 
     def standardised(self, X: np.ndarray) -> np.ndarray:
-        """Return (X - mean) / scale with zeros in place of gaps."""
+        """Return (X - mean) / scale, with zeros for missing values."""
         Z = (X - self.mean) / self.scale
         Z[np.isnan(Z)] = 0.0
         return Z
@@ -104,16 +105,16 @@ class PpcaModel:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What the model expects of the rows, given what is measured in them.
+    """Conditional expectations of rows given their measured values.
 
     Attributes
     ----------
     scores : ndarray of shape (n, q)
-        E[t], M^-1 W_o'(x_o - m_o) with M = W_o'W_o + sigma2 I.
+        E[t] = M^-1 W_o'(x_o - m_o) with M = W_o'W_o + sigma2 I, where o are the measured columns of the row.
     inverses : ndarray of shape (P, q, q)
-        M^-1 of each pattern; sigma2 M^-1 is the covariance of t.
+        M^-1 for each pattern of missing values; sigma2 M^-1 is the conditional covariance of t.
     log_likelihood : ndarray of shape (n,)
-        Of what was measured in each row.
+        Log-likelihood of the measured values of each row.
     """
 
     scores: np.ndarray
@@ -122,12 +123,12 @@ class Expected:
 
 
 def expect(Z: np.ndarray, patterns: Patterns, W: np.ndarray, sigma2: float) -> Expected:
-    """Return the expectations of all rows: q x q systems alone are solved, one for each pattern.
+    """Return the expectations of all rows, by solving a q x q system for each pattern of missing values.
 
     Parameters
     ----------
     Z : ndarray of shape (n, p)
-        Standardised rows less their mean, zero where a value is missing.
+        Centred, scaled rows, with zeros for missing values.
     patterns : Patterns
     W : ndarray of shape (p, q)
     sigma2 : float
@@ -142,7 +143,8 @@ def expect(Z: np.ndarray, patterns: Patterns, W: np.ndarray, sigma2: float) -> E
     scores = np.einsum("iab,ib->ia", inverses[of_row], Z @ W)
     counts = measured.sum(axis=1)
     log_det = (counts - q) * np.log(sigma2) + np.linalg.slogdet(M)[1]
-    # r'(W_o W_o' + sigma2 I)^-1 r as the least of |r - W_o t|^2 / sigma2 + |t|^2: nothing cancels
+    # r'(W_o W_o' + sigma2 I)^-1 r is the minimum of |r - W_o t|^2 / sigma2 + |t|^2, computed so without
+    # cancellation
     left = (Z - scores @ W.T) * measured[of_row]
     square = np.einsum("ij,ij->i", left, left) / sigma2 + np.einsum("ij,ij->i", scores, scores)
     likelihood = -0.5 * (counts * np.log(2.0 * np.pi) + log_det)[of_row] - 0.5 * square

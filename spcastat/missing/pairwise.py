@@ -1,4 +1,4 @@
-"""Means, variances and correlations of available cases, each pair of columns on the rows that have both."""
+"""Means, variances and correlations from available cases: each correlation uses the rows with both values."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class PairwiseMoments:
     Attributes
     ----------
     mean : ndarray of shape (p,)
-        Of the measured values of each column.
+        Means of the measured values of each column.
     covariance : ndarray of shape (p, p)
         Correlations times the standard deviations of the measured values of each column; positive
         semidefinite.
     missing : ndarray of bool, shape (n, p)
     fewest : float
-        The smallest sum of weights (number of rows) behind a correlation.
+        The smallest sum of weights (number of rows) on which a correlation is based.
     nearest : Nearest
-        The correlations, and how much they were moved.
+        The correlations, and by how much they were changed to be positive semidefinite.
     """
 
     mean: np.ndarray
@@ -47,17 +47,17 @@ def pairwise_moments(
     names: pd.Index | None = None,
     index: pd.Index | None = None,
 ) -> PairwiseMoments:
-    """Return available-case moments of rows with gaps.
+    """Return available-case moments of rows with missing values.
 
-    Means and variances are those of all measured values of a column (divisor: the sum of the weights less
-    one); the correlation of two columns is that of the rows that have both, with the means and variances
-    of these rows, as ``DataFrame.corr`` has it. Such correlations fit no common sample: where their matrix is
-    not positive semidefinite, the nearest correlation matrix takes its place.
+    Means and variances are those of all measured values of a column (divisor: the sum of the weights minus
+    one). The correlation of two columns uses the rows that have both values, and the means and variances of
+    these rows, as ``DataFrame.corr`` does. Since every pair uses other rows, the matrix of correlations may
+    not be positive semidefinite; then the nearest correlation matrix replaces it.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        NaN marks a gap.
+        Missing values are NaN.
     weights : ndarray of shape (n,) or None
         Nonnegative frequencies.
     names, index : pandas.Index, optional
@@ -66,9 +66,10 @@ def pairwise_moments(
     Raises
     ------
     MissingValuesError
-        For a column or row without any value, and for columns that fewer than two rows have together.
+        For a column or row without any value, and for two columns with fewer than two rows that have both.
     ConstantColumnError
-        For a column whose measured values do not vary, or not where another is measured.
+        For a column whose measured values do not vary, or do not vary in the rows that have another column
+        too.
     """
     X = np.asarray(X, dtype=float)
     w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
@@ -100,7 +101,7 @@ def pairwise_moments(
 
 
 def _require_pairs(bad: np.ndarray, names: pd.Index, why: str) -> None:
-    """Refuse pairs of columns that have no correlation."""
+    """Raise an error for the pairs of columns in the mask `bad`; `why` says why they have no correlation."""
     np.fill_diagonal(bad, False)
     if not bad.any():
         return

@@ -1,4 +1,4 @@
-"""Rows by what is measured in them: rows with the same gaps share all matrices of the EM."""
+"""Patterns of missing values: rows with the same pattern share all matrices of the EM algorithm."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Patterns:
     Attributes
     ----------
     missing : ndarray of bool, shape (P, p)
-        The patterns: where a value is missing.
+        The patterns; True marks a missing value.
     of_row : ndarray of int, shape (n,)
-        The pattern of each row.
+        The index of the pattern of each row.
     weight : ndarray of shape (P,)
         The sum of the weights of the rows of each pattern.
     """
@@ -27,7 +27,7 @@ class Patterns:
 
     @classmethod
     def of(cls, missing: np.ndarray, w: np.ndarray) -> Patterns:
-        """Group rows; `missing`, shape (n, p), marks the gaps, and `w`, shape (n,), holds the weights."""
+        """Group the rows of the mask `missing`, shape (n, p), with weights `w`, shape (n,), by pattern."""
         packed = np.packbits(missing, axis=1)
         _, first, of_row = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         of_row = of_row.reshape(-1)
@@ -35,5 +35,5 @@ class Patterns:
 
     @property
     def count(self) -> int:
-        """The number of patterns, that of rows without gaps among them."""
+        """The number of patterns; complete rows are one pattern."""
         return len(self.weight)

@@ -1,7 +1,7 @@
-"""Products with a covariance matrix, whatever it is made from: rows, sparse rows, or the matrix itself.
+"""Operators: products with a covariance matrix that is given by dense rows, by sparse rows or explicitly.
 
-``build`` chooses the operator for raw rows; ``Gram`` wraps a covariance matrix; ``deflate`` removes a
-component as a low-rank view.
+``build`` chooses the operator for raw rows, ``Gram`` wraps a covariance matrix, and ``deflate`` removes a
+component by a low-rank update.
 """
 
 from spcastat.operators.accumulate import Accumulator, CrossProducts, Nothing, SquareProducts, Sums

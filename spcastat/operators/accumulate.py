@@ -1,10 +1,10 @@
-"""Sums over rows that come in pieces: weight, means, and squares or cross-products about the means.
+"""Accumulators: weights, means, and squares or cross-products about the means of rows that come in chunks.
 
-Each accumulator takes blocks of raw rows (`add`) and the sums of others of its kind (`merge`), in any order,
-in one pass. Everything is held about the mean of the rows so far, and two parts are joined as in Chan, Golub
-and LeVeque (1983), "Algorithms for computing the sample variance", The American Statistician: exact up to
-rounding at any ratio of mean to standard deviation. All sums are float64, whatever the type of the rows. What
-is not finite, or too large, shows in the sums and nowhere else: no warning is given.
+An accumulator takes chunks of raw rows (`add`) and the sums of other accumulators of its kind (`merge`), in
+any order, in one pass. Sums are about the mean of the rows so far and are merged as in Chan, Golub and
+LeVeque (1983), "Algorithms for computing the sample variance", The American Statistician, which is exact up
+to rounding however large the mean is relative to the standard deviation. All sums are float64, whatever the
+type of the rows. Values that are not finite or too large make the sums nonfinite; no warning is given.
 """
 
 from __future__ import annotations
@@ -17,50 +17,47 @@ import numpy as np
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.sparse_products import sparse_sums
 
-#: Rows are worked through in blocks of about this many numbers (16 MB of float64).
+#: Rows are processed in blocks of about this many numbers (16 MB of float64).
 BLOCK = 2_000_000
 
 
 def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
-    """Cut n rows of p numbers into slices of about `size` numbers, BLOCK by default."""
+    """Split n rows of p numbers into slices of about `size` numbers, BLOCK by default."""
     step = max(1, (size or BLOCK) // max(p, 1))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-#: Columns with all means within this many standard deviations of zero are multiplied as they are: that costs
-#: two of sixteen digits, and saves a copy of every row.
+#: If all means are within this many standard deviations of zero, rows are multiplied without centring them
+#: first. That costs two of sixteen digits and saves a copy of the rows.
 NEAR = 10.0
-#: Rows by which that is judged.
+#: This is decided by the first rows of a block, at most this many.
 SAMPLE = 200
-#: Sparse rows are made dense in slabs of at most half as many numbers as are stored, or of this many.
-SMALL_SLAB = 100_000
-#: Rows that need no copy are multiplied in blocks of about this many numbers.
+#: Rows that need not be copied are multiplied in blocks of about this many numbers.
 LARGE_BLOCK = 50_000_000
-
-#: Rows whose sizes are kept beside products of squares.
+#: SquareProducts stores the sizes of this many of the largest rows.
 LARGEST_ROWS = 500
 
 quiet = np.errstate(over="ignore", invalid="ignore")
 
 
 class Accumulator(Protocol):
-    """What a pass over rows fills."""
+    """Something that is computed in one pass over rows."""
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows: an ndarray or scipy.sparse array of shape (m, p), and their weights, shape (m,)."""
 
     def merge(self, other: Self) -> None:
-        """Add what another accumulator of the same kind has summed up."""
+        """Add the sums of another accumulator of the same kind."""
 
 
 class Nothing:
-    """An accumulator of nothing, for passes that only count."""
+    """An accumulator that does nothing, for passes that only count rows."""
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Ignore rows."""
+        """Do nothing."""
 
     def merge(self, other: Nothing) -> None:
-        """Nothing to add."""
+        """Do nothing."""
 
 
 class Sums:
@@ -69,7 +66,7 @@ class Sums:
     Attributes
     ----------
     weight : float
-        The sum of the weights; the number of rows where there are none.
+        The sum of the weights; without weights, the number of rows.
     mean, squares : ndarray of shape (p,)
         Weighted means, and weighted sums of squares about them.
     """
@@ -109,14 +106,14 @@ class CrossProducts:
     Parameters
     ----------
     p : int
-        How many columns are multiplied.
+        Number of columns of the products.
     columns : ndarray of shape (p,), optional
-        Which ones, where the rows have others, too.
+        Indices of these columns, if the rows have more.
 
     Attributes
     ----------
     weight : float
-        The sum of the weights; the number of rows where there are none.
+        The sum of the weights; without weights, the number of rows.
     mean : ndarray of shape (p,)
     products : ndarray of shape (p, p)
         Weighted cross-products about the means.
@@ -143,7 +140,7 @@ class CrossProducts:
             head = X[:SAMPLE]
             self._plain = _is_near(head.mean(axis=0, dtype=float), head.var(axis=0, dtype=float))
         n, p = X.shape
-        # other numbers than float64 are converted, a block at a time
+        # blocks can be large if the rows need no copy: other types than float64 are converted block by block
         whole = weights is None and self._plain and X.dtype == np.float64
         for rows in row_blocks(n, p, LARGE_BLOCK if whole else None):
             self._add(X[rows], None if weights is None else weights[rows])
@@ -159,11 +156,11 @@ class CrossProducts:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the products."""
+        """Size of the products in bytes."""
         return 8 * len(self.mean) ** 2
 
     def pack(self) -> None:
-        """Keep one triangle of the products only, until :meth:`unpack`: half the memory, and half to send."""
+        """Store only one triangle of the products until :meth:`unpack`, which halves memory and transfer."""
         if self.triangle is None:
             self.triangle = packed(self.products)
             self.products = np.empty((0, 0))
@@ -179,19 +176,19 @@ class CrossProducts:
         return np.diag(self.products)
 
     def about(self, centre: np.ndarray) -> np.ndarray:
-        """Return a copy of the cross-products, about `centre`, shape (p,), instead of the means."""
+        """Return the cross-products about `centre`, shape (p,), instead of the means, as a new array."""
         S = self.products.copy()
         add_outer(S, self.mean - centre, self.weight)
         return S
 
     def _add_sparse(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add sparse rows, some at a time as a dense block."""
+        """Add sparse rows, converted to dense blocks."""
         late = None
-        if X.format == "csc":  # columns are cheap to take at once; of rows, a slab at a time
+        if X.format == "csc":  # columns are cheap to select in CSC; in CSR they are selected block by block
             X = (X if self.columns is None else X[:, self.columns]).tocsr()
         else:
             late = self.columns
-        size = min(BLOCK, max(SMALL_SLAB, X.nnz // 2))
+        size = min(BLOCK, max(100_000, X.nnz // 2))
         for rows in row_blocks(X.shape[0], len(self.mean), size):
             slab = X[rows] if late is None else X[rows][:, late]
             self._add(slab.toarray(), None if weights is None else weights[rows])
@@ -213,7 +210,7 @@ class CrossProducts:
             self._join(weight, mean, Y.T @ Y)
 
     def _join_triangle(self, weight: float, mean: np.ndarray, triangle: np.ndarray) -> None:
-        """Add sums that are packed to none, or to sums that are: no whole matrix is made for it."""
+        """Add packed sums to packed sums, or to none, without forming a full matrix."""
         if weight == 0:
             return
         total = self.weight + weight
@@ -242,17 +239,17 @@ class CrossProducts:
 
 
 class SquareProducts(CrossProducts):
-    """Cross-products of the squares of columns about given means, for the variances of their covariances.
+    """Cross-products of squared standardised columns, for the sampling variances of covariances.
 
     Parameters
     ----------
     centre, divisor : ndarray of shape (p,)
-        What is subtracted from each column, and what it is divided by.
+        Subtracted from each column, which is then divided by `divisor`.
 
     Attributes
     ----------
     sizes : ndarray
-        Sums of the squares of the largest rows, LARGEST_ROWS at most, descending.
+        Sums of squares of the largest standardised rows, at most LARGEST_ROWS of them, descending.
     """
 
     def __init__(self, centre: np.ndarray, divisor: np.ndarray):
@@ -282,11 +279,11 @@ def _is_near(mean: np.ndarray, variance: np.ndarray) -> bool:
 
 
 def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the weight and the means of rows, and the rows less the means times the roots of the weights."""
+    """Return the total weight, the means, shape (p,), and the centred rows times the roots of the weights."""
     if weights is None:
         mean = X.mean(axis=0, dtype=float)
         Y = X - mean
-        left = Y.mean(axis=0)  # what rounding left of a large mean
+        left = Y.mean(axis=0)  # rounding error of a large mean
         Y -= left
         return float(len(X)), mean + left, Y
     weight = float(weights.sum())
@@ -299,7 +296,7 @@ def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarra
 
 
 def packed(S: np.ndarray) -> np.ndarray:
-    """Return the rows of the lower triangle of a symmetric matrix, one after the other."""
+    """Return the lower triangle of a symmetric matrix, row by row, as a vector."""
     p = len(S)
     triangle = np.empty(p * (p + 1) // 2)
     for i in range(p):
@@ -309,7 +306,7 @@ def packed(S: np.ndarray) -> np.ndarray:
 
 
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
-    """Return the symmetric matrix, shape (p, p), of which :func:`packed` gave the triangle."""
+    """Return the symmetric matrix, shape (p, p), from the triangle that :func:`packed` returned."""
     S = np.empty((p, p))
     for i in range(p):
         start = i * (i + 1) // 2
@@ -318,13 +315,13 @@ def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
 
 
 def add_packed(triangle: np.ndarray, a: np.ndarray, factor: float) -> None:
-    """Add factor a a' to the symmetric matrix of which :func:`packed` gave the triangle."""
+    """Add factor a a' to a symmetric matrix that is stored as :func:`packed` returns it."""
     for i, value in enumerate(a):
         start = i * (i + 1) // 2
         triangle[start : start + i + 1] += factor * (value * a[: i + 1])
 
 
-#: Numbers that are worked on at once (a quarter of a MB of float64).
+#: Updates of matrices are made in blocks of this many numbers (a quarter of a MB of float64).
 SOME = 30_000
 
 
@@ -341,6 +338,6 @@ def add_outers(S: np.ndarray, a: np.ndarray, b: np.ndarray, factor: float) -> No
 
 
 def scale_outer(S: np.ndarray, r: np.ndarray) -> None:
-    """Multiply S, shape (p, p), by r r' entry by entry."""
+    """Multiply S, shape (p, p), elementwise by r r'."""
     for rows in row_blocks(len(S), len(S), SOME):
         S[rows] *= np.multiply.outer(r[rows], r)

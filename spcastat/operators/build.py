@@ -1,4 +1,4 @@
-"""From raw rows to the operator that serves them at the least cost."""
+"""Choose and build the operator for raw rows that costs least."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from spcastat.operators.standardisation import (
     largest_of,
 )
 
-#: With no fewer rows than variables the covariance matrix is formed up to this many variables.
+#: If there are at least as many rows as variables, the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000
-#: Up to this many variables it is formed whatever the number of rows.
+#: Up to this many variables it is always formed.
 SMALL_ORDER = 400
 
 Given = bool | np.ndarray
@@ -41,7 +41,7 @@ def prepare(
     names: Sequence[object] | pd.Index,
     keep_rows: bool = False,
 ) -> tuple[Standardisation, Operator]:
-    """Find centre and scale of raw rows and the operator for them, in one pass where that can be.
+    """Compute the centre and scale of raw rows, and their operator, in one pass if possible.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def prepare(
 
     Notes
     -----
-    Where squares of the rows leave the range of floating-point numbers, the operator is that of a copy that
-    is divided by powers of two, and has a `unit`.
+    If squares of the values would overflow or underflow, the operator is built from a copy of the rows
+    divided by powers of two, and its `unit` says by what.
     """
     found = _prepared(X, weights, center, scale, names, keep_rows, partial(largest_of, X))
     if found is None:
@@ -80,7 +80,7 @@ def _prepared(
     keep_rows: bool,
     largest: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Standardisation, Operator] | None:
-    """Do what :func:`prepare` does; with `largest`, None where the sums of squares do not fit."""
+    """Return what :func:`prepare` returns; with `largest`, None if the sums of squares over- or underflow."""
     positive = X.shape[0] if weights is None else int(np.count_nonzero(weights))
     if is_sparse(X):
         sums = Sums(X.shape[1])
@@ -110,7 +110,7 @@ def _prepared(
 def from_products(
     products: CrossProducts, positive: int, center: Given, scale: Given, names: Sequence[object] | pd.Index
 ) -> tuple[Standardisation, Gram]:
-    """Return centre, scale and covariance matrix of rows that were summed up.
+    """Return centre, scale and covariance matrix from accumulated cross-products.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def from_products(
 def standardise(
     X: Any, weights: np.ndarray | None, center: Given, scale: Given, names: Sequence[object] | pd.Index
 ) -> Standardisation:
-    """Find the centre and scale of raw rows.
+    """Compute the centre and scale of raw rows.
 
     Parameters
     ----------
@@ -135,15 +135,16 @@ def standardise(
     weights : ndarray of shape (n,) or None
         Frequency weights: a row of weight 2 counts as two rows.
     center, scale : bool or ndarray of shape (p,)
-        Other values than the column's mean and standard deviation. Without centring the
-        scale is the root mean square about zero (divisor n - 1), as in R's ``scale``.
+        True uses the column's mean or standard deviation, False no centring or scaling; an array gives other
+        values. Without centring, ``scale=True`` divides by the root mean square about zero (divisor n - 1),
+        as R's ``scale`` does.
     names : sequence of length p
         Labels for messages.
 
     Raises
     ------
     ConstantColumnError
-        With ``scale=True`` where a column does not vary.
+        With ``scale=True`` if a column does not vary.
     """
     sums = Sums(X.shape[1])
     if center is True or scale is True:
@@ -159,7 +160,7 @@ def standard_of(
     scale: Given,
     names: Sequence[object] | pd.Index,
 ) -> Standardisation:
-    """Return the centre and scale that means, and sums of squares about them, give.
+    """Return the centre and scale, from means and sums of squares about them.
 
     Parameters
     ----------
@@ -191,9 +192,9 @@ def standard_of(
 
 
 def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool = False) -> Operator:
-    """Return the operator of centred, scaled and weighted rows, by the cheapest route.
+    """Return the cheapest operator for centred, scaled and weighted rows.
 
-    Columns whose variation is nothing but rounding have variance zero in it.
+    Columns that vary only by rounding get variance zero.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_ro
     weights : ndarray of shape (n,) or None
     standard : Standardisation
     keep_rows : bool
-        Return an operator that has rows, whatever it costs.
+        Return an operator with rows (`Rows`), even if the covariance matrix would be cheaper.
     """
     n, p = X.shape
     w = np.ones(n) if weights is None else weights
@@ -227,7 +228,7 @@ def _forms_gram(X: Any, keep_rows: bool) -> bool:
 def _sparse_rows(
     X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool, variances: np.ndarray
 ) -> Operator:
-    """Return the operator of sparse rows, whose columns have `variances` before scaling."""
+    """Return the operator of sparse rows; `variances`, shape (p,), are those of the unscaled columns."""
     w = np.ones(X.shape[0]) if weights is None else weights
     positive = int(np.count_nonzero(w))
     multiplier = np.where(is_constant(standard.mean, variances), 0.0, 1.0 / standard.scale)
@@ -238,7 +239,7 @@ def _sparse_rows(
 
 
 def _dense_rows(Y: np.ndarray, w: np.ndarray, standard: Standardisation) -> DenseRows:
-    """Return the operator of centred rows that were multiplied by the roots of the weights; Y is used up."""
+    """Return the operator of centred rows times the roots of their weights; Y is overwritten."""
     divisor = w.sum() - 1.0
     Y /= np.sqrt(divisor) if standard.scaling == "none" else standard.scale * np.sqrt(divisor)
     rows = DenseRows(Y, np.sqrt(w / divisor), _rank_limit(int(np.count_nonzero(w)), standard))

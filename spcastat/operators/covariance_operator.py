@@ -1,6 +1,6 @@
-"""What solvers and measures may ask of the data: products with the covariance matrix, never its source.
+"""The interface between the data and the solvers and measures: products with the covariance matrix.
 
-`Gram` serves them from a matrix that is held as such, and is the plainest of operators.
+Solvers and measures do not know where these come from. `Gram`, the simplest operator, has the matrix itself.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.powers import unit_of
 from spcastat.kernels.ties import ranked
 
-#: The largest matrix of which `residual` is formed.
+#: `residual` is formed for matrices up to this order.
 RESIDUAL_ORDER = 3000
-#: A score of which earlier scores leave a smaller share of its length depends on them: the square root of the
-#: rounding in products with S.
+#: A score depends on earlier scores if what they leave of it is shorter than this share of its length: the
+#: square root of the rounding errors in products with S.
 DEPENDENT = 1e-7
 
 
 class Operator(ABC):
-    """The p x p covariance matrix S of centred, scaled and weighted rows, known by its products.
+    """The p x p covariance matrix S of centred, scaled and weighted rows, given by products with it.
 
-    Everything is in variance units (divisor: the sum of the weights less one).
+    Everything is in units of variance (divisor: the sum of the weights minus one).
 
     Attributes
     ----------
     p : int
         Number of variables.
     rank_limit : int
-        The rank that S cannot exceed.
+        An upper bound on the rank of S.
     unit : float
-        A power of two: the standardised data are `unit` times, their variances `unit` squared times those
-        that are given here. See :meth:`at_unit_size`.
+        A power of two. The standardised data are `unit` times the data of this operator, and their variances
+        `unit` squared times its variances. See :meth:`at_unit_size`.
     """
 
     p: int
     rank_limit: int
     unit: float = 1.0
-    #: Whether every product is a pass over rows that are not in memory.
+    #: Whether every product needs a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
 
     @property
     def held(self) -> np.ndarray | None:
-        """S itself where it is held as a matrix."""
+        """S itself if it is stored as a matrix, else None."""
         return None
 
     @abstractmethod
@@ -64,17 +64,17 @@ class Operator(ABC):
 
     @abstractmethod
     def take(self, J: np.ndarray) -> Operator:
-        """Return the operator of the variables J alone."""
+        """Return the operator of the variables J."""
 
     @abstractmethod
     def divided(self, unit: float) -> Operator:
-        """Return the operator of the data over `unit`, a power of two. This one is used up."""
+        """Return the operator of the data divided by `unit`, a power of two. May overwrite this operator."""
 
     def at_unit_size(self) -> Operator:
-        """Return the operator with its largest variance in [0.5, 2), and its `unit`. This one is used up.
+        """Return the operator scaled by a power of two so that its largest variance is in [0.5, 2).
 
-        No digit changes. Whatever works with the operator need not fear for squares and cubes of variances,
-        and gives the same bits for the same data in other units (a power of two apart).
+        This operator may be overwritten. The scaling is exact. It keeps squares and cubes of variances
+        from overflowing, and data in units that differ by a power of two give the same results to the bit.
         """
         largest = float(self.diagonal().max())
         unit = unit_of(largest) if 0.0 < largest < np.inf else 1.0
@@ -86,7 +86,7 @@ class Operator(ABC):
 
     @cached_property
     def total(self) -> float:
-        """The total variance, trace of S."""
+        """The total variance: the trace of S."""
         return float(self.diagonal().sum())
 
     def block(self, J: np.ndarray) -> np.ndarray:
@@ -95,11 +95,11 @@ class Operator(ABC):
 
     @property
     def stored(self) -> int:
-        """Numbers that sparse rows store, all of which every product reads; zero for what is dense."""
+        """Number of stored entries of sparse rows, which every product reads; 0 for other operators."""
         return 0
 
     def rows_cost_less(self, m: int) -> bool:
-        """Whether products with the rows cost less than with the covariance matrix of m variables."""
+        """Whether products with the rows cost less than those with the covariance matrix of m variables."""
         return False
 
     def forms(self, V: np.ndarray) -> np.ndarray:
@@ -112,20 +112,20 @@ class Operator(ABC):
         return 0.5 * (C + C.T)
 
     def by_variance(self, V: np.ndarray) -> np.ndarray:
-        """Return the order of the columns of V by score variance, largest first; ties keep their place."""
+        """Return the order of the columns of V by decreasing score variance; ties keep their order."""
         return ranked(np.diag(self.products(V)))
 
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
-        """Return what projection off orthonormal columns, shape (p, k), leaves of S.
+        """Return S after projecting out orthonormal columns Q, shape (p, k): (I - QQ') S (I - QQ').
 
-        Or, where that is smaller, of the cross-products of the rows: traces of powers are the same. None
-        where either is larger than RESIDUAL_ORDER.
+        For operators with rows it may be the n x n matrix of cross-products of the projected rows instead, if
+        that is smaller; traces of its powers are the same. None if the matrix exceeds RESIDUAL_ORDER.
         """
         return None
 
     @property
     def lanczos_basis(self) -> int:
-        """Vectors that Lanczos' iteration keeps; more of them where a product costs much more than one."""
+        """Number of stored Lanczos vectors; more of them pay off if a product is much more expensive."""
         return 20
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -133,24 +133,24 @@ class Operator(ABC):
         return top_lanczos(self.dot, self.p, k, lanczos_start(self.p, seed), self.lanczos_basis)
 
     def sketched(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what :meth:`leading` does where that is cheap, or else what a few passes tell of it.
+        """Return what :meth:`leading` returns, or an approximation from a few passes if that is expensive.
 
         Returns
         -------
         values : ndarray of shape (k,)
-            Their sums are at most those of the eigenvalues.
+            Their partial sums are at most those of the eigenvalues.
         vectors : ndarray of shape (p, k)
         errors : ndarray of shape (k,)
-            By how much the values may be too small; zero where they are exact.
+            By how much each value may be too small; 0 if it is exact.
         """
         return *self.leading(k), np.zeros(k)
 
     def limit_passes(self, passes: int) -> None:
-        """Make at most so many passes over rows for dense PCA; without a meaning where none is made."""
+        """Set the largest number of passes over the rows for dense PCA; ignored by operators in memory."""
         return
 
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the QR factorisation XV = QR of the scores as far as variances need it.
+        """Return what measures of variance need of the QR decomposition XV = QR of the scores.
 
         Parameters
         ----------
@@ -159,15 +159,15 @@ class Operator(ABC):
         Returns
         -------
         adjusted : ndarray of shape (k,)
-            R_jj squared: the variance of score j that the scores before it do not explain.
+            R_jj squared: the variance of score j that earlier scores do not explain.
         coupling : ndarray of shape (p, k)
-            X'Q, whose squared column norms are the variances of X explained by each column of Q. A score
-            that depends on those before it has a zero column.
+            X'Q. Its squared column norms are the variances of X explained by the columns of Q. The column of
+            a score that depends on earlier scores is zero.
 
         Notes
         -----
-        Here from a square root of the k x k matrix V'SV, good to about 1e-10 of the total variance where
-        scores nearly coincide; operators that hold rows factor the scores themselves.
+        This implementation uses a square root of the k x k matrix V'SV. If scores nearly coincide, it is
+        accurate to about 1e-10 of the total variance. Operators with rows decompose the scores themselves.
         """
         SV = self.dot(V)
         C = V.T @ SV
@@ -200,9 +200,9 @@ class Gram(Operator):
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        Symmetric, positive semidefinite; kept without a copy.
+        Symmetric, positive semidefinite; not copied.
     rank_limit : int or None
-        The rank that `S` cannot exceed where rows set one (rows less one), p by default.
+        An upper bound on the rank of `S`, such as the number of rows minus one; p by default.
     """
 
     def __init__(self, S: np.ndarray, rank_limit: int | None = None):

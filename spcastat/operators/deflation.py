@@ -1,4 +1,4 @@
-"""Deflation: what is left of S, or of the rows, after a component, as a low-rank view."""
+"""Deflation: remove a component from S, or from the rows, by a low-rank update."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Deflated(Operator):
         self.unit = base.unit
 
     def diagonal(self) -> np.ndarray:
-        """Return the variances that are left; rounding below zero is cut off."""
+        """Return the remaining variances; values below zero, from rounding, become zero."""
         return (self.base.diagonal() + np.einsum("ij,jk,ik->i", self.L, self.M, self.L)).clip(min=0.0)
 
     def dot(self, V: np.ndarray) -> np.ndarray:
@@ -61,9 +61,9 @@ class Removed:
     v : ndarray of shape (p,)
         Its unit loadings.
     raw : ndarray of shape (p,)
-        Its loadings at the length that its method gave them, for ``residual``.
+        Its loadings with the length that the solver gave them; used by ``residual``.
     before : ndarray of shape (p, i)
-        The unit loadings of the components before it.
+        The unit loadings of the earlier components.
     """
 
     v: np.ndarray
@@ -75,26 +75,26 @@ Update = tuple[np.ndarray, np.ndarray]
 
 
 def schur(view: Operator, part: Removed) -> Update:
-    """Remove all that the score explains: He, Monteiro and Park (2010), equation 3.12."""
+    """Remove everything that the score explains: He, Monteiro and Park (2010), equation 3.12."""
     Sv = view.dot(part.v)
     variance = float(part.v @ Sv)
     whole = float(part.v @ view.base.dot(part.v)) if isinstance(view, Deflated) else variance
-    left = variance > DEPENDENT**2 * whole  # else a combination of the earlier scores: nothing to remove
+    left = variance > DEPENDENT**2 * whole  # else the score depends on earlier ones: nothing to remove
     return (Sv / np.sqrt(variance) if left else 0.0 * Sv)[:, None], -np.eye(1)
 
 
 def hotelling(view: Operator, part: Removed) -> Update:
-    """S - (v'Sv) v v': exact for eigenvectors only, and then what is left may be indefinite otherwise."""
+    """S - (v'Sv) v v', which may be indefinite if v is no eigenvector of S."""
     return part.v[:, None], np.array([[-float(part.v @ view.dot(part.v))]])
 
 
 def projection(view: Operator, part: Removed) -> Update:
-    """(I - v v') S (I - v v'): rows projected off the loadings (Mackey 2009)."""
+    """(I - v v') S (I - v v'): project the rows on the orthogonal complement of v (Mackey 2009)."""
     return _projected(view, part.v)
 
 
 def orthogonalised(view: Operator, part: Removed) -> Update:
-    """Projection off the part of the loadings that is orthogonal to those before (Mackey 2009)."""
+    """Projection with v made orthogonal to the loadings of earlier components (Mackey 2009)."""
     Q, remainder = orthonormalise(np.column_stack([part.before, part.v]))
     if remainder[-1] == 0:
         return np.zeros((view.p, 1)), np.zeros((1, 1))
@@ -102,7 +102,7 @@ def orthogonalised(view: Operator, part: Removed) -> Update:
 
 
 def residual(view: Operator, part: Removed) -> Update:
-    """Remove u w' from the rows, u the unit score and w the raw loadings: Shen and Huang (2008)."""
+    """Subtract u w' from the rows, with u the unit score and w the raw loadings: Shen and Huang (2008)."""
     Sv = view.dot(part.v)
     variance = float(part.v @ Sv)
     if variance <= 0:
@@ -115,7 +115,7 @@ def _projected(view: Operator, q: np.ndarray) -> Update:
     return np.column_stack([q, Sq]), np.array([[float(q @ Sq), -1.0], [-1.0, 0.0]])
 
 
-#: name -> function (view, component) -> L and M of the update.
+#: Name -> function of (operator, component) that returns L and M of the update S + L M L'.
 DEFLATIONS: dict[str, Callable[[Operator, Removed], Update]] = {
     "schur": schur,
     "projection": projection,
@@ -126,7 +126,7 @@ DEFLATIONS: dict[str, Callable[[Operator, Removed], Update]] = {
 
 
 def deflate(view: Operator, part: Removed, how: str) -> Deflated:
-    """Return what is left of `view` after a component; `how` is a name in DEFLATIONS."""
+    """Return the operator `view` without a component; `how` is a name in DEFLATIONS."""
     L, M = DEFLATIONS[how](view, part)
     if not isinstance(view, Deflated):
         return Deflated(view, L, M)
@@ -158,13 +158,13 @@ class DeflatedRows(Rows):
 
     @cached_property
     def _update(self) -> tuple[np.ndarray, np.ndarray]:
-        """L (p, 2r) and M (2r, 2r) with (Y - A B')'(Y - A B') = Y'Y + L M L'."""
+        """L, shape (p, 2r), and M, shape (2r, 2r), such that (Y - A B')'(Y - A B') = Y'Y + L M L'."""
         r = self.A.shape[1]
         M = np.block([[np.zeros((r, r)), -np.eye(r)], [-np.eye(r), self.A.T @ self.A]])
         return np.hstack([self.base.adjoint(self.A), self.B]), M
 
     def diagonal(self) -> np.ndarray:
-        """Return the variances that are left; rounding below zero is cut off."""
+        """Return the remaining variances; values below zero, from rounding, become zero."""
         L, M = self._update
         return (self.base.diagonal() + np.einsum("ij,jk,ik->i", L, M, L)).clip(min=0.0)
 
@@ -201,31 +201,32 @@ RowUpdate = tuple[np.ndarray, np.ndarray]
 
 
 def schur_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Y - t t'Y / t't, t = Y v: regress every variable on the score (He, Monteiro and Park 2010)."""
+    """Y - t t'Y / t't with t = Y v: residuals of every variable on the score (He, Monteiro and Park 2010)."""
     t = view.forward(part.v)
     variance = float(t @ t)
     return t / variance if variance > 0 else 0.0 * t, view.adjoint(t)
 
 
 def projection_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Y (I - v v'): rows projected off the loadings (Mackey 2009; Zhao, Meng and Xu 2014, step 2.1)."""
+    """Y (I - v v'): project the rows as `projection` does (Mackey 2009; Zhao, Meng and Xu 2014, step 2.1)."""
     return view.forward(part.v), part.v
 
 
 def orthogonalised_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Projection off the part of the loadings that is orthogonal to those before (Mackey 2009)."""
+    """Projection with v made orthogonal to the loadings of earlier components (Mackey 2009)."""
     q = orthonormalise(np.column_stack([part.before, part.v]))[0][:, -1]
     return view.forward(q), q
 
 
 def residual_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Y - u w', u the unit score and w the raw loadings: Shen and Huang (2008)."""
+    """Y - u w' with u the unit score and w the raw loadings: Shen and Huang (2008)."""
     t = view.forward(part.v)
     length = float(np.linalg.norm(t))
     return t / length if length > 0 else 0.0 * t, part.raw
 
 
-#: name -> function (view, component) -> A and B of the update; each is the twin of one in DEFLATIONS.
+#: Name -> function of (rows, component) that returns A and B of the update Y - A B'. Those of the same name
+#: in DEFLATIONS change S = Y'Y in the same way.
 ROW_DEFLATIONS: dict[str, Callable[[Rows, Removed], RowUpdate]] = {
     "schur": schur_of_rows,
     "projection": projection_of_rows,
@@ -235,12 +236,12 @@ ROW_DEFLATIONS: dict[str, Callable[[Rows, Removed], RowUpdate]] = {
 
 
 def deflate_rows(view: Rows, part: Removed, how: str) -> DeflatedRows:
-    """Return what is left of the rows after a component; `how` is a name in ROW_DEFLATIONS.
+    """Return the rows `view` without a component; `how` is a name in ROW_DEFLATIONS.
 
     Raises
     ------
     OptionError
-        For "hotelling", which subtracts from the covariance matrix what no rows correspond to.
+        For "hotelling", whose result is in general no covariance matrix of any rows.
     """
     if how not in ROW_DEFLATIONS:
         raise OptionError(

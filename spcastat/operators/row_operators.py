@@ -1,4 +1,4 @@
-"""Rows as an operator: the covariance matrix is never formed, and sparse rows are never centred in place."""
+"""Operators with rows: the covariance matrix is not formed, and sparse rows are centred implicitly."""
 
 from __future__ import annotations
 
@@ -15,19 +15,13 @@ from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, 
 from spcastat.operators.covariance_operator import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
 from spcastat.operators.sparse_products import product, sparse_squares
 
-#: Sparse rows with more than this share of stored entries are multiplied as dense blocks.
+#: Sparse rows are converted to dense blocks for cross-products if more than this share of the entries is
+#: stored.
 FULL = 0.08
-#: More columns than this are not copied from rows held one by one, but multiplied some rows at a time.
-SLAB = 50
-#: Numbers that are held as a sparse product at once.
-PRODUCTS = 30_000
-#: With more nonzeros than this in a column, on average, sixty vectors of Lanczos' iteration take a fifth of
-#: the memory of the rows, and their products a fraction of its time.
-LONG_COLUMNS = 200
-#: Sparse rows are multiplied by at least so many columns at once.
-FEW_COLUMNS = 8
-#: Sparse rows with a mean beyond this many standard deviations are centred block by block for products.
+#: They are also converted, and centred block by block, if a mean exceeds this many standard deviations.
 FAR_MEAN = 100.0
+#: Blocks of S for at most this many variables are computed from a copy of their columns (CSR).
+SLAB = 50
 
 
 class Rows(Operator):
@@ -37,13 +31,13 @@ class Rows(Operator):
     ----------
     n : int
     root_weights : ndarray of shape (n,)
-        Square roots of the row weights over the divisor of the variances: Y holds the standardised rows
+        Square roots of the row weights divided by the divisor of the variances. Y holds the standardised rows
         times these.
     """
 
     n: int
     root_weights: np.ndarray
-    #: Up to this many rows (or variables) the smaller cross-product matrix is formed for the leading pairs.
+    #: Leading eigenpairs come from the smaller of Y'Y and Y Y' if its order is at most this.
     small_side: ClassVar[int] = 3 * DENSE_ORDER
 
     @abstractmethod
@@ -55,7 +49,7 @@ class Rows(Operator):
         """Return Y' U for U of shape (n,) or (n, m)."""
 
     def values(self, J: np.ndarray) -> np.ndarray:
-        """Return the variables J as a dense array: Y[:, J], shape (n, len(J))."""
+        """Return Y[:, J], shape (n, len(J)), as a dense array."""
         selector = np.zeros((self.p, len(J)))
         selector[J, np.arange(len(J))] = 1.0
         return self.forward(selector)
@@ -102,7 +96,7 @@ class Rows(Operator):
 
     @cached_property
     def _pairs(self) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-        """The leading pairs that were asked for last, by their number and seed."""
+        """Cache of the eigenpairs that were computed last: (number, seed) -> values and vectors."""
         return {}
 
     def _leading(self, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -126,12 +120,12 @@ class Rows(Operator):
 
 
 class DenseRows(Rows):
-    """Rows held as a dense array.
+    """Rows stored as a dense array.
 
     Parameters
     ----------
     Y : ndarray of shape (n, p)
-        Centred, scaled and weighted rows with S = Y'Y; kept without a copy.
+        Centred, scaled and weighted rows with S = Y'Y; not copied.
     root_weights : ndarray of shape (n,)
     rank_limit : int
     """
@@ -185,17 +179,17 @@ class SparseRows(Rows):
     Parameters
     ----------
     X : scipy.sparse CSC or CSR array of shape (n, p)
-        Raw values; never changed, copied or made dense.
+        Raw values; never changed, copied or converted to a dense array as a whole.
     mean, multiplier : ndarray of shape (p,)
-        What is subtracted from each column, and what it is then multiplied by.
+        `mean` is subtracted from each column, which is then multiplied by `multiplier`.
     root_weights : ndarray of shape (n,)
-        Square roots of the row weights over the divisor of the variances.
+        Square roots of the row weights divided by the divisor of the variances.
     rank_limit : int
     variances : ndarray of shape (p,), optional
-        The diagonal of S where it is known.
+        The diagonal of S, if it is known.
     """
 
-    small_side = DENSE_ORDER  # products with sparse rows are cheap, and their cross-products are not sparse
+    small_side = DENSE_ORDER  # products with sparse rows are cheap, but their cross-products are dense
 
     def __init__(
         self,
@@ -221,14 +215,15 @@ class SparseRows(Rows):
 
     @property
     def lanczos_basis(self) -> int:
-        return 60 if self.X.nnz > LONG_COLUMNS * self.p else super().lanczos_basis
+        # With 200 entries a column, 60 vectors take a fifth of the memory of the rows and save products.
+        return 60 if self.X.nnz > 200 * self.p else super().lanczos_basis
 
     def diagonal(self) -> np.ndarray:
         return self._variances
 
     @cached_property
     def _row_weights(self) -> tuple[np.ndarray | None, float]:
-        """Weights of the rows, None where all are alike, and what sums over the rows are multiplied by."""
+        """Weights of the rows, None if all are equal, and the factor that multiplies weighted sums."""
         if np.ptp(self.root_weights) == 0:
             return None, float(self.root_weights[0] ** 2)
         return self.root_weights**2, 1.0
@@ -271,8 +266,8 @@ class SparseRows(Rows):
         return np.concatenate([super(SparseRows, self).forms(V[:, some]) for some in self._some_columns(V)])
 
     def _some_columns(self, V: np.ndarray) -> list[slice]:
-        """Cut the columns of V so that their scores take a fraction of the memory of the rows."""
-        step = max(FEW_COLUMNS, self.X.nnz // (4 * max(self.n, 1)))
+        """Split the columns of V so that the scores of each part need a fraction of the rows' memory."""
+        step = max(8, self.X.nnz // (4 * max(self.n, 1)))
         return [slice(start, start + step) for start in range(0, max(V.shape[1], 1), step)]
 
     def block(self, J: np.ndarray) -> np.ndarray:
@@ -309,7 +304,7 @@ class SparseRows(Rows):
         return self._gram(np.arange(self.p))
 
     def _gram(self, J: np.ndarray) -> np.ndarray:
-        """Return S[J, J], from sparse products or, where those cost more, from dense blocks of rows."""
+        """Return S[J, J], from sparse products or from dense blocks of rows (see `_as_dense`)."""
         weights, share = self._row_weights
         mean = self.mean[J]
         if self._as_dense(J):
@@ -323,7 +318,7 @@ class SparseRows(Rows):
                 heavy = heavy.multiply(weights[:, None]).tocsr()
             linear = product(heavy.T, np.ones(self.n))
             S = np.empty((len(J), len(J)))
-            for some in row_blocks(len(J), len(J), PRODUCTS):
+            for some in row_blocks(len(J), len(J), 30_000):
                 S[some] = (self.X[:, J[some]].T @ heavy).toarray()
             add_outers(S, linear, mean, -1.0)
             add_outer(S, mean, self.n if weights is None else float(weights.sum()))
@@ -331,10 +326,11 @@ class SparseRows(Rows):
         return S
 
     def _as_dense(self, J: np.ndarray) -> bool:
-        """Return whether S[J, J] is better computed from dense blocks of rows.
+        """Return whether to compute S[J, J] from dense blocks of rows.
 
-        It is where there are few zeros, where raw products lose digits that centred ones keep, in single
-        precision, in which sparse products would be summed, and where columns are not at hand.
+        This is so in CSR format, from which columns are slow to select; in single precision, in which sparse
+        products would be summed; if raw products lose digits that centred products keep; and if there are few
+        zeros.
         """
         if self.X.dtype != np.float64 or self.X.format == "csr" or self._far_from_zero(J):
             return True
@@ -356,7 +352,7 @@ class SparseRows(Rows):
         return raw * np.outer(root, root)
 
     def _far_from_zero(self, J: np.ndarray | None = None) -> bool:
-        """Return whether raw products of the variables J lose digits that centred ones keep."""
+        """Return whether raw products of the variables J lose digits that centred products keep."""
         some = slice(None) if J is None else J
         squares = (self.mean[some] * self.multiplier[some]) ** 2
         return bool(np.any(squares > FAR_MEAN**2 * self._variances[some]))

@@ -1,6 +1,6 @@
-"""Sparse rows: products with dense arrays, means and squares of the columns.
+"""Sparse rows: products with dense arrays, and means and sums of squares of the columns.
 
-All is summed in float64 and in pieces: nothing as large as the data is made.
+All sums are in float64. The data are processed in chunks, so that no temporary array is as large as the data.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 
-#: Stored entries that are converted at once.
+#: Stored entries are converted to float64 this many at a time.
 PIECE = 2_000_000
 
 
 def product(X: Any, V: np.ndarray) -> np.ndarray:
     """Return X V in float64.
 
-    Rows of another type are converted in slabs: scipy would convert all of them in every product with
-    vectors of float64.
+    Rows of another type are converted slab by slab; SciPy would convert all of them in every product.
 
     Parameters
     ----------
     X : scipy.sparse CSR or CSC array of shape (n, p)
-        ``X.T`` of either is one of the other, and has the same memory.
+        The transpose of one format is an array of the other and shares its memory.
     V : ndarray of shape (p,) or (p, m)
     """
     if X.dtype == np.float64:
@@ -38,7 +37,7 @@ def product(X: Any, V: np.ndarray) -> np.ndarray:
 
 
 def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
-    """Cut X into rows (CSR) or columns (CSC) of about PIECE stored entries each, as float64."""
+    """Split X into slabs of rows (CSR) or columns (CSC) of about PIECE stored entries each, as float64."""
     start, last = 0, len(X.indptr) - 1
     while start < last:
         stop = int(np.searchsorted(X.indptr, X.indptr[start] + PIECE, side="right")) - 1
@@ -50,7 +49,7 @@ def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
         start = stop
 
 
-#: Stored entries that are worked on at once: a fixed number, or a few for each column if that is more.
+#: Sums are formed over chunks of this many stored entries, or of PER_COLUMN for each column if that is more.
 ENTRIES, PER_COLUMN = 50_000, 5
 
 
@@ -83,7 +82,7 @@ def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, 
         first = away if w is None else w * away
         left += np.bincount(column, first, p)
         squares += np.bincount(column, first * away, p)
-    left /= weight  # what rounding left of the mean
+    left /= weight  # rounding error of the mean
     return weight, mean + left, (squares - weight * left**2).clip(min=0.0)  # rounding in constant columns
 
 
@@ -94,7 +93,7 @@ def sparse_squares(X: Any, weights: np.ndarray | None, centre: np.ndarray) -> np
 
 
 def _pieces(X: Any, weights: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
-    """Yield column, weight (None for ones) and value of the stored entries."""
+    """Yield column, weight (None for ones) and value of the stored entries, in chunks."""
     columns_first = X.format == "csc"
     size = max(ENTRIES, PER_COLUMN * X.shape[1])
     for start in range(0, len(X.data), size):
@@ -110,7 +109,7 @@ def _pieces(X: Any, weights: np.ndarray | None) -> Iterator[tuple[np.ndarray, np
 
 
 def _outer(indptr: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Return the row of a CSR array, or the column of a CSC array, of each of the entries start:stop."""
+    """Return the row (CSR) or the column (CSC) of each of the stored entries start:stop."""
     first = int(np.searchsorted(indptr, start, side="right")) - 1
     last = int(np.searchsorted(indptr, stop, side="left"))
     counts = np.diff(indptr[first : last + 1].clip(start, stop))

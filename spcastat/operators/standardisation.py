@@ -1,8 +1,8 @@
-"""Centre, scale and unit of the columns: found without changing the data, and replayed on new rows.
+"""Centre, scale and unit of the columns: computed without changing the data, and applied to new rows.
 
-Division by a power of two changes no digit, so that data in other units have the same loadings to the last
-bit. Most data are summed up as they are and only the result is brought to unit size
-(:meth:`Operator.at_unit_size`); columns whose squares do not fit are divided before they are squared.
+Division by a power of two is exact, so that data in such other units have the same loadings to the last bit.
+Usually sums are formed of the data as they are, and only the result is brought to unit size
+(:meth:`Operator.at_unit_size`). Columns whose squares would over- or underflow are divided before squaring.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ CONSTANT = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Standardisation:
-    """x becomes (x - mean) / scale.
+    """The transformation of columns x to (x - mean) / scale.
 
     Attributes
     ----------
     mean, scale : ndarray of shape (p,)
-        Zeros where nothing is subtracted, ones where nothing is divided by.
+        Zeros without centring, ones without scaling.
     centring : {"mean", "given", "none"}
-        Where `mean` comes from.
+        Whether `mean` was computed from the data, given by the user, or is zero.
     scaling : {"sd", "given", "none"}
-        Where `scale` comes from.
+        Whether `scale` was computed from the data, given by the user, or is one.
     """
 
     mean: np.ndarray
@@ -40,9 +40,9 @@ class Standardisation:
     scaling: str
 
     def project(self, X: Any, V: np.ndarray) -> np.ndarray:
-        """Return the scores (X - mean) / scale V, shape (n, k), of raw rows.
+        """Return the scores ((X - mean) / scale) V, shape (n, k), of raw rows.
 
-        Where a gap lies in a component's own variables, the score is NaN.
+        A score is NaN if a variable with a nonzero loading is missing.
 
         Parameters
         ----------
@@ -66,30 +66,28 @@ class Standardisation:
         return scores
 
     def restore(self, fitted: np.ndarray) -> np.ndarray:
-        """Return standardised rows, shape (n, p), in the units of the data."""
+        """Transform standardised rows, shape (n, p), back to the units of the data."""
         return fitted * self.scale + self.mean
 
 
 def is_constant(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Mark the columns whose variance is nothing but rounding."""
+    """Return a mask of the columns that vary only by rounding."""
     return np.sqrt(variance) <= CONSTANT * np.abs(mean)
 
 
 A = TypeVar("A", bound=Accumulator)
 
-#: Sums of squares within these bounds were computed without underflow or overflow that counts.
+#: Sums of squares within these bounds were computed without harmful underflow or overflow.
 SMALLEST, LARGEST = 1e-280, 1e280
-#: A column with a mean beyond this and no variance is constant: rounding alone would show in its squares.
-FAR_FROM_ZERO = 1e-130
 
 
 class Extremes:
-    """The largest absolute value of every column: an accumulator.
+    """Accumulator of the largest absolute value of every column.
 
     Attributes
     ----------
     largest : ndarray of shape (p,)
-        Not finite where a column holds such values.
+        Not finite for a column with values that are not finite.
     """
 
     def __init__(self, p: int):
@@ -109,12 +107,12 @@ class Extremes:
 
 
 class Divided(Generic[A]):
-    """An accumulator of rows whose columns are divided by powers of two first.
+    """An accumulator that first divides the columns by powers of two.
 
     Parameters
     ----------
     begin : callable
-        Makes the accumulator of the divided rows.
+        Creates the accumulator of the divided rows.
     exponents : ndarray of int, shape (p,)
 
     Attributes
@@ -134,7 +132,7 @@ class Divided(Generic[A]):
 
 
 def divided(X: Any, exponents: np.ndarray) -> Any:
-    """Return a copy of rows, dense or sparse of shape (n, p), with column j over 2**exponents[j], float64."""
+    """Return rows, dense or sparse of shape (n, p), with column j divided by 2**exponents[j], as float64."""
     if not is_sparse(X):
         return np.ldexp(np.asarray(X, dtype=float), -exponents)
     shift = exponents[X.indices] if X.format == "csr" else np.repeat(exponents, np.diff(X.indptr))
@@ -144,18 +142,18 @@ def divided(X: Any, exponents: np.ndarray) -> Any:
 def fits(
     mean: np.ndarray, squares: np.ndarray, largest: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> bool:
-    """Return whether means and sums of squares of columns were computed within the floating-point range.
+    """Return whether means and sums of squares of columns were computed without overflow or underflow.
 
     Parameters
     ----------
     mean, squares : ndarray of shape (p,)
     largest : callable, optional
-        Columns -> their largest absolute values; asked of columns without mean and squares. Without it these
-        are taken for zeros.
+        Returns the largest absolute values of given columns. It is called for columns whose mean and squares
+        are zero, which may come from underflow; without it they are assumed to be columns of zeros.
     """
     if not (np.isfinite(mean).all() and (squares <= LARGEST).all()):
         return False
-    doubtful = (squares < SMALLEST) & (np.abs(mean) < FAR_FROM_ZERO)
+    doubtful = (squares < SMALLEST) & (np.abs(mean) < 1e-130)  # larger means without variance: constants
     if (doubtful & ((squares > 0) | (mean != 0))).any():
         return False
     nothing = np.flatnonzero(doubtful)
@@ -163,7 +161,7 @@ def fits(
 
 
 def largest_of(X: Any, columns: np.ndarray | None = None) -> np.ndarray:
-    """Return the largest absolute values of all columns of rows in memory, or of some."""
+    """Return the largest absolute values of all columns of rows in memory, or of the given `columns`."""
     part = X if columns is None or len(columns) == X.shape[1] else X[:, columns]
     found = Extremes(part.shape[1])
     found.add(part, None)
@@ -172,14 +170,14 @@ def largest_of(X: Any, columns: np.ndarray | None = None) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class ColumnUnits:
-    """What every column is divided by before it is squared.
+    """The powers of two by which columns are divided before they are squared.
 
     Attributes
     ----------
     exponents : ndarray of int, shape (p,)
         Column j is divided by 2**exponents[j].
     common : int
-        The part of these exponents that standardising does not take away: the data's own unit is 2**common.
+        The standardised data have the unit 2**common; the rest of the exponents cancels in standardising.
     """
 
     exponents: np.ndarray
@@ -187,10 +185,10 @@ class ColumnUnits:
 
     @classmethod
     def of(cls, largest: np.ndarray, scale: bool | np.ndarray) -> Self | None:
-        """Return units for columns with these `largest` absolute values; None where these are not finite.
+        """Return units for columns with given `largest` absolute values; None if these are not finite.
 
-        With ``scale=True`` every column has its own; divisors of one's own are taken first; what is left then
-        has one unit for all columns.
+        With ``scale=True`` every column has a unit of its own. Otherwise columns are divided by `scale`, if
+        it is an array, and all share one unit.
         """
         if not np.isfinite(largest).all():
             return None
@@ -212,11 +210,11 @@ class ColumnUnits:
         return center if isinstance(center, bool) else np.ldexp(center, -self.exponents)
 
     def divisor(self, scale: bool | np.ndarray) -> bool | np.ndarray:
-        """Return what the divided rows are divided by further."""
+        """Return the scale of the divided rows."""
         return scale if isinstance(scale, bool) else np.ldexp(scale, self.common - self.exponents)
 
     def restored(self, standard: Standardisation) -> Standardisation:
-        """Return the centre and scale of the rows as they came from those of the divided ones."""
+        """Return the centre and scale of the original rows, given those of the divided rows."""
         scale = standard.scale
         if standard.scaling != "none":
             scale = np.ldexp(scale, self.exponents - self.common)
