@@ -1,4 +1,4 @@
-"""Data larger than memory, or than one machine: streams of blocks, and the operator that passes serve."""
+"""Data larger than memory or distributed over machines: streams of chunks, and their operator."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
-    """Open data that come in pieces; None for others. See :func:`spcastat.streams.recognise.open_stream`."""
+    """Open data that come in chunks; None for others. See :func:`spcastat.streams.recognise.open_stream`."""
     plain = isinstance(data, pd.DataFrame) or is_sparse(data)
     if plain or (type(data) is np.ndarray and data.base is None):
-        return None  # nothing more is imported for data in memory
+        return None  # saves the imports below for data in memory
     from spcastat.streams import recognise
 
     return recognise.open_stream(data, reading, spec)

@@ -1,8 +1,8 @@
-"""What gives Arrow record batches as often as they are asked: files, queries, anything with the interface.
+"""Sources of Arrow record batches that can be read repeatedly: files, queries, objects with its interface.
 
-The Arrow PyCapsule interface, ``__arrow_c_stream__``, is one method that returns a stream of batches. What is
-asked for it a second time must run again; of what can only be read once, see
-:func:`spcastat.streams.recognise.open_stream`.
+The Arrow PyCapsule interface is one method, ``__arrow_c_stream__``, which returns a stream of batches. It
+must return a new stream in every call; sources that can be read only once are refused (see
+:func:`spcastat.streams.recognise.open_stream`).
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ from spcastat.streams.naming import named
 from spcastat.streams.parquet import BUFFER, Layout, require_pyarrow
 from spcastat.streams.sources import ONCE, rows_at_once, same_file
 
-#: (columns, rows in a batch, about) -> batches; all columns for None.
+#: Function of column names (None for all) and an approximate number of rows: batches of that size.
 Batches = Callable[[list[str] | None, int], Iterable[Any]]
 
 
 class ArrowChunks:
-    """Record batches from a source that can be asked for them again, cut or joined to blocks of rows.
+    """Chunks from a source of record batches that can be read repeatedly.
 
     Parameters
     ----------
     batches : callable
-        (names or None, size) -> an iterable of ``pyarrow.RecordBatch``, a new one whenever it is called.
+        Takes column names (or None) and a number of rows; returns a new iterable of ``pyarrow.RecordBatch``
+        in every call.
     schema : pyarrow.Schema
     title : str
+        Name of the source for messages.
     total : int, optional
-        Number of rows, where it costs nothing to know.
+        Number of rows, if it can be known without reading them.
     files : sequence of str
-        Where the rows are, so that nothing is written there.
+        The files that hold the rows, to refuse writing to them.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class ArrowChunks:
             raise
         except Exception as error:
             raise self._failed(number, error) from error
-        if start == 0:  # no rows, but columns, which must be right, too
+        if start == 0:  # no rows: an empty chunk, so that the columns are checked
             empty = pyarrow.Table.from_batches([], self._schema).select(names)
             yield f"chunk 1 of the {self.title}", self._layout.chunk(empty, 0)
 
@@ -82,7 +84,7 @@ class ArrowChunks:
 
 
 def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Cut batches, or join them, to tables of `size` rows; the last may have fewer.
+    """Split or join batches into tables of `size` rows; the last may have fewer.
 
     Parameters
     ----------
@@ -111,13 +113,13 @@ def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 def of_dataset(data: Any) -> ArrowChunks:
-    """Open a ``pyarrow.dataset.Dataset``: files of any format that pyarrow reads, rows in their order."""
+    """Open a ``pyarrow.dataset.Dataset``: files of any format that pyarrow reads, in the order of the rows."""
     in_parquet = type(getattr(data, "format", None)).__name__ == "ParquetFileFormat"
-    total = int(data.count_rows()) if in_parquet else None  # of other formats that is a pass
+    total = int(data.count_rows()) if in_parquet else None  # other formats would have to be read for it
 
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
-        # Little is read ahead: what waits to be summed up is in memory. As they come, datasets keep what they
-        # read of all row groups until the end.
+        # Read little ahead, since batches that wait are in memory. With pyarrow's defaults, datasets also
+        # keep what they read of all row groups until the end.
         how: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}
         if in_parquet:
             from pyarrow.dataset import ParquetFragmentScanOptions
@@ -135,7 +137,7 @@ def of_parquet_file(data: Any) -> ArrowChunks:
     """Open a ``pyarrow.parquet.ParquetFile``."""
 
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
-        # one row group after the other: what was read of all of them would be kept until the end
+        # one row group after the other; otherwise pyarrow keeps what it read of all of them until the end
         groups = range(data.num_row_groups)
         found = (data.iter_batches(batch_size=size, columns=names, row_groups=[i]) for i in groups)
         return chain.from_iterable(found)
@@ -144,7 +146,7 @@ def of_parquet_file(data: Any) -> ArrowChunks:
 
 
 def of_ipc_file(data: Any) -> ArrowChunks:
-    """Open a ``pyarrow.ipc.RecordBatchFileReader``: an Arrow (Feather) file, whose batches have places."""
+    """Open a ``pyarrow.ipc.RecordBatchFileReader``: an Arrow (Feather) file, whose batches can be indexed."""
 
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
         return (data.get_batch(i) for i in range(data.num_record_batches))
@@ -153,7 +155,7 @@ def of_ipc_file(data: Any) -> ArrowChunks:
 
 
 def of_relation(data: Any) -> ArrowChunks:
-    """Open a relation of DuckDB: its query runs again for each pass, and gives batches."""
+    """Open a relation of DuckDB; its query runs again in each pass."""
     title = "DuckDB relation"
     schema = _stream(data, title).schema
 
@@ -165,7 +167,7 @@ def of_relation(data: Any) -> ArrowChunks:
 
 
 def of_ray(data: Any) -> ArrowChunks:
-    """Open a dataset of Ray, which computes its rows anew for each pass, in the order of its blocks."""
+    """Open a dataset of Ray, which computes its rows again in each pass, in the order of its blocks."""
     title = "Ray Dataset"
     try:
         first = next(iter(data.limit(1).iter_batches(batch_format="pyarrow")), None)
@@ -177,7 +179,7 @@ def of_ray(data: Any) -> ArrowChunks:
 
     def batches(names: list[str] | None, size: int) -> Iterator[Any]:
         some = data if names is None else data.select_columns(names)
-        options = some.context.execution_options  # read when a job begins; blocks come as they are done else
+        options = some.context.execution_options  # read when a job starts; the default keeps no order
         before, options.preserve_order = options.preserve_order, True
         try:
             found = iter(some.iter_batches(batch_format="pyarrow", batch_size=size))
@@ -196,7 +198,7 @@ def of_interface(data: Any) -> ArrowChunks:
     title = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
     reader = _stream(data, title)
     schema, first = reader.schema, next(iter(reader), None)
-    # What can be read once only gives an empty stream, or none, from then on.
+    # A source that can be read only once gives an empty stream, or an error, the second time.
     if first is not None and next(iter(_stream(data, title)), None) is None:
         raise DataError(f"The {title} {ONCE}")
     return ArrowChunks(lambda names, size: _stream(data, title), schema, title)
@@ -216,7 +218,7 @@ def _stream(data: Any, title: str) -> Any:
 
 
 class LazyChunks:
-    """The rows of a lazy frame of polars, whose query runs again for each pass and gives batches.
+    """The rows of a polars LazyFrame, whose query runs again in each pass.
 
     Parameters
     ----------

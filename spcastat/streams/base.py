@@ -1,4 +1,4 @@
-"""Rows that are never together in memory: a stream of checked blocks that passes run over."""
+"""Rows that are never all in memory: a stream of checked blocks, which is read in passes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ A = TypeVar("A", bound=Accumulator)
 
 @dataclass
 class Tally:
-    """What a pass counted.
+    """Counts of rows in a pass.
 
     Attributes
     ----------
     rows : int
-        Rows kept.
+        Number of rows used.
     dropped : int
-        Rows left out because of missing values.
+        Number of rows dropped because of missing values.
     positive : int
-        Rows kept whose weight is not zero.
+        Number of rows used whose weight is not zero.
     weight : float
-        The sum of the weights; the number of rows where there are none.
+        The sum of the weights; without weights, the number of rows.
     prints : dict of int to Print
-        What is kept of each partition of a distributed stream, by its number.
+        Number of a partition of a distributed stream -> its fingerprint, to detect changed rows.
     """
 
     rows: int = 0
@@ -54,7 +54,7 @@ class Tally:
         self.weight += float(n) if block.weights is None else float(block.weights.sum())
 
     def merge(self, other: Self) -> None:
-        """Add the counts of another."""
+        """Add the counts of another tally."""
         self.rows += other.rows
         self.dropped += other.dropped
         self.positive += other.positive
@@ -62,7 +62,7 @@ class Tally:
         self.prints |= other.prints
 
     def require_enough(self, title: str) -> None:
-        """Raise TooFewRowsError or WeightsError if the rows of the stream `title` have no variance."""
+        """Raise TooFewRowsError or WeightsError if the stream `title` has too few rows for variances."""
         if self.rows < 2:
             after = f" after {plural(self.dropped, 'row')} with missing values had been dropped"
             raise TooFewRowsError(
@@ -78,17 +78,17 @@ class Tally:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows of a stream, checked: the columns of the fit, finite numbers.
+    """Consecutive rows of a stream after checking: the columns of the fit, with finite numbers.
 
     Attributes
     ----------
     values : ndarray of shape (m, p), or scipy.sparse CSR or CSC array
-        float64 or float32. It may share memory with the source: never written to.
+        float64 or float32. It may share memory with the source and is never written to.
     weights : ndarray of shape (m,) or None
     index : pandas.Index
         Labels of the rows.
     dropped : int
-        Rows of the chunk left out because of missing values.
+        Number of rows of the chunk that were dropped because of missing values.
     """
 
     values: Any
@@ -99,18 +99,18 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Pass(Generic[A]):
-    """What a pass over a stream brought back."""
+    """The result of a pass over a stream: an accumulator, and counts of rows."""
 
     result: A
     tally: Tally
 
     def __sizeof__(self) -> int:
-        """Bytes, arrays included: by it a scheduler weighs what waits on a worker, and what would travel."""
+        """Size in bytes including arrays; dask's scheduler uses it to decide what to move between workers."""
         return object.__sizeof__(self) + _bytes_of(self.result)
 
 
 def _bytes_of(accumulator: Any) -> int:
-    """Return the bytes of the arrays that an accumulator, or those within it, hold."""
+    """Return the total size in bytes of the arrays of an accumulator and of accumulators inside it."""
     size = 0
     for value in vars(accumulator).values():
         for one in value if isinstance(value, list) else [value]:
@@ -122,20 +122,20 @@ def _bytes_of(accumulator: Any) -> int:
 
 
 class Stream(ABC):
-    """Rows that can be walked again and again.
+    """Rows that can be read repeatedly.
 
     Attributes
     ----------
     spec : Spec
-        How the raw chunks become columns; its `columns` label the variables.
+        How raw chunks are converted to the columns of the fit; its `columns` label the variables.
     title : str
-        What the stream is, for messages and headers: ``"Parquet file trips.parquet"``.
+        Name of the stream for messages and headers, e.g. ``"Parquet file trips.parquet"``.
     weighted : bool
         Whether rows have weights.
     local : bool
-        Whether this process walks over the rows, rather than workers.
+        Whether this process reads the rows, rather than workers.
     anew : bool
-        Whether a scheduler computes the rows anew in each pass, and could keep them instead.
+        Whether a scheduler computes the rows again in each pass, although it could store them.
     """
 
     spec: Spec
@@ -146,7 +146,7 @@ class Stream(ABC):
 
     @property
     def rows(self) -> int | None:
-        """Rows, those that will be left out counted; None where that is not known without a pass."""
+        """Number of rows, including rows that will be dropped; None if it is unknown without a pass."""
         return None
 
     @property
@@ -156,19 +156,19 @@ class Stream(ABC):
 
     @abstractmethod
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
-        """Walk over all rows once.
+        """Pass over all rows once and accumulate sums.
 
         Parameters
         ----------
         begin : callable
-            Makes an empty accumulator. It can be pickled (a class, or a functools.partial of one): the parts
-            of a distributed stream are summed up where they lie, and only accumulators travel.
+            Creates an empty accumulator. It must be picklable (a class, or a functools.partial of one),
+            because workers sum up the partitions of a distributed stream and send only accumulators.
         what : str
-            What the pass is for, as its progress is announced.
+            The purpose of the pass, for the progress display.
         """
 
     def blocks(self, what: str) -> Iterator[Block]:
-        """Walk over all rows in their order, a block at a time.
+        """Iterate over all rows in their order, block by block.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Stream(ABC):
         Raises
         ------
         NoRowsError
-            For a stream that lies on several machines.
+            For a stream that is distributed over workers.
         """
         raise NoRowsError(
             f"{what} needs the rows one after the other, and {self.title} is spread over workers: use "
@@ -198,7 +198,7 @@ class Stream(ABC):
 
     @abstractmethod
     def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
-        """Return the scores of all rows, never all in memory: chunks, or a collection of dask.
+        """Return the scores of all rows in chunks, or as a dask collection: they need not fit in memory.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Stream(ABC):
 
 
 class DividedStream(Stream):
-    """The rows of a stream for sums alone, their columns divided by powers of two.
+    """A stream whose columns are divided by powers of two before they are summed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Some columns of a stream, for sums: what is left out is never multiplied."""
+"""Some columns of a stream: sums are computed for these only."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spcastat.streams.base import A, Pass, Stream
 
 
 class Within(Generic[A]):
-    """An accumulator that gives another one part of what is added to it; the sums are that one's.
+    """An accumulator that passes part of its input on to an inner accumulator, which has the sums.
 
     Parameters
     ----------
     begin : callable
-        Makes the other one.
+        Creates the inner accumulator.
     """
 
     def __init__(self, begin: Callable[[], A]):
@@ -29,15 +29,15 @@ class Within(Generic[A]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the sums, where they are large."""
+        """Size of the sums in bytes; 0 if the inner accumulator does not report it."""
         return int(getattr(self.inner, "nbytes", 0))
 
     def merge(self, other: Within[A]) -> None:
-        """Add what another accumulator has summed up."""
+        """Add the sums of another accumulator."""
         self.inner.merge(other.inner)
 
     def pack(self) -> None:
-        """Let the sums travel in the least memory, where they can; see `CrossProducts.pack`."""
+        """Pack the sums, if the inner accumulator can; see `CrossProducts.pack`."""
         getattr(self.inner, "pack", _nothing)()
 
     def unpack(self) -> None:
@@ -55,7 +55,7 @@ class OfColumns(Within[A]):
     Parameters
     ----------
     begin : callable
-        Makes the accumulator of these columns.
+        Creates the accumulator of these columns.
     columns : ndarray of int, shape (m,)
         Ascending.
     """
@@ -70,7 +70,7 @@ class OfColumns(Within[A]):
 
 
 class ColumnStream(Stream):
-    """The rows of a stream with some of its columns, for sums alone.
+    """A stream with some of the columns of another. It has no scores.
 
     Parameters
     ----------

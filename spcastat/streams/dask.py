@@ -1,8 +1,8 @@
-"""Arrays and data frames of dask: partitions are summed up where they lie, on any of its schedulers.
+"""Arrays and data frames of dask, on any of its schedulers.
 
-What a task returns is as large as an accumulator, whatever the size of its partition; it is merged in a
-tree, on the cluster, in the order of the partitions: the same partitions give the same bits, whichever task
-ends first. Only the root of the tree comes to the client.
+Workers sum up the partitions that they have, and a task returns only an accumulator. Accumulators are merged
+in a tree on the cluster, in the order of the partitions, so that the same partitions give the same bits
+whichever task ends first. Only the root of the tree is sent to the client.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from spcastat.streams.dask_weights import array_weights, frame_weights, with_ser
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block, spec_of
 
-#: Rows by which a formula is tried.
+#: Number of rows on which a formula is tested.
 HEAD = 100
-#: Most bytes (128 MB, dask's own default) of the blocks of rows into which the columns of an array are put
-#: together where they are in several chunks.
+#: If the columns of an array are in several chunks, they are joined in blocks of rows of at most this many
+#: bytes (128 MB, dask's default).
 BLOCK_BYTES = 128 * 1024 * 1024
 
 
@@ -54,12 +54,12 @@ class DaskStream(Stream):
     Parameters
     ----------
     data : dask.array.Array or dask.dataframe.DataFrame
-        An array has all columns in each block.
+        Each block of an array must have all columns.
     weights : dask.array.Array of shape (n, 1), dask.dataframe.Series, or None
-        In the same partitions.
+        With the same partitions as the data.
     spec : Spec
     reading : Reading
-        What tasks need to know; its `spec` may take by name what `spec` would take by position.
+        What tasks need to read a partition. Its `spec` may match columns by name where `spec` uses positions.
     """
 
     local = False
@@ -73,34 +73,35 @@ class DaskStream(Stream):
         self._reading = reading
         self._framed = isinstance(data._meta, pd.DataFrame)
         self._rows: int | None = None
-        self._prints: dict[int, Print] | None = None  # of the first pass, which all others are compared with
+        self._prints: dict[int, Print] | None = None  # of the first pass; later passes are compared with them
 
     @property
-    def anew(self) -> bool:  # type: ignore[override]  # what is kept shows in the graph of tasks
-        """Whether the partitions are computed in each pass, rather than kept by persist()."""
+    def anew(self) -> bool:  # type: ignore[override]  # the graph shows what has been persisted
+        """Whether the partitions are computed again in each pass, because they were not persisted."""
         return any(is_task(task) for task in dict(self._data.__dask_graph__()).values())
 
     @classmethod
     def open(cls, data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Self:
-        """Get ready to walk over a dask collection; nothing is computed, unless a formula must be tried.
+        """Open a dask collection. Nothing is computed, unless a formula must be tested on some rows.
 
         Parameters
         ----------
         data : dask.array.Array or dask.dataframe.DataFrame, of shape (n, q)
-            An array may have any chunks, and unknown numbers of rows. Its blocks may be sparse.
+            An array may have any chunks, with unknown numbers of rows. Its blocks may be sparse.
         reading : ReadOptions
-            Only the names that the formula uses go to the workers. Weights are a dask array or Series in the
-            same partitions, or array-like of shape (n,): numbers in memory only for an array whose numbers of
-            rows are known. A Series goes by label with a data frame; everything else goes by position.
+            Only the names that the formula uses are sent to the workers. Weights are a dask array or Series
+            with the same partitions. For an array with known numbers of rows they can also be array-like of
+            shape (n,). A Series is aligned with a data frame by label; everything else is matched by
+            position.
         spec : Spec, optional
-            Take these columns, of an earlier fit, instead of finding them out.
+            The columns of an earlier fit, to be used instead of those of the data.
 
         Raises
         ------
         OptionError, FormulaError, DataError
-            As :func:`spcastat.streams.read.spec_of`; also for collections of dask other than these two.
+            As :func:`spcastat.streams.read.spec_of`; also for other collections of dask.
         WeightsError
-            For weights in other partitions than the data.
+            If the weights have other partitions than the data.
         """
         if _is_frame(data):
             return cls._open_frame(data, reading, spec)
@@ -114,7 +115,7 @@ class DaskStream(Stream):
         exact = spec is None
         data, reading = with_series(data, reading)
         if spec is None:
-            # Objects may be numbers or text: only rows tell.
+            # Columns of objects may hold numbers or text: some rows must be read.
             told = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
             head = data._meta if told else _head(data, title)
             dummies = reading.categorical == "dummy" and reading.formula is not None
@@ -124,12 +125,12 @@ class DaskStream(Stream):
             _require_portable(spec)
         by_name = spec
         if spec.kind == "array":
-            # Says once, here, that columns go by position; each partition then takes them by name.
+            # Warns once, here, that columns are matched by position; partitions are then read by name.
             read_block(spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
             by_name = Spec("frame", data.columns)
         needed = list(by_name.columns if by_name.inputs is None else by_name.inputs)
         if not set(needed) <= set(data.columns):
-            # Raises now, not when the scores are computed.
+            # Raises the error now rather than when the scores are computed.
             wanted = Spec("frame", pd.Index(needed, tupleize_cols=False))
             read_block(wanted, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
         elif len(needed) < len(data.columns):
@@ -147,7 +148,7 @@ class DaskStream(Stream):
             spec = spec_of(head, reading, f"The {title}")
         by_position = spec
         if not exact:
-            # Says once, here, that columns with names go by position.
+            # Warns once, here, that named columns are matched by position.
             one = np.zeros((1, data.shape[1]), dtype=data.dtype)
             read_block(spec, one, na=reading.na, name=f"The {title}", exact=False)
             by_position = replace(spec, kind="array")
@@ -164,13 +165,13 @@ class DaskStream(Stream):
         return None if starts is None else starts[-1]
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
-        """Walk over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.
+        """Pass over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.
 
         Raises
         ------
         SpcaError
-            What a partition raised, with its name; FileError or DataError for any other reason why one cannot
-            be computed, and DataError if there are not as many rows as in the first pass.
+            The error of a partition, with its name. FileError or DataError if a partition cannot be computed
+            for another reason; DataError if the number of rows is not that of the first pass.
         """
         work = Summing(self._reading, begin)
         common = shared(work)
@@ -206,8 +207,9 @@ class DaskStream(Stream):
         Returns
         -------
         dask.dataframe.DataFrame or dask.array.Array, float64
-            As the data are. A data frame has the columns `names`, and the labels and divisions of the data's
-            rows; an array has shape (n, k), with unknown numbers of rows if rows may be dropped.
+            The same kind of collection as the data. A data frame has the columns `names` and the row labels
+            and divisions of the data; an array has shape (n, k), with unknown numbers of rows if rows may be
+            dropped.
         """
         scoring = Scoring(self._reading, standard, V, names, prints=self._prints or {})
         work = carried(scoring)
@@ -230,7 +232,7 @@ class DaskStream(Stream):
         )
 
     def _parts(self, work: Summing[Any], common: Any) -> list[Part]:
-        """Return the tasks that sum up the partitions; of many small ones, several at a time."""
+        """Return the tasks that sum up the partitions; many small partitions are grouped."""
         sizes = self._sizes()
         if len(sizes) > FEWEST and is_plain(self._data):
             held = self._mapped(hold_partition if self._framed else hold_block, "hold", work.token)
@@ -240,14 +242,14 @@ class DaskStream(Stream):
         return [Part(task, number) for number, task in enumerate(passes)]
 
     def _sizes(self) -> list[float]:
-        """Return the bytes of the partitions; NaN where they are not known, as for sparse ones."""
+        """Return the sizes of the partitions in bytes; NaN if unknown, e.g. for sparse blocks."""
         if self._framed or is_sparse(self._data._meta):
             return [float("nan")] * self._data.npartitions
         row = self._data.shape[1] * self._data.dtype.itemsize
         return [float(m) * row for m in self._data.chunks[0]]
 
     def _mapped(self, function: Callable[..., Any], what: str, mark: str, **further: Any) -> list[Any]:
-        """Return one delayed result of `function` for each partition; `mark` tells passes apart."""
+        """Return one delayed result of `function` for each partition; `mark` makes names of tasks unique."""
         data = [self._data] if self._weights is None else [self._data, self._weights]
         if self._framed:
             from dask.dataframe import map_partitions
@@ -300,7 +302,7 @@ def _is_frame(data: Any) -> bool:
 
 
 def _whole_rows(data: Any) -> Any:
-    """Return an array with all columns of a row in one block; rows stay in their chunks, or are cut finer."""
+    """Return the array with all columns in one block; blocks of rows stay the same or are split further."""
     if data.ndim != 2:
         raise ShapeError(
             f"A dask array with {data.ndim} axes was given; it must have two, rows and columns. Use "
@@ -321,13 +323,13 @@ def _whole_rows(data: Any) -> Any:
 
 
 def _pieces(length: int, most: int) -> tuple[int, ...]:
-    """Cut `length` into equal pieces of at most `most`, up to 1."""
+    """Split `length` into parts of at most `most`, as equal as possible."""
     count = max(1, -(-length // most))
     return tuple(length // count + (i < length % count) for i in range(count))
 
 
 def _head(data: Any, title: str) -> pd.DataFrame:
-    """Return some rows of the first partition that has any, without the rest of it."""
+    """Return the first rows of the first partition that has any."""
     head = data._meta
     for number in range(data.npartitions):
         some = data.partitions[number].map_partitions(first_rows, HEAD, meta=data._meta)

@@ -1,4 +1,4 @@
-"""Factors in a dask data frame: their levels are known before any row is, where its categories are."""
+"""Factors in a dask data frame: their levels are taken from known categories, before rows are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spcastat.streams.naming import named
 
 
 def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataFrame:
-    """Return some rows, by which a formula is tried, after others in which every factor takes all its levels.
+    """Return rows on which to test a formula: rows with all levels of every factor, followed by `head`.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataF
     Raises
     ------
     OptionError
-        For text, and for categories that are not known, with what makes them known.
+        For columns of text and for unknown categories; the message says how to make them known.
     TooFewRowsError
         If no row is complete.
     """
@@ -54,14 +54,14 @@ def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataF
     first = head.iloc[rows[turns % rows.size]].copy()
     head = head.copy()
     for position, own in levels.items():
-        dtype = pd.CategoricalDtype(own.astype(object))  # of text of Arrow, formulaic makes objects
+        dtype = pd.CategoricalDtype(own.astype(object))  # formulaic converts Arrow strings to objects
         first.isetitem(position, pd.Categorical.from_codes(turns % len(own), dtype=dtype))
         head.isetitem(position, pd.Categorical(head.iloc[:, position].astype(object), dtype=dtype))
     return pd.concat([first, head])
 
 
 def _levels(data: Any, label: Any) -> pd.Index:
-    """Return the levels of a column, in their order."""
+    """Return the levels of a column in their order."""
     column = data[label]
     called = shown(label)
     if not isinstance(column._meta.dtype, pd.CategoricalDtype):

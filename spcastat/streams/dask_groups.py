@@ -1,7 +1,7 @@
-"""Many small partitions: neighbours are computed and summed up by one task, and so give one sum to be merged.
+"""Group many small partitions, so that one task computes and sums up several neighbours.
 
-Which go together depends on the partitions alone, not on the cluster: the same partitions give the same bits,
-whoever computes them, and however often.
+The groups depend only on the partitions and not on the cluster, so that the same partitions always give the
+same bits.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 
 from spcastat.streams.dask_tasks import Recipe, Recipes, Summing, sum_group
 
-#: At least so many groups are made, so that all workers have something to do; fewer partitions stay alone.
+#: There are at least this many groups, so that all workers are busy; up to this many partitions are not
+#: grouped.
 FEWEST = 64
-#: A group ends once its partitions have so many bytes (64 MB), ...
+#: Largest total size of the partitions of a group, in bytes (64 MB).
 BYTES = 64 * 1024 * 1024
-#: ... or where these are not known, once it has so many partitions.
+#: Largest number of partitions of a group if their sizes are unknown.
 MOST = 16
 
 
@@ -28,9 +29,9 @@ class Part:
     Attributes
     ----------
     task : Delayed
-        Of their sum.
+        The task.
     first, count : int
-        The first of them, from 0 on, and how many there are.
+        Number of the first partition, from 0, and how many there are.
     """
 
     task: Any
@@ -39,14 +40,14 @@ class Part:
 
 
 def groups(sizes: Sequence[float], most: float = BYTES) -> list[range]:
-    """Return which neighbours go together.
+    """Divide consecutive partitions into groups.
 
     Parameters
     ----------
     sizes : sequence of float
-        Bytes of the partitions; NaN where that is not known.
+        Sizes of the partitions in bytes; NaN if unknown.
     most : float
-        Bytes of a group; only one partition may have more.
+        Largest size of a group in bytes; only a single partition may exceed it.
     """
     limit = -(-len(sizes) // FEWEST)
     found, start, held = [], 0, 0.0
@@ -63,16 +64,17 @@ def groups(sizes: Sequence[float], most: float = BYTES) -> list[range]:
 def grouped(held: Sequence[Any], sizes: Sequence[float], work: Summing[Any], shared: Any) -> list[Part]:
     """Return the tasks that sum up groups of partitions.
 
-    Partitions that share no task with others are computed within the task that sums them up. Others, such as
-    those that wait on workers, are results that may have to travel to their neighbours: of these no more go
-    together than have the bytes of one sum, which would have to travel instead, and none of unknown size.
+    If no partition shares a task with another, a group is computed within the task that sums it up.
+    Otherwise, e.g. for persisted partitions, partitions may have to be sent to their neighbours. Groups are
+    then no larger than half of a sum, which would have to be sent otherwise, and partitions of unknown size
+    stay alone.
 
     Parameters
     ----------
     held : sequence of Delayed
         One :class:`spcastat.streams.dask_tasks.Held` for each partition.
     sizes : sequence of float
-        Their bytes, NaN where not known.
+        Sizes of the partitions in bytes; NaN if unknown.
     work : Summing
     shared : object
         `work` as an argument of tasks.
@@ -91,7 +93,7 @@ def grouped(held: Sequence[Any], sizes: Sequence[float], work: Summing[Any], sha
     parts = []
     for group in groups(sizes, most):
         members: Any = [held[number] for number in group]
-        if inside:  # an object that dask does not look into, and so no tasks of its own
+        if inside:  # hidden in an object, so that dask does not make separate tasks of them
             members = Recipes([Recipe(own[number] or {}, keys[number], number) for number in group])
         name = f"spcastat-sum-{work.token}-{group.start}"
         parts.append(Part(summed(shared, members, dask_key_name=name), group.start, len(group)))
@@ -99,13 +101,13 @@ def grouped(held: Sequence[Any], sizes: Sequence[float], work: Summing[Any], sha
 
 
 def is_plain(data: Any) -> bool:
-    """Whether no task of a collection has a place, a priority or the like, which would be lost in a group."""
+    """Whether no task of a collection has annotations (worker, priority), which would be lost in a group."""
     layers = getattr(data.__dask_graph__(), "layers", {})
     return not any(getattr(layer, "annotations", None) for layer in layers.values())
 
 
 def _own_tasks(graph: Mapping[Any, Any], keys: Sequence[Any]) -> list[dict[Any, Any] | None]:
-    """Return the tasks behind each key; None where there are data, or tasks of other keys, among them."""
+    """Return the tasks that each key needs; None if it needs stored data or shares tasks with other keys."""
     behind = [list(_behind(graph, key)) for key in keys]
     times: dict[Any, int] = {}
     for tasks in behind:
@@ -120,7 +122,7 @@ def _own_tasks(graph: Mapping[Any, Any], keys: Sequence[Any]) -> list[dict[Any, 
 
 
 def _behind(graph: Mapping[Any, Any], key: Any) -> Iterator[Any]:
-    """Yield a key and all that it needs; what waits on workers has a key that is not in the graph."""
+    """Yield a key and all keys that it needs; those of data stored on workers are not in the graph."""
     from dask.core import get_dependencies
 
     seen, waiting = {key}, [key]
@@ -128,13 +130,13 @@ def _behind(graph: Mapping[Any, Any], key: Any) -> Iterator[Any]:
         one = waiting.pop()
         yield one
         task = graph.get(one)
-        needed = getattr(task, "dependencies", None)  # also of what is not in the graph
+        needed = getattr(task, "dependencies", None)  # includes keys that are not in the graph
         more = set(get_dependencies(graph, task=task) if needed is None else needed) - seen
         seen |= more
         waiting += sorted(more, key=str)
 
 
 def is_task(task: Any) -> bool:
-    """Whether a value of a graph of tasks computes something."""
+    """Whether a value of a dask graph is a computation rather than data."""
     kept = type(task).__name__ in ("DataNode", "Alias", "Future")
     return not kept and (callable(task) or type(task) is tuple)

@@ -1,4 +1,4 @@
-"""A pass on a dask scheduler: a tree of merges, whose root alone comes back, and the errors on the way."""
+"""Run a pass on a dask scheduler: a tree of merges, of which only the root is returned, and its errors."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from spcastat.streams.dask_failure import failure
 from spcastat.streams.dask_groups import Part
 from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
-#: Parts that one task merges, at most.
+#: Largest number of parts that one task merges.
 FAN_IN = 8
-#: Most bytes (64 MB) of the parts that meet on a worker to be merged; two meet whatever their size.
+#: Largest total size, in bytes (64 MB), of the parts that one task merges; two parts may exceed it.
 MEETING = 64 * 1024 * 1024
-#: Most bytes (1 MB) that go along with the task of each partition.
+#: Arguments up to this many bytes (1 MB) are sent with the task of each partition.
 LIGHT = 1024 * 1024
-#: Bytes (4 MB) above which what a pass shares goes to the workers by itself, not in the graph of tasks.
+#: Shared arguments above this many bytes (4 MB) are scattered to the workers instead of being put in the
+#: graph.
 HEAVY = 4 * LIGHT
 
 
 def fan_in(work: Summing[Any]) -> int:
-    """Return how many parts one task merges: the fewer, the larger they are."""
+    """Return how many parts one task merges; fewer if they are large."""
     size = getattr(work.begin(), "nbytes", 0)
     return FAN_IN if size == 0 else max(2, min(FAN_IN, MEETING // size))
 
 
 def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
-    """Return the delayed merge of all delayed `parts`, some at a time, in their order whoever is first.
+    """Return the delayed merge of all delayed `parts` by a tree, in their order whichever ends first.
 
     `common` is `work` as :func:`shared` returns it.
     """
@@ -42,7 +43,7 @@ def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
     level = 0
     while level == 0 or len(parts) > 1:
         groups = [parts[start : start + many] for start in range(0, len(parts), many)]
-        with annotate(priority=level + 1):  # before further partitions, whose parts would pile up
+        with annotate(priority=level + 1):  # merge first, so that sums of partitions do not pile up
             parts = [
                 merge(common, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
                 for place, group in enumerate(groups)
@@ -52,10 +53,12 @@ def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
 
 
 def carried(work: Work, common: Any = None) -> Any:
-    """Return `work` as tasks of partitions take it; `common` is what :func:`shared` returned of it.
+    """Return `work` as an argument for the tasks of partitions.
 
-    It goes with each task, so that dask can make one task of reading and summing up: no partition is then
-    a result of its own, that could travel. What is larger than LIGHT goes once to each worker instead.
+    `common` is what :func:`shared` returned for it.
+
+    It is sent with each task, so that dask can fuse reading and summing into one task, and partitions are
+    never sent between workers. If it is larger than LIGHT, it is sent once to each worker instead.
     """
     import cloudpickle
 
@@ -69,13 +72,13 @@ def shared(work: Work) -> Any:
 
     client = current_client()
     if client is not None and len(cloudpickle.dumps(work)) > HEAVY and client.ncores():
-        # In a graph, dask would warn of its size and of advice that does not apply.
+        # In the graph it would make dask warn of its size, with advice that does not apply.
         return client.scatter(work, hash=False, broadcast=True)
     return delayed(work, name=f"spcastat-work-{work.token}")
 
 
 def run(parts: list[Part], root: Any, work: Summing[A], what: str) -> Pass[A]:
-    """Compute the root of a tree on whatever scheduler the user has, and announce the partitions done.
+    """Compute the root of a tree on the user's scheduler, and report progress in partitions.
 
     Parameters
     ----------
@@ -85,13 +88,13 @@ def run(parts: list[Part], root: Any, work: Summing[A], what: str) -> Pass[A]:
         From :func:`tree`.
     work : Summing
     what : str
-        What the pass is for.
+        The purpose of the pass, for the progress display.
 
     Raises
     ------
     SpcaError
-        What a partition raised, with its name; FileError or DataError for any other reason why one cannot
-        be computed.
+        The error of a partition, with its name. FileError or DataError if a partition cannot be computed for
+        another reason.
     """
     with stage(what, sum(part.count for part in parts), "partitions") as advance:
         client = current_client()
@@ -101,7 +104,7 @@ def run(parts: list[Part], root: Any, work: Summing[A], what: str) -> Pass[A]:
 
 
 def compute(collection: Any, name: str) -> Any:
-    """Compute something small; `name` is what it comes from, for messages.
+    """Compute a small collection; `name` describes it in messages.
 
     Raises
     ------
@@ -119,7 +122,7 @@ def compute(collection: Any, name: str) -> Any:
 def current_client() -> Any:
     """Return the client of dask.distributed that computes by default, or None.
 
-    None also inside a task of a worker: there dask's own way of computing makes room for further tasks.
+    Also None inside a task on a worker, where dask's own compute() must be used so that other tasks can run.
     """
     from dask.base import get_scheduler
 
@@ -145,7 +148,7 @@ def _on_cluster(
         for future in as_completed(waiting):
             if future.status != "finished":
                 _raise(future, work.reading.names(of[future.key].first, of[future.key].count))
-            # From here on it is kept for the merge only, and computed again if its worker is lost.
+            # Only the merge needs it from here on; it is computed again if its worker is lost.
             future.release()
             advance(of[future.key].count)
         try:
@@ -160,7 +163,7 @@ def _on_cluster(
 
 
 def _raise(future: Any, name: str) -> None:
-    """Raise what went wrong with a partition."""
+    """Raise the error of a failed future of the partition called `name`."""
     if future.status != "error":
         raise DataError(f"{name} cannot be computed: its task is {future.status} on the cluster.")
     error = future.exception()
@@ -188,6 +191,6 @@ def _locally(parts: list[Part], root: Any, work: Summing[A], advance: Callable[[
     except (SpcaError, MemoryError):
         raise
     except Exception as error:
-        if raised:  # the listener's own
+        if raised:  # an error of the user's progress function
             raise
         raise failure(error, f"A partition of the {work.reading.title}") from error

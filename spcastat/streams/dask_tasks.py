@@ -1,7 +1,7 @@
-"""What runs where a partition of a dask collection lies: reading, summing up, merging, scores.
+"""The tasks that run on dask workers: reading and summing partitions, merging sums, computing scores.
 
-Every task is a pure function of its arguments and changes none of them, so that it can be run again on
-another worker. dask itself is needed for partitions that are computed within the task that sums them up.
+Every task is a pure function of its arguments and does not change them, so that it can run again on another
+worker.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from spcastat.streams.read import read_block
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How each partition becomes a block.
+    """How partitions are converted to blocks.
 
     Attributes
     ----------
     spec : Spec
     na : {"raise", "drop"}
     title : str
-        What the collection is called in messages.
+        Name of the collection in messages.
     exact : bool
-        Whether a partition must have no columns besides those of `spec`.
+        Whether a partition may have only the columns of `spec`.
     starts : tuple of int, or None
-        The number of rows before each partition and, at the end, of all; None where that is not known.
+        The number of rows before each partition and, as the last element, of all rows; None if unknown.
     labelled : bool
-        Whether the weights of a partition have labels, to be aligned with those of its rows.
+        Whether the weights of a partition are aligned with its rows by label.
     """
 
     spec: Spec
@@ -52,20 +52,20 @@ class Reading:
     labelled: bool = False
 
     def name(self, number: int) -> str:
-        """Return what the partition `number`, from 0 on, is called in messages."""
+        """Return the name of partition `number`, from 0, in messages."""
         name = f"partition {number + 1} of the {self.title}"
         if self.starts is None or self.starts[number] == self.starts[number + 1]:
             return name
         return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
 
     def names(self, first: int, count: int) -> str:
-        """Return what `count` consecutive partitions are called in messages."""
+        """Return the name of `count` consecutive partitions in messages."""
         if count == 1:
             return self.name(first)
         return f"one of the partitions {first + 1} to {first + count} of the {self.title}"
 
     def changed(self, number: int) -> DataError:
-        """Return the error for a partition that has other rows than in the first pass."""
+        """Return the error for a partition whose rows have changed since the first pass."""
         return DataError(
             f"{self.name(number)} has other rows than when it was first computed. A {self.title} is computed "
             "anew in each pass, and must give the same rows; persist() it, or write it to a file first."
@@ -85,13 +85,13 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What the tasks of one pass share.
+    """What all tasks of one pass share.
 
     Attributes
     ----------
     reading : Reading
     token : str
-        Another one for each pass; dask names the tasks after it.
+        Unique for each pass; part of the names of its tasks.
     """
 
     reading: Reading
@@ -103,7 +103,7 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class Summing(Work, Generic[A]):
-    """How a partition is summed up: read as `reading` says, into what `begin` makes."""
+    """How partitions are summed up: read by `reading`, into an accumulator that `begin` creates."""
 
     begin: Callable[[], A]
 
@@ -112,16 +112,16 @@ class Summing(Work, Generic[A]):
         return _packed(self._added(Pass(self.begin(), Tally()), chunk, weights, number))
 
     def group(self, partitions: Sequence[Held] | Recipes) -> Pass[A]:
-        """Sum up neighbouring partitions, one after the other: of recipes, no two are held together."""
+        """Sum up neighbouring partitions one after the other; recipes are computed one at a time."""
         found = Pass(self.begin(), Tally())
         for one in partitions.all if isinstance(partitions, Recipes) else partitions:
             held = one.made(self.reading) if isinstance(one, Recipe) else one
             self._added(found, held.chunk, held.weights, held.number)
-            del held  # before the next is computed
+            del held  # free its memory before the next is computed
         return _packed(found)
 
     def _added(self, found: Pass[A], chunk: Any, weights: Any, number: int) -> Pass[A]:
-        """Add a partition to what `found` holds."""
+        """Add a partition to the accumulator and the counts of `found`."""
         block = self.reading.block(chunk, weights, number)
         if block.values.shape[0]:
             found.result.add(_compact(block.values), block.weights)
@@ -130,7 +130,7 @@ class Summing(Work, Generic[A]):
         return found
 
     def merged(self, parts: Sequence[Pass[A]]) -> Pass[A]:
-        """Merge parts, in their order, into a new one."""
+        """Merge parts in their order; they are not changed."""
         found = Pass(self.begin(), Tally())
         for part in parts:
             found.result.merge(part.result)
@@ -142,7 +142,8 @@ class Summing(Work, Generic[A]):
 class Scoring(Work):
     """How the scores of a partition are computed: k columns called `names`.
 
-    With `prints`, of the pass that the fit was made with, a partition that has changed since is refused.
+    `prints` are the fingerprints of the partitions that the fit was made from; changed partitions are
+    refused.
     """
 
     standard: Standardisation
@@ -161,23 +162,23 @@ class Scoring(Work):
 
 
 class Held:
-    """A partition as it is, with its weights and its place."""
+    """A raw partition with its weights and its number."""
 
     def __init__(self, chunk: Any, weights: Any, number: int):
         self.chunk, self.weights, self.number = chunk, weights, number
 
 
 class Recipe:
-    """The tasks that give a :class:`Held`, for the task that sums it up: no result of their own travels.
+    """The tasks that compute a :class:`Held`, to be run inside another task so that nothing is sent.
 
     Parameters
     ----------
     tasks : Mapping
-        A graph of dask.
+        A dask graph.
     key : object
-        That of the result.
+        The key of the result.
     number : int
-        The place of the partition.
+        The number of the partition.
     """
 
     def __init__(self, tasks: Mapping[Any, Any], key: Any, number: int):
@@ -189,7 +190,7 @@ class Recipe:
         Raises
         ------
         SpcaError
-            What the partition raised, or why it cannot be computed, with its name.
+            The error of the partition, or why it cannot be computed, with its name.
         """
         import dask
 
@@ -203,14 +204,14 @@ class Recipe:
 
 
 class Recipes:
-    """Those of neighbouring partitions."""
+    """The recipes of neighbouring partitions."""
 
     def __init__(self, those: list[Recipe]):
         self.all = those
 
 
 def _packed(found: Pass[A]) -> Pass[A]:
-    """Return a part as it waits on a worker, and travels: symmetric products as a triangle."""
+    """Return a part with its accumulator packed, if it can be, to save memory and transfer."""
     pack = getattr(found.result, "pack", None)
     if pack is not None:
         pack()
@@ -218,10 +219,10 @@ def _packed(found: Pass[A]) -> Pass[A]:
 
 
 def _compact(values: Any) -> Any:
-    """Return rows as an array of their own if they are cut out of a larger one, or not aligned in memory.
+    """Return a contiguous, aligned array: a copy if the rows are a slice of a larger array or not aligned.
 
-    What has travelled may lie otherwise than what has not, and products are then summed in another order:
-    the same rows should give the same bits.
+    Rows that were sent between workers may have another memory layout, with which products are summed in
+    another order. The same rows should give the same bits.
     """
     if is_sparse(values):
         return values
@@ -230,8 +231,8 @@ def _compact(values: Any) -> Any:
     return values if whole else np.array(values, order="K")
 
 
-# dask looks at the names of the arguments of these functions: `block_id` and `partition_info` are the
-# place of a partition among the others.
+# dask recognises two arguments of these functions by name: it sets `block_id` and `partition_info` to the
+# position of a partition among the others.
 
 
 def sum_block(
@@ -249,12 +250,12 @@ def sum_partition(
 
 
 def hold_block(chunk: Any, weights: Any = None, *, block_id: tuple[int, int] = (0, 0)) -> Held:
-    """Return a block of rows of an array as it is; `weights` has shape (m, 1)."""
+    """Return a raw block of rows of an array; `weights` has shape (m, 1)."""
     return Held(chunk, None if weights is None else np.asarray(weights)[:, 0], block_id[0])
 
 
 def hold_partition(chunk: Any, weights: Any = None, *, partition_info: Any = None) -> Held:
-    """Return a partition of a data frame as it is."""
+    """Return a raw partition of a data frame."""
     return Held(chunk, weights, partition_info["number"])
 
 
@@ -264,7 +265,7 @@ def sum_group(work: Summing[A], partitions: Sequence[Held] | Recipes) -> Pass[A]
 
 
 def merge_parts(work: Summing[A], parts: Sequence[Pass[A]]) -> Pass[A]:
-    """Merge what some partitions summed up to."""
+    """Merge the sums of several partitions."""
     return work.merged(parts)
 
 
@@ -280,5 +281,5 @@ def score_partition(chunk: Any, *, work: Scoring, partition_info: Any = None) ->
 
 
 def first_rows(chunk: pd.DataFrame, count: int) -> pd.DataFrame:
-    """Return the first rows of a partition, without the memory of the others."""
+    """Return a copy of the first rows of a partition, so that the others can be freed."""
     return chunk.iloc[:count].copy()

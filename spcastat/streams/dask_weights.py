@@ -1,4 +1,4 @@
-"""Row weights of dask collections, brought into the partitions of the data."""
+"""Row weights of dask collections, with the same partitions as the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spcastat.streams.naming import named
 def array_weights(weights: Any, data: Any) -> Any:
     """Return weights as a dask array of shape (n, 1) with the blocks of `data`, or None.
 
-    What is in a dask collection is checked later, in each block.
+    Values in a dask collection are checked later, block by block.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def array_weights(weights: Any, data: Any) -> Any:
     Raises
     ------
     WeightsError
-        If the weights are not in blocks as the data, or if they are in memory and the numbers of rows are
-        not known.
+        If the weights are not in the same blocks as the data, or if they are in memory and the numbers of
+        rows are unknown.
     """
     import dask.array as da
 
@@ -60,13 +60,13 @@ def array_weights(weights: Any, data: Any) -> Any:
             f"weights are in {w.numblocks[0]} blocks, the rows in {len(rows)}; they must be in the same. "
             "Call compute_chunk_sizes() on both, or make both from one collection."
         )
-    # The same blocks under the chunks of the data, so that dask puts them side by side; whether the lengths
-    # are the same is seen in each block.
+    # Declare the chunks of the data, so that dask aligns the blocks; their lengths are checked block by
+    # block.
     return da.Array(w.dask, w.name, chunks=(rows,), meta=w._meta, dtype=w.dtype)[:, None]
 
 
 def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
-    """Return weights as a dask Series with the partitions of `data`, and whether they go by label.
+    """Return weights as a dask Series with the partitions of `data`, and whether they are aligned by label.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
     Raises
     ------
     WeightsError
-        For weights that are in memory, or not in partitions as the data.
+        If the weights are in memory or not in the same partitions as the data.
     """
     if weights is None:
         return None, False
@@ -110,7 +110,7 @@ def with_series(data: Any, reading: ReadOptions) -> tuple[Any, ReadOptions]:
     Raises
     ------
     WeightsError
-        Where there is no such column, or it does not hold real numbers.
+        If there is no such column, or it does not hold real numbers.
     """
     if not isinstance(reading.weights, str):
         return data, reading
@@ -119,7 +119,7 @@ def with_series(data: Any, reading: ReadOptions) -> tuple[Any, ReadOptions]:
         require_unique(table.columns)
         take_weights(table, reading.weights)
     left = data.drop(columns=[reading.weights])
-    if reading.formula is not None:  # the names that it must not have
+    if reading.formula is not None:  # raises if the formula uses the column of weights
         formulas.parse(reading.formula, left._meta.columns, reading.context or {}, reading.weights)
     return left, replace(reading, weights=data[reading.weights])
 

@@ -1,4 +1,4 @@
-"""Leading eigenpairs from few products with blocks of vectors, each of which is a pass over the rows."""
+"""Leading eigenpairs by block Krylov methods, which need few products; each is a pass over the rows."""
 
 from __future__ import annotations
 
@@ -12,34 +12,32 @@ from spcastat.errors import ConvergenceWarning
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import straightened
 
-#: Vectors beyond the k that are asked for.
-OVERSAMPLING = 10
-#: The same where few products are made: of a block several times as wide each costs little more.
+#: A block has k + WIDE vectors if there will be few products: a wider block makes each only a little dearer.
 WIDE = 40
-#: Products, at most.
+#: Largest number of products.
 PASSES = 30
-#: How exact eigenvalues must be, as a share of the largest.
+#: Accuracy of the eigenvalues, as a share of the largest.
 ACCURACY = 1e-11
-#: Numbers in the basis, at most; then it is reduced to the best vectors in it.
+#: Largest number of elements of the basis; a larger basis is reduced to its best vectors.
 BASIS = 10_000_000
-#: Directions shorter than this share of the largest eigenvalue are rounding.
+#: New directions shorter than this share of the largest eigenvalue are rounding.
 NOTHING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class Leading:
-    """What is known of the largest eigenvalues after some products.
+    """Approximations of the largest eigenvalues and their eigenvectors after some products.
 
     Attributes
     ----------
     values : ndarray of shape (k,)
-        Descending. Each sum of the first of them is at most that of the eigenvalues themselves.
+        Descending. Their partial sums are at most those of the eigenvalues.
     vectors : ndarray of shape (p, k)
         Orthonormal.
     errors : ndarray of shape (k,)
-        By how much the values may be too small: an estimate, good once they converge.
+        Estimates of how much the values are too small; reliable near convergence.
     passes : int
-        Products that were made.
+        Number of products that were made.
     """
 
     values: np.ndarray
@@ -61,14 +59,14 @@ def block_lanczos(
     Parameters
     ----------
     dot : callable
-        Products with the matrix S: V of shape (p, m) -> S V.
+        Returns the product S V with the matrix S, for V of shape (p, m).
     p, k : int
     seed : int
-        Of the first block.
+        Seed of the first, random block.
     title : str
-        What the rows are, for the warning.
+        Name of the rows in the warning.
     passes : int, optional
-        Products, at most; PASSES by default.
+        Largest number of products; PASSES by default.
 
     Returns
     -------
@@ -78,7 +76,7 @@ def block_lanczos(
     Warns
     -----
     ConvergenceWarning
-        Where so many products were not enough.
+        If the values have not converged after so many products.
     """
     found = krylov(dot, p, k, seed, passes or PASSES)
     if not found.exact:
@@ -97,13 +95,13 @@ def krylov(
     k: int,
     seed: int,
     passes: int,
-    oversampling: int = OVERSAMPLING,
+    oversampling: int = 10,
 ) -> Leading:
-    """Return what so many products at most tell of the k largest eigenvalues and their eigenvectors.
+    """Approximate the k largest eigenvalues and their eigenvectors from at most `passes` products.
 
-    Rayleigh-Ritz on the whole block Krylov space of a random block, with full reorthogonalisation and thick
-    restarts: Golub and Van Loan (2013), Matrix Computations, section 10.3. What a few products give is
-    analysed in Musco and Musco (2015), "Randomized block Krylov methods for stronger and faster approximate
+    Rayleigh-Ritz on the block Krylov space of a random block, with full reorthogonalisation and thick
+    restarts: Golub and Van Loan (2013), Matrix Computations, section 10.3. For the accuracy after a few
+    products see Musco and Musco (2015), "Randomized block Krylov methods for stronger and faster approximate
     singular value decomposition", NeurIPS.
 
     Parameters
@@ -112,12 +110,12 @@ def krylov(
         As for :func:`block_lanczos`.
     passes : int
     oversampling : int
-        Vectors of a block beyond k.
+        Number of vectors of a block in addition to k.
 
     Notes
     -----
-    The error of an eigenvalue is at most its residual, and the square of that over the distance to the
-    eigenvalues that are not asked for.
+    The error of an eigenvalue is at most its residual r, and at most r^2 divided by the distance to the
+    eigenvalues beyond the k-th.
     """
     size = min(k + oversampling, p)
     most = max(BASIS // p, 4 * size)
@@ -145,7 +143,7 @@ def krylov(
 
 
 def _error(values: np.ndarray, residuals: np.ndarray, k: int) -> np.ndarray:
-    """Return bounds of the errors of the first k values."""
+    """Return bounds on the errors of the first k values, from the lengths of their residuals."""
     if len(values) <= k:
         return residuals
     gap = values[:k] - values[k]
@@ -154,7 +152,7 @@ def _error(values: np.ndarray, residuals: np.ndarray, k: int) -> np.ndarray:
 
 
 def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarray:
-    """Return an orthonormal basis of what of `product` is not in the span of `basis`."""
+    """Return an orthonormal basis of the part of `product` that is orthogonal to `basis`."""
     left = product
     for _ in range(2):
         left = left - basis @ (basis.T @ left)

@@ -1,4 +1,4 @@
-"""Arrays of xarray: tables whose axes have labels, in a file or on dask."""
+"""Arrays and datasets of xarray that are stored in a file or in dask chunks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from spcastat.streams.sources import rows_at_once
 
 
 def on_dask(data: Any) -> Any:
-    """Return the collection of dask behind an array or dataset of xarray in chunks; other data as they are.
+    """Return the dask collection of an xarray object in dask chunks; other data unchanged.
 
-    Columns keep their labels; rows are numbered, as dask's are.
+    Columns keep their labels; rows are numbered, as in dask.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def on_dask(data: Any) -> Any:
 
 
 def in_file(data: Any) -> LabelledChunks | None:
-    """Return the chunks of an array of xarray that lies in a file; None for what is in memory."""
+    """Return the chunks of an xarray object whose values are in a file; None if they are in memory."""
     return None if in_memory(data) else LabelledChunks(data)
 
 
 class LabelledChunks:
-    """Rows of an array, or of a dataset, of xarray whose values are read when they are taken.
+    """Rows of an xarray object whose values are read from a file chunk by chunk.
 
     Parameters
     ----------

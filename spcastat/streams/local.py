@@ -1,4 +1,4 @@
-"""Streams that one process walks over: the chunks of a source, checked one after the other."""
+"""Streams that this process reads: the chunks of a source, checked one after the other."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ A = TypeVar("A", bound=Accumulator)
 
 
 class Chunks(Protocol):
-    """Where the chunks of a local stream come from.
+    """The source of the chunks of a local stream.
 
     Attributes
     ----------
     title : str
-        ``"Parquet file trips.parquet"``.
+        Name of the source for messages, e.g. ``"Parquet file trips.parquet"``.
     total : int or None
-        Number of rows, where that is known without walking.
+        Number of rows, if it is known without reading them.
     """
 
     @property
@@ -40,28 +40,28 @@ class Chunks(Protocol):
     def total(self) -> int | None: ...
 
     def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        """Yield every chunk with its name; of named columns only the `needed` ones, where that saves work."""
+        """Yield the name and the data of every chunk; columns that are not `needed` may be left out."""
 
     def holds(self, path: Any) -> bool:
         """Return whether writing to `path` would change the source."""
 
 
 class LocalStream(Stream):
-    """The chunks of a source in this process.
+    """A stream of the chunks of a source, read by this process.
 
     Parameters
     ----------
     chunks : Chunks
     reading : ReadOptions
     spec : Spec, optional
-        That of a fit, to take the chunks as new data.
+        The spec of a fit, to read the chunks as new data.
 
     Raises
     ------
     TooFewRowsError
         If there is no chunk.
     WeightsError
-        If the weights are no n nonnegative numbers.
+        If the weights are not n nonnegative numbers.
     """
 
     def __init__(self, chunks: Chunks, reading: ReadOptions = PLAIN, spec: Spec | None = None):
@@ -74,7 +74,7 @@ class LocalStream(Stream):
         self._weights = None if named or reading.weights is None else _by_position(reading.weights, chunks)
         self.weighted = reading.weights is not None
         self._tally: Tally | None = None
-        self._trail: Trail | None = None  # of the first pass, which all others are compared with
+        self._trail: Trail | None = None  # of the first pass; later passes are compared with it
         self.spec = spec or self._learn(reading)
 
     def _learn(self, reading: ReadOptions) -> Spec:
@@ -88,7 +88,7 @@ class LocalStream(Stream):
 
     @property
     def tally(self) -> Tally:
-        """What the first pass counted; a pass is made if there has been none."""
+        """The counts of the first pass, which is made if there has been none."""
         if self._tally is None:
             self.reduce(Nothing, "rows")
         assert self._tally is not None
@@ -96,7 +96,7 @@ class LocalStream(Stream):
 
     @property
     def counted(self) -> int | None:
-        """Rows kept, where a pass has counted them."""
+        """Number of rows used; None before the first pass."""
         return None if self._tally is None else self._tally.rows
 
     def blocks(self, what: str) -> Iterator[Block]:
@@ -165,7 +165,7 @@ class LocalStream(Stream):
         weights: Any = self._column
         if self._weights is not None and size is not None:
             weights = self._weights[first : first + size]
-            if len(weights) < size:  # read on without them: the end tells how many rows there are
+            if len(weights) < size:  # too few weights: read on, to report the number of rows at the end
                 weights = np.ones(size)
         return read_block(
             self.spec, chunk, weights=weights, na=self._na, name=where, first=first, exact=self._exact
@@ -181,18 +181,18 @@ class LocalStream(Stream):
         return wanted if all(isinstance(label, str) for label in wanted) else None
 
     def _start(self) -> str:
-        """The title at the beginning of a sentence."""
+        """Return the title with a capital letter, for the beginning of a sentence."""
         return self.title[:1].upper() + self.title[1:]
 
 
 def _rows_of(chunk: Any) -> int | None:
-    """Return the number of rows of a chunk, or None for what is none."""
+    """Return the number of rows of a chunk, or None if it has no shape."""
     shape = chunk.shape if offers(chunk, "shape") else None
     return int(shape[0]) if shape else None
 
 
 def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
-    """Check the weights of all rows; they go by position."""
+    """Check the weights of all rows and return them; they are matched to rows by position."""
     if isinstance(weights, pd.Series) and not weights.index.equals(pd.RangeIndex(len(weights))):
         raise WeightsError(
             f"weights is a Series with labels of its own, and the rows of {chunks.title} come in chunks: "

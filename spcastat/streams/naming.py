@@ -1,4 +1,4 @@
-"""Errors that say where in a stream they happened."""
+"""Add the name of a chunk to error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spcastat.errors import SpcaError
 
 @contextmanager
 def named(name: str) -> Iterator[None]:
-    """Put the name of a chunk before the message of any error of the package that the block raises."""
+    """Prefix errors of the package that are raised in the ``with`` block by the name of a chunk."""
     try:
         yield
     except SpcaError as error:

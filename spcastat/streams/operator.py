@@ -1,4 +1,4 @@
-"""The covariance matrix of a stream with too many variables to form it: every product is a pass."""
+"""The operator of a stream with too many variables to form the covariance matrix: every product is a pass."""
 
 from __future__ import annotations
 
@@ -18,21 +18,16 @@ from spcastat.operators.standardisation import is_constant
 from spcastat.streams.base import Stream
 from spcastat.streams.krylov import WIDE, block_lanczos, krylov
 
-#: Products that are kept, so that no measure walks over the rows for what another has asked before.
-KEPT = 4
-#: Passes for the directions where a search begins, at most.
-SKETCH = 4
-
 
 class Products:
-    """Sums of X'W X V over rows, centred without being written to: an accumulator.
+    """Accumulator of the products X'W X V with centred rows X and weights W.
 
     Parameters
     ----------
     mean : ndarray of shape (p,)
     V : ndarray of shape (p, m)
     far : bool
-        Whether sparse rows are made dense, some at a time, because their means are far from zero.
+        Whether to convert sparse rows to dense blocks, because their means are far from zero.
 
     Attributes
     ----------
@@ -47,7 +42,7 @@ class Products:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the sums."""
+        """Size of the sums in bytes."""
         return int(self.result.nbytes)
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
@@ -70,12 +65,12 @@ class Products:
         self.result += other.result
 
     def pack(self) -> None:
-        """Leave out what the sums were made with: they are merged, and travel, without it."""
+        """Drop V and the means, which merging does not need, so that they are not sent."""
         self.V, self.mean = self.V[:0], self.mean[:0]
 
 
 class StreamRows(Operator):
-    """Rows that are never all in memory, known by passes over them.
+    """The operator of rows that are never all in memory; products are passes over the rows.
 
     Parameters
     ----------
@@ -89,10 +84,10 @@ class StreamRows(Operator):
     Attributes
     ----------
     passes : int
-        Passes over the rows so far, without that for `sums`.
+        Number of passes over the rows so far, without the one for `sums`.
     """
 
-    #: Products are slow: methods that need hundreds of them are out of the question.
+    #: Products are slow: methods that need hundreds of them are refused.
     out_of_core = True
 
     def __init__(self, stream: Stream, sums: Sums, positive: int, standard: Standardisation):
@@ -119,7 +114,7 @@ class StreamRows(Operator):
         V = np.asarray(V, dtype=float)
         key = V.shape, V.tobytes()
         if key not in self._products:
-            while len(self._products) >= KEPT:
+            while len(self._products) >= 4:  # a small cache: several measures need the same product
                 del self._products[next(iter(self._products))]
             self._products[key] = self._pass(V, "products with the covariance matrix")
         return self._products[key].copy()
@@ -150,7 +145,8 @@ class StreamRows(Operator):
         Warns
         -----
         ConvergenceWarning
-            If they are not exact to ten digits after thirty passes, or as many as :meth:`limit_passes` says.
+            If they are not accurate to ten digits after thirty passes, or after the limit of
+            :meth:`limit_passes`.
         """
         if self._leading is None or self._leading[1] != seed or self._leading[0] < k:
             values, vectors = block_lanczos(self._direction, self.p, k, seed, self.stream.title, self._most)
@@ -162,7 +158,7 @@ class StreamRows(Operator):
         if self._leading is not None and self._leading[0] >= k:
             return *self.leading(k, self._leading[1]), np.zeros(k)
         if self._sketch is None or len(self._sketch[0]) < k:
-            found = krylov(self._direction, self.p, k, 0, self._most or SKETCH, WIDE)
+            found = krylov(self._direction, self.p, k, 0, self._most or 4, WIDE)
             values, vectors = settled(found.values, found.vectors)
             if found.exact:
                 self._leading = (k, 0, values, vectors)

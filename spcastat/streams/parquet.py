@@ -1,4 +1,4 @@
-"""Parquet files, read in batches of rows so small that the size of their row groups does not matter."""
+"""Parquet files, read in small batches of rows whatever the size of their row groups."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from spcastat.intake.stored_index import StoredIndex
 from spcastat.streams.naming import named
 from spcastat.streams.sources import rows_at_once, same_file
 
-#: Bytes of the file that are read at once for each column.
+#: Size of the read buffer for each column, in bytes.
 BUFFER = 64 * 1024
 #: Suffixes of Parquet files inside a folder.
 SUFFIXES = (".parquet", ".pq", ".parq")
 
 
 class ParquetChunks:
-    """The rows of a Parquet file, of all Parquet files below a folder, sorted by name, or of several of both.
+    """The rows of a Parquet file, of all Parquet files in a folder, sorted by name, or of a list of these.
 
-    Files and folders whose names start with "." or "_" are left out. Names of folders such as ``year=2024``
-    become no columns. The index that pandas stored becomes the labels of the rows. Reading takes 2 to 3 MB
-    for each column (a page and a dictionary), whatever the size of the row groups.
+    Folders are searched recursively, without files and folders whose names start with "." or "_". Names of
+    folders such as ``year=2024`` do not become columns. An index that pandas stored labels the rows. Reading
+    takes 2 to 3 MB for each column (a page and a dictionary), whatever the size of the row groups.
 
     Parameters
     ----------
     path : str or path, or a list of them
-        Of a list, the files come in its order.
+        The files of a list are read in its order.
     called : str, optional
-        What a list is called, for messages.
+        Name of a list in messages.
 
     Raises
     ------
@@ -105,7 +105,7 @@ class ParquetChunks:
                 yield layout.chunk(batch, start)
                 start += batch.num_rows
                 number += 1
-            if start == 0:  # no rows, but columns, which must be right, too
+            if start == 0:  # no rows: an empty chunk, so that the columns are checked
                 yield layout.chunk(opened.schema_arrow.empty_table().select(names), 0)
 
 
@@ -118,12 +118,12 @@ class Layout:
         self.labels = self._stored.labels
 
     def read(self, needed: list[str] | None) -> list[str]:
-        """Return the columns to read: the needed ones that there are, and the labels of the rows."""
+        """Return the columns to read: those of the `needed` ones that exist, and the labels of the rows."""
         wanted = set(self.names if needed is None else needed)
         return [name for name in self.names if name in wanted or name in self.labels]
 
     def chunk(self, batch: Any, start: int) -> Any:
-        """Return a batch, `start` rows into its file, as a data frame."""
+        """Return a batch as a data frame; `start` rows precede it in the file."""
         import pyarrow
 
         columns = [name for name in batch.schema.names if name not in self.labels]
@@ -149,7 +149,7 @@ class Layout:
 
 @contextmanager
 def _reading(name: Callable[[], str], file: Path) -> Iterator[None]:
-    """Tell errors of pyarrow and of the system with the name of what was being read."""
+    """Convert errors of pyarrow and of the system to FileError, with the name of what was read."""
     pyarrow = require_pyarrow()
     try:
         yield
@@ -186,7 +186,7 @@ def _files_below(folder: Path) -> list[Path]:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a path is one that this module reads: a folder, or a file that starts as Parquet does.
+    """Whether a path is a folder, or a file with the contents or the suffix of a Parquet file.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def require_pyarrow(what: str = "Parquet files") -> Any:
-    """Return pyarrow; raise OptionError where it is not installed, and `what` needs it."""
+    """Return the module pyarrow; if it is not installed, raise OptionError that `what` needs it."""
     try:
         import pyarrow
     except ImportError:

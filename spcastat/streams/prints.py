@@ -1,9 +1,9 @@
-"""Cheap checks that a source gives the same rows in every pass.
+"""Fingerprints: cheap checks that a source gives the same rows in every pass.
 
-Rows that this process walks over are compared bit by bit, through a sum over all numbers that depends on
-the place of each, and not on how the rows are cut into chunks. What workers compute anew may come in another
-order within a partition, or differ in the last digits: of partitions the rows are counted, and their columns
-added up.
+Rows that this process reads are compared bit by bit, by a hash (`Trail`) of all numbers and their positions
+that does not depend on how the rows are split into chunks. Rows that workers compute again may come in
+another order within a partition, or differ in the last digits; for partitions, the number of rows and the
+sums of their columns are compared (`Print`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy as np
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import row_blocks
 
-#: Sums of a partition agree to this share of the sums of absolute values.
+#: Sums of a partition must agree to this share of the sums of absolute values.
 SAME = 1e-12
-#: Columns are added up one by one up to this many; more of them share sums, with different signs.
+#: Number of sums that are stored: columns beyond these are added to the sums of others, with alternating
+#: signs.
 GROUPS = 64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -27,7 +28,7 @@ _HALF = np.uint64(32)
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Return 64-bit integers that look random, one for each of `numbers`: a bijection modulo 2**64."""
+    """Return a 64-bit hash of each of `numbers`: a bijection modulo 2**64."""
     x = (numbers + np.uint64(1)) * _ODD
     x ^= x >> _HALF
     x *= _MORE
@@ -36,7 +37,7 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
 
 
 def _row_sums(values: Any) -> np.ndarray:
-    """Return for every row the sum of the bits of its numbers, times a factor of the column, modulo 2**64."""
+    """Return for every row the sum of its numbers' bits times a factor for the column, modulo 2**64."""
     factors = _mixed(np.arange(values.shape[1], dtype=np.uint64))
     if not is_sparse(values):
         if values.dtype.itemsize == 8:
@@ -51,16 +52,16 @@ def _row_sums(values: Any) -> np.ndarray:
 
 @dataclass
 class Trail:
-    """The sum over the rows so far, and what it was after each chunk.
+    """A hash of the rows so far, and its values after each chunk.
 
     Attributes
     ----------
     total : int
-        Modulo 2**64; equal for equal rows in equal order, however they are cut, dense or sparse.
+        The hash, modulo 2**64. It is equal for equal rows in the same order, in any chunks, dense or sparse.
     kept : int
-        Rows added.
+        Number of rows hashed.
     marks : dict of int to int
-        Rows read, left out ones counted, at the end of a chunk -> `total`.
+        Number of rows read at the end of a chunk, including dropped rows -> `total`.
     """
 
     total: int = 0
@@ -78,13 +79,13 @@ class Trail:
         self.marks[read] = self.total
 
     def agrees(self, first: Trail, read: int) -> bool:
-        """Return False where `first` was elsewhere after as many rows; True also where it made no mark."""
+        """Return False if `first` had another hash after `read` rows; True if it has no mark there."""
         return first.marks.get(read, self.total) == self.total
 
 
 @dataclass(frozen=True, eq=False)
 class Print:
-    """The rows of a partition, and the sums of its columns, or of groups of them, and of absolute values."""
+    """Number of rows of a partition, and sums of (groups of) its columns and of their absolute values."""
 
     rows: int
     sums: np.ndarray
@@ -109,7 +110,7 @@ class Print:
         return cls(m, sums, sizes)
 
     def agrees(self, other: Print) -> bool:
-        """Whether both may be of the same rows, but for their order and rounding."""
+        """Whether both may come from the same rows, apart from order and rounding."""
         if self.rows != other.rows:
             return False
         away = np.abs(self.sums - other.sums)

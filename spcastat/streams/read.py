@@ -1,4 +1,4 @@
-"""A chunk of a stream, checked: what the first one says of the columns, and the numbers of each."""
+"""Read and check chunks of a stream: the first defines the columns, and each becomes a block of numbers."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from spcastat.streams.naming import named
 def spec_of(
     chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chunk", *, levels: bool = False
 ) -> Spec:
-    """Learn from the first chunk of a stream how chunks become columns.
+    """Return how chunks are converted to columns, as the first chunk of a stream defines it.
 
-    Only names and types are learnt: nothing that depends on the rows, which other chunks have, too. The
-    chunk may be empty.
+    Only names and types are used, and nothing that depends on the values, since other chunks have other
+    values. The chunk may be empty.
 
     Parameters
     ----------
     chunk : DataFrame, ndarray, scipy.sparse matrix, polars or pyarrow table, of shape (m, q)
     reading : ReadOptions
     name : str
-        What the chunk is called in messages.
+        Name of the chunk in messages.
     levels : bool
-        Whether factors take all their levels in the chunk, so that a formula may use them.
+        Whether the chunk has all levels of every factor, so that a formula may use factors.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def spec_of(
     OptionError
         For ``categorical="dummy"``.
     FormulaError
-        For a formula that cannot be read, or that has terms of more than one row at a time.
+        For a formula that cannot be read, or with terms that depend on several rows.
     DataError
         For data that are not a table of numbers; see :func:`spcastat.intake.read_data`.
     """
@@ -82,24 +82,24 @@ def read_block(
     first: int = 0,
     exact: bool = True,
 ) -> Block:
-    """Check a chunk and make it into the columns of the stream.
+    """Check a chunk and convert it to the columns of the stream.
 
     Parameters
     ----------
     spec : Spec
-        From :func:`spec_of`, or that of a fit.
+        From :func:`spec_of`, or the spec of a fit.
     chunk : DataFrame, ndarray, scipy.sparse matrix, polars or pyarrow table, of shape (m, q)
         It may be empty.
     weights : str or array-like of shape (m,), optional
-        By position, or the name of their column in the chunk.
+        Weights by position, or the name of their column in the chunk.
     na : {"raise", "drop"}
     name : str
-        What the chunk is called in messages.
+        Name of the chunk in messages.
     first : int
-        The number of rows before it: rows without labels of their own are numbered on from there.
+        The number of rows before this chunk. Rows without labels are numbered from here.
     exact : bool
-        Whether it is a chunk of the rows that are fitted, which must all have the same columns (a formula
-        picks them); otherwise it is taken as new data are.
+        True for rows that are fitted: all chunks must have the same columns, or those of the formula. False
+        for new data.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def read_block(
     Raises
     ------
     DataError, FormulaError
-        The families of :func:`spcastat.intake.read_data`; every message starts with `name`.
+        As :func:`spcastat.intake.read_data`; every message starts with `name`.
     """
     with named(name):
         table = _open(chunk)
@@ -123,7 +123,7 @@ def read_block(
         if is_sparse(table.values) and table.values.format == "csr":
             if exact and not suspicious(table.values):
                 return Block(table.values, w, index)
-            table = open_table(chunk)  # by columns, for the entries to be found
+            table = open_table(chunk)  # by columns, to locate invalid entries
         matrix, keep = replay_table(spec, table, na, FormulaError if exact else NewDataError)
         if keep is None:
             return Block(matrix, w, index)
@@ -131,7 +131,7 @@ def read_block(
 
 
 def _open(chunk: Any) -> Table:
-    """Take a chunk out of its container; sparse rows of floats stay rows."""
+    """Convert a chunk to a table; sparse rows of floats stay in CSR format."""
     if (
         is_sparse(chunk)
         and chunk.ndim == 2
@@ -148,7 +148,7 @@ def _open(chunk: Any) -> Table:
 
 
 def _numbered(index: pd.Index, first: int) -> pd.Index:
-    """Number rows on from `first` where they are numbered from 0; leave other labels alone."""
+    """Return the labels with `first` added if they are the default 0, 1, ...; other labels unchanged."""
     default = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
     return pd.RangeIndex(first, first + len(index), name=index.name) if default and first else index
 
@@ -244,7 +244,10 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
 def _tried(
     table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]
 ) -> tuple[Any, list[str], Mapping[Any, tuple[Any, ...] | None]]:
-    """Evaluate a formula on some rows; return its model, names and levels, if it takes rows one by one."""
+    """Evaluate a formula on some rows; return its model, column names and levels.
+
+    Raises FormulaError if a term depends on several rows.
+    """
     frame = table.values.iloc[:TRIED]
     keep = formulas.complete_rows(frame, parsed.used, kinds, "drop")
     rows = np.arange(len(frame)) if keep is None else np.flatnonzero(keep)

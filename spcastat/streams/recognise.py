@@ -1,4 +1,4 @@
-"""Which data are a stream: files, arrays in files, chunks, and collections of dask."""
+"""Recognise data that are read as a stream: files, arrays in files, chunks, and dask collections."""
 
 from __future__ import annotations
 
@@ -23,21 +23,26 @@ from spcastat.textfiles import usual_separator
 
 
 def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
-    """Open data that come in pieces.
+    """Open data that come in chunks.
 
     Parameters
     ----------
     data : object
-        A path to a table of text (.csv, .tsv), to a Parquet file or to a folder of them, a pattern such as
-        ``"trips/*.parquet"``, or a list of paths; a ``numpy.memmap``, an array of zarr or a dataset of h5py;
-        a lazy frame of polars, a dataset or an opened file of pyarrow, a relation of DuckDB, a dataset of
-        Ray, or what else has ``__arrow_c_stream__``; an array of xarray that lies in a file or on dask; a
-        list of chunks, an object that can be iterated over again, or a function without arguments that
-        returns a fresh iterable; a dask array or data frame. A chunk is whatever
-        :func:`spcastat.intake.read_data` takes.
+        One of the following:
+
+        - a path to a text table (.csv, .tsv), to a Parquet file or to a folder of Parquet files, a pattern
+        such
+          as ``"trips/*.parquet"``, or a list of paths;
+        - a ``numpy.memmap``, a zarr array, an h5py dataset, or an xarray object in a file or on dask;
+        - a polars LazyFrame, a pyarrow dataset or opened file, a DuckDB relation, a Ray dataset, or another
+          object with ``__arrow_c_stream__``;
+        - a list of chunks, an object that can be iterated over repeatedly, or a function without arguments
+        that
+          returns a new iterable of chunks. A chunk is what :func:`spcastat.intake.read_data` takes;
+        - a dask array or data frame.
     reading : ReadOptions
     spec : Spec, optional
-        That of a fit, to take the data as new data.
+        The spec of a fit, to read the data as new data.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     Raises
     ------
     DataError
-        For a source that can be walked only once, or a path to something else than Parquet.
+        For a source that can be read only once, or a path to a file of another format.
     FileError
         For files that cannot be read.
     """
@@ -66,7 +71,7 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
 
 
 def _refuse_gaps(na: str) -> None:
-    """Raise OptionError where gaps should stay: what they need are many passes, by patterns of whole rows."""
+    """Raise OptionError for ways of handling missing values that need all rows in memory."""
     if na in GAPS:
         raise OptionError(
             f"na={na!r} was given with rows that come in chunks; it needs them in memory, since their "
@@ -145,7 +150,7 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
 
 
 def _unwrapped(data: Any) -> Any:
-    """Return what a frame of narwhals, or an array of xarray on dask, is made of; other data as they are."""
+    """Return the native object of a narwhals frame or of an xarray object on dask; other data unchanged."""
     library = type(data).__module__.partition(".")[0]
     if library == "narwhals":
         import narwhals as nw
@@ -159,7 +164,7 @@ def _unwrapped(data: Any) -> Any:
 
 
 def _in_memory(data: Any) -> bool:
-    """Whether an object is of a library whose tables are taken whole, and whose columns are refused there."""
+    """Whether an object is from a library whose tables are read as data in memory, and not as streams."""
     return type(data).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow", "xarray")
 
 
@@ -214,14 +219,14 @@ def _of_xarray(data: Any) -> Chunks | None:
 
 
 def _of_arrays(data: Any) -> Chunks | None:
-    """Arrays of zarr and datasets of h5py; not their groups."""
+    """Open zarr arrays and h5py datasets, but not their groups."""
     if not (offers(data, "shape") and offers(data, "dtype")):
         return None
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     return ArrayChunks(data, title=f"{library} {name}")
 
 
-#: library -> function that opens what it has in pieces; None for what else it has.
+#: Library -> function that opens its objects as chunks, or returns None for objects that are not chunked.
 _OF_LIBRARIES: dict[str, Callable[[Any], Chunks | None]] = {
     "polars": _of_polars,
     "pyarrow": _of_pyarrow,
@@ -256,7 +261,7 @@ def _from_iterable(data: Any) -> Chunks | None:
 
 
 def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
-    """Wrap a function of the user so that what fails in it is reported as such."""
+    """Wrap a user's function so that an error in it is reported as DataError."""
 
     def begin() -> Any:
         try:
@@ -279,7 +284,7 @@ def _name_of(function: Any) -> str:
 
 
 def _mapped(array: Any) -> np.memmap[Any, Any] | None:
-    """Return the map of a file that an array is a view of, or None."""
+    """Return the memory map that an array is a view of, or None."""
     while array is not None:
         if isinstance(array, np.memmap):
             return array

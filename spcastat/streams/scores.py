@@ -1,4 +1,4 @@
-"""Scores of a stream: computed a chunk at a time, whenever they are walked over."""
+"""Scores of a stream, computed chunk by chunk whenever they are iterated over."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spcastat.streams.base import Block, Tally
 
 
 class Walked(Protocol):
-    """What scores in chunks need of a stream: its rows in their order, and their number."""
+    """The interface of a stream that `ScoreChunks` needs."""
 
     title: str
 
@@ -27,10 +27,10 @@ class Walked(Protocol):
 
 
 class ScoreChunks:
-    """The scores of a stream: iterating over them gives data frames, in the order of the rows.
+    """The scores of a stream: an iterable of data frames, in the order of the rows.
 
-    Every walk reads the stream again; nothing but one chunk is in memory. ``np.asarray(scores)`` and
-    ``scores.to_frame()`` gather all.
+    Every iteration reads the stream again, with one chunk in memory at a time. ``np.asarray(scores)`` and
+    ``scores.to_frame()`` return all scores in memory.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class ScoreChunks:
             yield pd.DataFrame(values, index=block.index, columns=self.columns.copy(deep=True))
 
     def copy(self) -> ScoreChunks:
-        """Return the same scores with labels of their own."""
+        """Return the same scores with a copy of the column labels."""
         return ScoreChunks(self._stream, self._standard, self._V, self.columns.copy(deep=True))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and components; where the rows have not been counted yet, they are read for it."""
+        """Number of rows and of components; the rows are read if they have not been counted yet."""
         return self._stream.tally.rows, self._V.shape[1]
 
     def __len__(self) -> int:
@@ -70,7 +70,7 @@ class ScoreChunks:
         return self.to_frame().to_numpy(dtype=dtype)
 
     def to_frame(self) -> pd.DataFrame:
-        """Gather all scores in memory, n x k."""
+        """Return all scores in one data frame of shape (n, k)."""
         chunks = [chunk for chunk in self if len(chunk)]
         return pd.concat(chunks) if chunks else pd.DataFrame(columns=self.columns, dtype=float)
 

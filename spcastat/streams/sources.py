@@ -1,4 +1,4 @@
-"""Chunks from arrays in files, and from whatever can be walked over again."""
+"""Chunks from arrays in files, and from iterables that can be read repeatedly."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spcastat.config import offers
 from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.kernels.sparsity import is_sparse
 
-#: Numbers in a block of rows (4 MB of float64), unless it has fewer rows than MANY.
+#: A block of rows has about this many numbers (4 MB of float64), ...
 BLOCK_SIZE = 500_000
-#: Products of many columns cost more in blocks of fewer rows than this.
+#: ... but at least this many rows, because products with many columns are slow in blocks of fewer rows, ...
 MANY = 1000
-#: Numbers in a block of rows, at most (40 MB of float64).
+#: ... as long as it has at most this many numbers (40 MB of float64).
 LARGEST_BLOCK = 5_000_000
 
 ONCE = (
@@ -28,14 +28,14 @@ ONCE = (
 
 
 class ArrayChunks:
-    """Blocks of rows of an array that lies in a file.
+    """Blocks of rows of an array that is stored in a file.
 
     Parameters
     ----------
-    array : array of shape (n, p) whose slices are read when they are taken
-        A numpy.memmap, or a view of one; an array of zarr, or a dataset of h5py.
+    array : array of shape (n, p)
+        A numpy.memmap or a view of one, a zarr array, or an h5py dataset: slicing it reads from the file.
     path : str or None
-        The file, where it is known.
+        The file, if it is known.
     title : str
     """
 
@@ -47,7 +47,7 @@ class ArrayChunks:
 
     def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
         if self.array.ndim != 2:
-            yield f"the {self.title}", np.empty((0,) * self.array.ndim)  # refused for its axes
+            yield f"the {self.title}", np.empty((0,) * self.array.ndim)  # an error for the number of axes
             return
         n, p = self.array.shape
         step = rows_at_once(p, getattr(self.array, "chunks", None))
@@ -59,7 +59,7 @@ class ArrayChunks:
 
 
 class IterableChunks:
-    """Chunks from a function that gives a fresh iterable of them.
+    """Chunks from a function that returns a new iterable of them in every call.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class IterableChunks:
 
 
 def is_chunk(value: Any) -> bool:
-    """Whether a value is a table that can be a chunk: a frame, a two-dimensional or sparse array."""
+    """Whether a value can be a chunk: a data frame, or a two-dimensional or sparse array."""
     module = type(value).__module__.partition(".")[0]
     if module == "pandas":
         return type(value).__name__ == "DataFrame"
@@ -141,8 +141,8 @@ def rows_at_once(p: int, chunks: tuple[int, ...] | None = None) -> int:
     ----------
     p : int
     chunks : tuple of int, optional
-        The shape of the pieces that a file is packed in. Whole ones are read where they are not too large,
-        so that none is unpacked twice.
+        The chunk shape of the file. Whole chunks are read if they are not too large, so that none is
+        decompressed twice.
     """
     p = max(p, 1)
     step = max(1, BLOCK_SIZE // p, min(MANY, LARGEST_BLOCK // p))

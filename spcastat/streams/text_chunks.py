@@ -1,4 +1,4 @@
-"""Text files, read some thousand rows at a time."""
+"""Text files, read a few thousand rows at a time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from spcastat.textfiles import TextTable, usual_separator
 
 
 class TextChunks:
-    """The rows of a table of text: a file whose name ends in .csv, .tsv or .tab, packed or not.
+    """The rows of a text table: a file whose name ends in .csv, .tsv or .tab, compressed or not.
 
-    Every line is checked once, when the file is opened. A first column without a name labels the rows.
+    Every line is checked once, when the file is opened. A first column without a name has the row labels.
 
     Parameters
     ----------
