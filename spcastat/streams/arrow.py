@@ -113,7 +113,7 @@ def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 def of_dataset(data: Any) -> ArrowChunks:
-    """Open a ``pyarrow.dataset.Dataset``: files of any format that pyarrow reads, in the order of the rows."""
+    """Open a ``pyarrow.dataset.Dataset``: files of any format that pyarrow reads, in row order."""
     in_parquet = type(getattr(data, "format", None)).__name__ == "ParquetFileFormat"
     total = int(data.count_rows()) if in_parquet else None  # other formats would have to be read for it
 
