@@ -12,7 +12,7 @@ from spcastat.choosing.data import opened
 from spcastat.choosing.number import level, require_early, standing_out
 from spcastat.choosing.screened import is_wide, narrowed, refuse_early, request
 from spcastat.config import one_of, real_number, shown, whole_number
-from spcastat.engine import make_plan
+from spcastat.engine import Plan, make_plan
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
@@ -216,7 +216,9 @@ def choose(
             rows_for = bool(_rows_for(fitting, k, entered.p))
             parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
         n = source.weight if source.from_rows else source.n
-        found = candidates.Candidates(source.op, _fitter(fitting, k, p, seed), n, parts, jobs, entered.p)
+        plan = make_plan(request(fitting, k, 1), p)
+        fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan, seed=seed)
+        found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p)
         found.add(wanted)
         chosen = select(found, keys, wanted, by, rule, each, share)
         card: Any = chosen.keys[chosen.place]
@@ -291,9 +293,8 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
     return make_plan(request(fitting, k, 1), p).rows_for
 
 
-def _fitter(fitting: Mapping[str, Any], k: int, p: int, seed: int) -> Fitter:
+def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter:
     """Return how candidates are fitted: by the method that was named, or cheaply in the default's stead."""
-    plan = make_plan(request(fitting, k, 1), p)
     named = fitting.get("method") is not None or fitting.get("nonneg")
     if plan.method.name == "joint":
         return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed)

@@ -38,7 +38,8 @@ class Candidates:
     ----------
     op : Operator
         Of all rows.
-    fitter : Fitter
+    fitter, final : Fitter
+        How candidates are fitted, and how the fit of the choice.
     n : float or None
         Rows, or the sum of their weights; None for a covariance matrix without it.
     folds : Folds or None
@@ -50,6 +51,7 @@ class Candidates:
 
     op: Operator
     fitter: Fitter
+    final: Fitter
     n: float | None
     folds: Folds | None = None
     n_jobs: int = 1
@@ -61,13 +63,20 @@ class Candidates:
     mean: np.ndarray | None = None
     weight: np.ndarray | None = None
 
-    def add(self, cards: Sequence[Cards]) -> None:
-        """Fit cardinalities that were not fitted yet, to all rows and without each fold."""
+    def add(self, cards: Sequence[Cards], near: np.ndarray | None = None) -> None:
+        """Fit cardinalities that were not fitted yet, to all rows and without each fold.
+
+        Parameters
+        ----------
+        cards : sequence of tuples of k ints
+        near : ndarray of shape (p, k), optional
+            Loadings that may be near the solutions: one more start.
+        """
         new = [card for card in cards if card not in self.fits]
         if not new:
             return
         with stage("fits to all rows", len(new), "fits") as advance:
-            found = self.fitter.path(self.op, new, [None] * len(new), True)
+            found = self.fitter.path(self.op, new, [near] * len(new), True)
             advance(len(new))
         for card, V in zip(new, found, strict=True):
             self.keep(card, V)

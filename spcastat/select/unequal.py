@@ -140,11 +140,14 @@ class Unequal:
         """Return the EBIC and the apparent errors of sets that were fitted."""
         for card in cards:
             self.found.keep(card, self.fits[card][0])
+        return self._criteria(cards)
+
+    def _criteria(self, cards: Sequence[Cards]) -> tuple[np.ndarray, np.ndarray]:
         values = [self.found.criterion("ebic", card) for card in cards]
         return np.array(values), np.array([self.found.apparent(card) for card in cards])
 
     def preferred(self, start: Cards) -> bool:
-        """Return whether the choice is to be preferred to equal cardinalities.
+        """Return whether the settled choice is to be preferred to equal cardinalities.
 
         It is where it surely predicts better with no more loadings, or with more that are worth it, and where
         it has clearly fewer, to which those of the equal cardinalities are not worth adding.
@@ -153,10 +156,10 @@ class Unequal:
         sizes = [sum(card) for card in both]
         limit = replace(self.limit, nested=False)
         if self.by == "cv":
-            errors = self.errors(both)
-            error, surely = errors.error, errors.surely(2)
+            errors = self.found.errors(both)
+            error, surely = errors.error[:2], errors.surely(2)
         else:
-            values, error = self._values(both)
+            values, error = self._criteria(both)
             surely = values[:, None] - values > BARE_MENTION
         passed = limit.passed(error, surely, np.array(sizes), 0)
         if sizes[1] > sizes[0]:
@@ -164,17 +167,19 @@ class Unequal:
         return bool(surely[0, 1] or (passed[1] and sizes[1] <= (1.0 - SAVED) * sizes[0]))
 
     def settled(self) -> Cards:
-        """Sort the components of the choice by their variance, give it to the candidates, and return it."""
-        card, found = self.card, self.found
-        V = found.fitter.fits([found.op], card, [[self.fits[card][0]]], thorough=True, ordered=True)[0]
-        order = np.argsort(-np.diag(found.op.products(V)), kind="stable")
-        sorted_card = tuple(card[j] for j in order)
-        if sorted_card not in found.fits:
-            found.keep(sorted_card, V[:, order])
-        if self.by == "cv" and sorted_card not in found.press:
-            assert found.mean is not None
-            found.press[sorted_card] = self.press[card].reshape(found.mean.shape)
-        return sorted_card
+        """Fit the choice as the fit that is returned, sorted by variance; add it to the candidates."""
+        found, V = self.found, self.fits[self.card][0]
+        known: dict[Cards, np.ndarray] = {}
+        while True:  # with another order the fit may be another, and have another order
+            order = np.argsort(-np.diag(found.op.products(V)), kind="stable")
+            self.card = tuple(self.card[j] for j in order)
+            if self.card in known or len(set(self.card)) == 1:
+                break
+            known[self.card] = V = found.final.fits([found.op], self.card, [[V[:, order]]])[0]
+        if self.card in known:
+            found.fits.pop(self.card, None)  # of the search, where EBIC has kept it
+            found.add([self.card], known[self.card])
+        return self.card
 
 
 @dataclass(frozen=True)
@@ -235,9 +240,9 @@ def select(
         return equal
     unequal = Unequal(found, cards[place], by, rule, dense)
     unequal.search([card[0] for card in cards])
+    card = unequal.settled()
     if each == "auto" and not unequal.preferred(cards[place]):
         return replace(equal, tried=unequal.tried)
-    card = unequal.settled()
     if card not in cards:
         keys, cards = [*keys, card], [*cards, card]
     best = choose(found, cards, by, "min", share)[1]

@@ -391,6 +391,16 @@ def test_each_component_has_its_own_cardinality_where_that_is_better(covariance)
     assert "sets were tried" not in equal.reason
 
 
+def test_what_is_printed_of_a_choice_is_the_fit_that_is_returned():
+    """The search changes one component at a time and can leave the best fits, with which it is compared."""
+    choice = sp.choose(sp.datasets.pitprops_sample(), k=4, scale=True)
+    line = choice.table[choice.table["chosen"]].iloc[0]
+    assert isinstance(choice.card, list)
+    assert line["pev"] == pytest.approx(choice.fit.measure("pev"), rel=1e-4)
+    assert line["adjusted"] == pytest.approx(choice.fit.measure("adjusted"), rel=1e-4)
+    assert choice.fit.variance["score variance"].is_monotonic_decreasing
+
+
 def test_equal_components_keep_one_cardinality(X):
     choice = sp.choose(X, k=2)
     assert choice.card == 4
