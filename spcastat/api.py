@@ -26,7 +26,7 @@ __all__ = ["spca", "spca_cov", "spca_path"]
 
 #: Arguments of a path that describe rows, and those that describe a covariance matrix.
 ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale")
-COVARIANCE = ("n_obs", "mean", "scale", "nearest")
+COVARIANCE = ("n_obs", "mean", "scale", "nearest", "given")
 
 
 def spca(
@@ -88,8 +88,10 @@ def spca(
         Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
         the data, which then is not one of the variables; new rows need not have it.
     formula : str, optional
-        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. A formula runs as code: do not take one
-        from strangers. Its terms take each row for itself, or keep what they have learnt, as ``scale(a)``
+        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. Behind a bar stand covariates, as in
+        ``"~ . | age + C(subject)"``: the components are those of what is left of the variables after
+        regression on them (partial PCA, see Notes). A formula runs as code: do not take one from strangers.
+        Its terms take each row for itself, or keep what they have learnt, as ``scale(a)``
         does; others, such as ranks, are refused. Weights count in what they learn.
     method : str, optional
         A name in :func:`methods`; "joint" by default, with `card` and with `variance`: a search over the
@@ -178,6 +180,15 @@ def spca(
     those it cannot rule out. The summary says what was proven. ``screen=False`` searches among all variables;
     a number says with how many to begin.
 
+    Covariates (partial PCA): the variables are replaced by ``y - (z - mean(z)) B``, where B are the
+    coefficients of their least-squares regression on the covariates z, with the weights and an intercept
+    (those of least norm where covariates are collinear). Factors among the covariates need no
+    `categorical`. Variances keep the divisor n - 1; with ``scale=True`` the components are those of the
+    partial correlations. The dot on the left stands for the columns that are not on the right. `transform`
+    applies B to new rows, whose factors may have no new levels; draws, halves and folds of the rows are
+    regressed again, on the columns of the covariates that the fit made. Rows with missing values are an
+    error or dropped; rows in chunks are refused.
+
     Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
     conditional means in their gaps and C is the conditional covariance of what was not measured; weights
     count rows. What is filled in for scores and `imputed` is nearer to the column means, by the shrinkage of
@@ -227,6 +238,7 @@ def spca_cov(
     mean: Any = None,
     scale: Any = None,
     nearest: bool = False,
+    given: Any = None,
     variance: float | None = None,
     promise: str | None = None,
     objective: str | None = None,
@@ -260,6 +272,9 @@ def spca_cov(
         Whether a matrix that is not positive semidefinite, as one of polychoric or pairwise correlations may
         be, is replaced by the nearest one with the same variances (in the Frobenius norm of the correlations;
         Higham, 2002). The summary says what changed.
+    given : list of labels, optional
+        Variables that the others are adjusted for (partial PCA): the components are those of
+        S_yy - S_yz S_zz^+ S_zy. Where the matrix has a diagonal of ones, that of partial correlations.
     **options
         Further options of the method; see :func:`methods`.
 
@@ -272,8 +287,8 @@ def spca_cov(
         how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
         k = _number("spca_cov", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
-        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest)
-        described = {"n_obs": n_obs, "mean": mean, "scale": scale, "nearest": nearest}
+        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest, given=given)
+        described = {"n_obs": n_obs, "mean": mean, "scale": scale, "nearest": nearest, "given": given}
         call = Call(spca_cov, opened.data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
 
@@ -318,8 +333,8 @@ def spca_path(
         As for :func:`spca`.
     **options
         Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `weights`, `na`,
-        `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`, `nearest`) that
-        describe the data.
+        `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`, `nearest`,
+        `given`) that describe the data.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from spcastat.intake import ReadOptions, looks_like_covariance
 
 #: Arguments that describe rows, and those that describe a covariance matrix.
 ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale")
-COVARIANCE = ("n_obs", "mean", "scale", "nearest")
+COVARIANCE = ("n_obs", "mean", "scale", "nearest", "given")
 
 
 def opened(

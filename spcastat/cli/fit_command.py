@@ -32,6 +32,7 @@ examples:
   spcastat fit trees.csv --k 3 --variance 0.9 --scale --report trees.html --groups species
   spcastat fit trees.csv --k 2 --card 5 --drop id,species --na em
   spcastat fit trees.csv --k 2 --card 3 --formula '~ height + log(volume)' --save trees.spca
+  spcastat fit trees.csv --k 2 --card 3 --partial age,species --scale
   spcastat fit correlations.csv --covariance --n-obs 180 --k 3
   spcastat fit export.csv --k 2 --sep ';' --decimal , --encoding cp1252
   spcastat fit trees.csv --k 3 --card 5 --effort thorough
@@ -56,6 +57,7 @@ _NO_OPTIONS = {
     "data": "DATA",
     "S": "DATA with --covariance",
     "context": "--formula, with the functions that it knows",
+    "given": "--partial",
 }
 
 
@@ -98,6 +100,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
+    add("--partial", metavar="NAME[,NAME...]", help="columns that the others are adjusted for: partial PCA")
     add("--dummy", action="store_true", help="make columns of 0 and 1 of text in a formula")
     add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
@@ -217,10 +220,14 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
     given |= _options(args.option or [], given)
+    partial = args.partial.split(",") if args.partial else []
     covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
     if not covariance:
         if "n_obs" in given:
             raise OptionError("--n-obs is for a covariance matrix; give --covariance if DATA is one.")
+        if partial:
+            covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
+            given["formula"] = f"{given.get('formula', '~ .')} | {covariates}"
         if "formula" in given:
             given["context"] = _checked(given["formula"], data.columns)
         return data, False, given
@@ -231,6 +238,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
             f"{', '.join(refused)} {verb} the rows of the data; {args.data} is taken as a covariance matrix, "
             "which is centred and scaled already."
         )
+    given |= {"given": partial} if partial else {}
     if "n_obs" in data.attrs:
         given.setdefault("n_obs", data.attrs["n_obs"])
     numbered = [str(j) for j in range(data.shape[1] + 1)]  # from 0 as pandas, from 1 as R numbers rows

@@ -356,7 +356,8 @@ def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[s
     if wanted is None or len(set(available)) < len(available):
         return None
     others = [_given(args, name) for name in ("index_col", "weights", "groups", "color")]
-    named = {*wanted, *(name for name in others if name is not None)}
+    others += str(_given(args, "partial") or "").split(",")
+    named = {*wanted, *filter(None, others)}
     return [name for name in available if name in named] if named <= set(available) else None
 
 
@@ -370,7 +371,8 @@ def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | No
     from spcastat.intake.safe import safe_context
 
     try:
-        used = formulas.parse(formula, pd.Index(list(available)), safe_context()).used
+        parsed = formulas.parse(formula, pd.Index(list(available)), safe_context())
     except SpcaError:
         return None
-    return [available[position] for position in used.values()]
+    used = [*parsed.used.values(), *(parsed.given.used.values() if parsed.given else ())]
+    return [available[position] for position in used]

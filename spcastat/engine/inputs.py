@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, is_single, listed, plural, shown, user_frame, warn
+from spcastat.config import GAPS, is_single, listed, nearest, plural, shown, user_frame, warn
 from spcastat.engine.missing_values import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.engine.plan import Plan, require_rank
 from spcastat.engine.start_choice import candidates_among
 from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError, SpcaError
-from spcastat.intake import Design, ReadOptions, Spec, read_covariance, read_data, replay
+from spcastat.intake import Covariance, Design, ReadOptions, Spec, read_covariance, read_data, replay
 from spcastat.intake.checks import aligned, vector
+from spcastat.intake.design import Partial
 from spcastat.intake.row_numbers import warn_of_row_numbers
 from spcastat.kernels.checksum import checksum
+from spcastat.kernels.regression import partial_covariance
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import (
     CrossProducts,
@@ -73,6 +75,8 @@ class Source:
         Of `matrix`, where that is the memory of the caller.
     about : Mapping
         What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
+    covariates : ndarray of shape (n, q) or None
+        What the rows in `matrix` were adjusted for.
     """
 
     op: Operator
@@ -88,6 +92,7 @@ class Source:
     gaps: Gaps | None = None
     checksum: int | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    covariates: np.ndarray | None = None
 
     def require_same(self) -> None:
         """Raise DataError if rows in the memory of the caller have changed since the fit."""
@@ -262,8 +267,15 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
     else:
         known.require_same()
         assert known.index is not None
-        design = Design(known.measured, known.index, known.spec, known.weights, known.dropped)
-    names = design.columns
+        design = Design(
+            known.measured, known.index, known.spec, known.weights, known.dropped, covariates=known.covariates
+        )
+    names, partial = design.columns, design.spec.partial
+    if partial is not None and center is not True:
+        raise OptionError(
+            f"center={shown(center)} was given with the covariates of formula={shown(reading.formula)}; "
+            "regression on them has an intercept, so that what is left has mean zero. Leave center out."
+        )
     center = _column_values("center", center, names)
     scale = _column_values("scale", scale, names)
 
@@ -277,6 +289,9 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
         if not finite:
             design.check()
         _require_range(op, standard, names)
+        if partial is not None:
+            positive = X.shape[0] if w is None else int(np.count_nonzero(w))
+            op.rank_limit = max(1, min(op.rank_limit, positive - 1 - partial.regression.rank))
         return Source(
             op=op.at_unit_size(),
             spec=design.spec,
@@ -287,6 +302,7 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
             dropped=design.dropped,
             weights=design.weights,
             checksum=known.checksum if known is not None else checksum(X) if design.shared else None,
+            covariates=design.covariates,
         )
 
     context = design.spec.context if reading.formula is not None else None
@@ -396,7 +412,13 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
 
 
 def open_covariance(
-    S: Any, *, n_obs: int | None = None, mean: Any = None, scale: Any = None, nearest: Any = False
+    S: Any,
+    *,
+    n_obs: int | None = None,
+    mean: Any = None,
+    scale: Any = None,
+    nearest: Any = False,
+    given: Any = None,
 ) -> Opened:
     """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
     covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest)
@@ -405,15 +427,18 @@ def open_covariance(
             "scale was given without mean; transform() needs both, (x - mean) / scale. Give mean= as well, "
             "or leave scale out."
         )
-    p = len(covariance.columns)
+    spec = Spec("frame" if covariance.named else "array", covariance.columns)
+    left = covariance.matrix
+    if given is not None:
+        left, spec = _given(covariance, given, spec)
+    p = len(spec.columns)
     standard = None
     if covariance.mean is not None:
         divisor = np.ones(p) if covariance.scale is None else covariance.scale
         scaling = "none" if covariance.scale is None else "given"
         standard = Standardisation(covariance.mean, divisor, "given", scaling)
-    spec = Spec("frame" if covariance.named else "array", covariance.columns)
-    op = Gram(covariance.matrix)
-    _require_range(op, None, covariance.columns)
+    op = Gram(left)
+    _require_range(op, None, spec.columns)
     made = Source(
         op=op.at_unit_size(), spec=spec, n=covariance.n_obs, standard=standard, about=covariance.about
     )
@@ -427,6 +452,27 @@ def open_covariance(
         return made
 
     return Opened(p, source, data=covariance)
+
+
+def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
+    """Return the covariance matrix given some of its variables, and how it came about."""
+    names = [given] if isinstance(given, str) else list(given)
+    places = np.unique(spec.columns.get_indexer_for(pd.Index(names, tupleize_cols=False)))
+    unknown = [name for name in names if name not in spec.columns]
+    if unknown or not 0 < len(places) < len(spec.columns):
+        hint = nearest(unknown[0], spec.columns) if unknown else ""
+        raise OptionError(
+            f"given={shown(given)} was given; it must name some of the variables, and not all: "
+            f"{listed(spec.columns)}.{hint}"
+        )
+    if covariance.mean is not None:
+        raise OptionError(
+            "mean was given with given=; scores need the regression of the rows: fit these, "
+            "spca(data, k, formula='~ . | ...'). Leave mean out."
+        )
+    left, regression = partial_covariance(covariance.matrix, places, spec.columns)
+    partial = Partial(replace(spec, columns=spec.columns[places]), regression)
+    return left, replace(spec, columns=spec.columns.delete(places), partial=partial)
 
 
 def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:

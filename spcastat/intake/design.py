@@ -12,6 +12,7 @@ import pandas as pd
 from spcastat.config import MISSING, one_of, whole_number
 from spcastat.errors import OptionError
 from spcastat.intake.checks import rows_to_keep
+from spcastat.kernels.regression import Regression
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +23,11 @@ class ReadOptions:
     ----------
     formula : str or None
         One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
-        intercept is left out and factors are coded in full. **Formulas run code**: do not take them from
-        strangers. Transforms such as ``scale`` learn from the kept rows, in which a row of weight 2 counts
-        twice. Terms that depend on other rows and keep nothing of them, such as ranks, are refused.
+        intercept is left out and factors are coded in full. What stands behind a bar, as in
+        ``"~ . | age + C(sex)"``, are covariates: the columns are then what regression on them leaves.
+        **Formulas run code**: do not take them from strangers. Transforms such as ``scale`` learn from the
+        kept rows, in which a row of weight 2 counts twice. Terms that depend on other rows and keep nothing
+        of them, such as ranks, are refused.
     context : Mapping or None
         Names besides the columns that the formula may use.
     weights : str, array-like of shape (n,), or None
@@ -100,6 +103,8 @@ class Spec:
     inputs : Mapping or None
         The frame's columns that `model_spec` reads; each maps to the levels it had if it holds text or
         categories, and to None otherwise.
+    partial : Partial or None
+        The covariates that the columns are adjusted for.
     """
 
     kind: str
@@ -108,6 +113,40 @@ class Spec:
     model_spec: Any = None
     context: Mapping[str, Any] | None = None
     inputs: Mapping[Hashable, tuple[Any, ...] | None] | None = None
+    partial: Partial | None = None
+
+    @property
+    def needed(self) -> list[Hashable]:
+        """The columns of a frame that are read, the covariates' too."""
+        own = list(self.columns if self.inputs is None else self.inputs)
+        return own if self.partial is None else list(dict.fromkeys([*own, *self.partial.spec.needed]))
+
+    @property
+    def learns(self) -> bool:
+        """Whether making the columns takes figures that were learnt from the rows of the fit."""
+        return self.partial is not None or bool(self.model_spec is not None and self.model_spec.states)
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """Covariates, and the regression of the variables on them.
+
+    Attributes
+    ----------
+    spec : Spec
+        How raw data become the q columns of the covariates.
+    regression : Regression
+    """
+
+    spec: Spec
+    regression: Regression
+
+    @property
+    def names(self) -> list[str]:
+        """The terms of the covariates, as the formula has them."""
+        if self.spec.model_spec is None:
+            return [str(label) for label in self.spec.columns]
+        return [":".join(part.text for part in term) for term in self.spec.model_spec.terms]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +169,8 @@ class Design:
         Whether the values are known to be finite.
     shared : bool
         Whether `matrix` is memory of the caller.
+    covariates : ndarray of shape (n, q) or None
+        What `matrix` was adjusted for.
     """
 
     matrix: Any
@@ -139,6 +180,7 @@ class Design:
     dropped: int = 0
     checked: bool = True
     shared: bool = False
+    covariates: np.ndarray | None = None
 
     def check(self) -> None:
         """Raise MissingValuesError or InfiniteValuesError if a value is not finite."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class Parsed:
         The part of the context that the terms read.
     plain : bool
         Whether every term is one column as it is.
+    given : Parsed or None
+        The covariates behind a bar.
     """
 
     text: str
@@ -59,18 +61,20 @@ class Parsed:
     used: dict[str, int]
     context: Mapping[str, Any]
     plain: bool
+    given: Parsed | None = None
 
 
 def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: Any = None) -> Parsed:
-    """Read a one-sided formula for a frame with these columns; ``.`` stands for all of them.
+    """Read a one-sided formula for a frame with these columns.
 
-    Text as `weights` is the name of a further column, which no term may read.
+    ``.`` stands for all of them, but for those that are read behind a bar. Text as `weights` is the name of
+    a further column, which no term may read.
 
     Raises
     ------
     FormulaError
-        If the formula is not text, cannot be read, has two sides or several parts, uses names that are
-        not known, or that of the weights, or has no term.
+        If the formula is not text, cannot be read, has two sides or several bars, uses names that are
+        not known, or that of the weights, has no term, or a column before and behind the bar.
     DuplicateNamesError
         If labels look alike in a formula, or an expression is also the name of a column.
     """
@@ -83,7 +87,34 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: 
     named = _names_of(pieces)
     require_no_weights(formula, {name for _, found in named for name in found.values}, weights)
     require_known(named, names, context)
-    return _resolve(formula, expand(formula, pieces, names), pieces, names, context)
+    before, behind = _at_the_bar(formula, pieces)
+    if behind is None:
+        return _resolve(formula, expand(formula, pieces, names), pieces, names, context)
+    given = _resolve(formula, expand(formula, behind, names), pieces, names, context)
+    others = {name: place for name, place in names.items() if name not in given.used}
+    parsed = _resolve(formula, expand(formula, before, others), pieces, names, context)
+    if twice := [name for name in parsed.used if name in given.used]:
+        raise FormulaError(
+            f"formula={shown(formula)} has {listed(twice)} before and behind the bar: nothing would be left. "
+            "Leave it out on one side."
+        )
+    return replace(parsed, given=given)
+
+
+def _at_the_bar(formula: str, pieces: list[Piece]) -> tuple[list[Piece], list[Piece] | None]:
+    """Return what stands before and behind the bar of a formula; None where there is no bar."""
+    depth = np.cumsum([(piece.text == "(") - (piece.text == ")") for piece in pieces])
+    bars = [
+        i for i, piece in enumerate(pieces) if piece.kind == "operator" and piece.text == "|" and not depth[i]
+    ]
+    if not bars:
+        return pieces, None
+    if len(bars) > 1 or bars[0] == len(pieces) - 1:
+        raise FormulaError(
+            f"formula={shown(formula)} has {plural(len(bars), 'bar')}; one bar, with terms behind it, "
+            "separates the variables from the covariates, as in '~ a + b | age + sex'."
+        )
+    return pieces[: bars[0]], pieces[bars[0] + 1 :]
 
 
 def _names_of(pieces: list[Piece]) -> list[tuple[str, Names]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from spcastat.intake.checks import (
     require_weight,
     rows_to_keep,
 )
-from spcastat.intake.design import PLAIN, Design, ReadOptions, Spec
+from spcastat.intake.design import PLAIN, Design, Partial, ReadOptions, Spec
 from spcastat.intake.frames import (
     COPY_LIMIT,
     Table,
@@ -32,6 +33,7 @@ from spcastat.intake.gaps import evaluate_with_gaps, missing_in
 from spcastat.intake.rowwise import require_rowwise
 from spcastat.intake.terms import Model
 from spcastat.intake.weights import take_weights
+from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
 
 
@@ -85,9 +87,52 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
         )
     parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
     kinds = formulas.inputs(table.values, parsed, reading.categorical)
+    if parsed.given is not None:
+        return _read_partial(table, parsed, parsed.given, kinds, w, na)
+    return _read_terms(table, parsed, kinds, w, na, defer)
+
+
+def _read_terms(
+    table: Table,
+    parsed: formulas.Parsed,
+    kinds: Mapping[Any, str],
+    w: np.ndarray | None,
+    na: str,
+    defer: bool = False,
+) -> Design:
+    """Read the terms of a formula."""
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         return _read_columns(table, parsed, w, na, defer)
     return _read_formula(table, parsed, kinds, w, na)
+
+
+def _read_partial(
+    table: Table,
+    parsed: formulas.Parsed,
+    given: formulas.Parsed,
+    kinds: Mapping[Any, str],
+    w: np.ndarray | None,
+    na: str,
+) -> Design:
+    """Read variables and covariates, of the rows that have all of both, and adjust the variables."""
+    if na in GAPS:
+        raise OptionError(
+            f"na={na!r} was given with the covariates of formula={shown(parsed.text)}, and regression on "
+            "them needs complete rows. Use na='drop', or fill the rows first: "
+            "spca(data, k, na='em', scale=True).imputed."
+        )
+    others = formulas.inputs(table.values, given, "dummy")
+    keep = formulas.complete_rows(table.values, {**parsed.used, **given.used}, {**kinds, **others}, na)
+    _, w, dropped = _rows(table.index, w, keep)
+    if keep is not None:
+        table = replace(table, values=table.values.iloc[np.flatnonzero(keep)], index=table.index[keep])
+    design = _read_terms(table, parsed, kinds, w, "raise")
+    covariates = _read_terms(table, given, others, w, "raise")
+    Y, Z = np.asarray(design.matrix, dtype=float), np.array(covariates.matrix, dtype=float)
+    partial = Partial(covariates.spec, regress(Y, Z, w, design.columns))
+    adjusted = own(partial.regression.residuals(Y, Z), False)
+    spec = replace(design.spec, partial=partial)
+    return replace(design, matrix=adjusted, spec=spec, dropped=dropped, shared=False, covariates=Z)
 
 
 def _read_columns(

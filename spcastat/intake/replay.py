@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,9 @@ def replay_table(
     keep : ndarray of shape (m,) or None
         A mask of the m' rows kept; None where all are.
     """
+    if spec.partial is not None:
+        Y, Z, keep = replay_both(spec, table, na, error)
+        return spec.partial.regression.residuals(Y, Z), keep
     if spec.kind == "formula" and spec.model_spec is not None:
         return _formula(spec, table, na, error)
     matrix, columns = _columns(spec, table)
@@ -90,6 +94,27 @@ def replay_table(
     if keep is not None:
         matrix = matrix[np.flatnonzero(keep)]
     return matrix, keep
+
+
+def replay_both(
+    spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Make an opened table into the variables, not adjusted, and the covariates that `spec` describes.
+
+    Returns
+    -------
+    Y : ndarray of shape (m', p)
+    Z : ndarray of shape (m', q)
+    keep : ndarray of shape (m,) or None
+        A mask of the m' rows kept, which have all of both; None where all are.
+    """
+    assert spec.partial is not None
+    made = [replay_table(one, table, na, error) for one in (replace(spec, partial=None), spec.partial.spec)]
+    every = np.ones(len(table.index), dtype=bool)
+    masks = [every if kept is None else kept for _, kept in made]
+    keep = masks[0] & masks[1]
+    Y, Z = (np.asarray(X, dtype=float)[keep[own]] for (X, _), own in zip(made, masks, strict=True))
+    return Y, Z, None if keep.all() else keep
 
 
 def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:

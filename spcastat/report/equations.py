@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -60,11 +61,18 @@ def equations(
     lines = []
     for name, v in zip(components, state.V.T, strict=True):
         rows = np.flatnonzero(v)
-        rest = 0
+        rest, partial = 0, state.spec.partial
         if max_terms is not None and len(rows) > max_terms:
             rest = len(rows) - max_terms
             rows = np.sort(rows[np.argsort(-np.abs(v[rows]), kind="stable")[:max_terms]])
-        terms = list(_terms(v, rows, columns, standard, digits))
+        names, scaling = columns, standard
+        if standard is not None and partial is not None:  # what is subtracted is linear in the covariates
+            found, q = partial.regression, len(partial.spec.columns)
+            rows = np.append(rows, np.arange(len(v), len(v) + q))
+            mean, scale = np.append(standard.mean, found.mean), np.append(standard.scale, np.ones(q))
+            v = np.append(v, -found.coefficients @ (v / standard.scale))
+            names, scaling = columns.append(partial.spec.columns), replace(standard, mean=mean, scale=scale)
+        terms = list(_terms(v, rows, names, scaling, digits))
         if rest:
             terms.append(f"+{_JOINED}{rest}{_JOINED}smaller{_JOINED}terms")
         lines.append(

@@ -13,7 +13,7 @@ import numpy as np
 
 from spcastat.config import plural, shown
 from spcastat.errors import OptionError
-from spcastat.report.summary import standardisation
+from spcastat.report.summary import share_taken, standardisation
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
@@ -123,6 +123,7 @@ def _data(state: FitState) -> Iterator[str]:
         kind = f"{known['kind']} correlation" if "kind" in known else kind
         moved = ", replaced by the nearest matrix that a sample could have" * ("moved" in known)
         yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}{moved}."
+        yield from _adjusted(state)
         return
     formula = f" (formula {record.formula})" if record.formula is not None else ""
     dropped = f"; {plural(record.dropped, 'row')} with missing values were left out" * bool(record.dropped)
@@ -130,9 +131,20 @@ def _data(state: FitState) -> Iterator[str]:
     yield f"{what} was applied to {rows} of {variables}{formula}{dropped}."
     centred, scaled = standardisation(record)
     joined = "but" if (record.centring == "none") != (record.scaling == "none") else "and"
+    yield from _adjusted(state)
     yield f"Variables were {centred} {joined} {scaled}."
     if record.weighted:
         yield f"Rows were weighted (sum of the weights {record.effective_n:.6g})."
+
+
+def _adjusted(state: FitState) -> Iterator[str]:
+    if state.spec.partial is not None:
+        *others, last = state.spec.partial.names
+        names = f"{', '.join(others)} and {last}" if others else last
+        yield (
+            f"Variables were replaced by the residuals of their linear regression on {names}, which took "
+            f"{100 * share_taken(state):.1f} % of their variance."
+        )
 
 
 def _missing(record: Record, cited: list[str]) -> Iterator[str]:

@@ -11,6 +11,8 @@ import pandas as pd
 
 from spcastat.config import plural, whole_number
 from spcastat.engine.inputs import Source
+from spcastat.intake.design import Partial
+from spcastat.labels import name_text
 from spcastat.measures.adjusted import best_order, totals_in_orders
 from spcastat.report.loading_columns import loading_columns
 from spcastat.report.proof_tables import facts_of
@@ -36,6 +38,8 @@ VERY_DIFFERENT = 10.0
 SAFE = 0.1
 #: With more passes than this over rows that are computed anew a remark is made.
 FEW = 3
+#: Covariates, and variables with the shares that these take, that are named.
+FEW_NAMES = 4
 #: Variables that the print of a fit shows, at most, and its rendering in a notebook.
 SCREEN, NOTEBOOK = 100, 1000
 
@@ -151,7 +155,7 @@ def summarise(
     sure, unsaid = summary_tables(state, intervals=conf_int)
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=(*_facts(record), *facts_of(state)),
+        facts=(*_facts(state), *facts_of(state)),
         tables=(
             loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further),
             variance_table(variance, largest if record.k > 1 else None),
@@ -189,10 +193,13 @@ def _title(record: Record, card: pd.Series) -> str:
     return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
 
 
-def _facts(record: Record) -> Iterator[tuple[str, str]]:
+def _facts(state: FitState) -> Iterator[tuple[str, str]]:
+    record = state.record
     nonneg = ", nonnegative" if record.options.get("nonneg") else ""
     yield "Method", f"{record.method}: {record.title}{nonneg}; {record.paper}"
     yield "Data", describe_data(record)
+    if state.spec.partial is not None:
+        yield "Partial", _adjustment(state, state.spec.partial)
     if record.missing is not None:
         yield "Missing", describe_missing(record)
     if record.matrix is not None and "moved" in record.matrix:
@@ -229,6 +236,38 @@ def describe_data(record: Record) -> str:
     if record.weighted:
         parts.append("rows weighted")
     return ", ".join(parts)
+
+
+def _adjustment(state: FitState, partial: Partial) -> str:
+    """Return what the variables were adjusted for, and of which it takes most, in a line."""
+    record, shares = state.record, partial.regression.shares
+    each = [
+        f"{name_text(state.spec.columns[j])} {100 * shares[j]:.1f}"
+        for j in np.argsort(-shares, kind="stable").tolist()
+    ]
+    names = list(map(name_text, partial.names))
+    most, given = (
+        ", ".join(some if len(some) <= FEW_NAMES else [*some[: FEW_NAMES - 1], "...", some[-1]])
+        for some in (each, names)
+    )
+    left = ""
+    if record.effective_n is not None:
+        free = record.effective_n - 1 - partial.regression.rank
+        left = f"; {free:g} degrees of freedom are left, the divisor stays n - 1"
+    return (
+        f"{plural(record.p, 'variable')} given {given}, which take {100 * share_taken(state):.1f} % of "
+        f"their variance ({most}){left}"
+    )
+
+
+def share_taken(state: FitState) -> float:
+    """Return the share of the variance of the variables, as they are scaled, that the covariates take."""
+    assert state.spec.partial is not None
+    shares = state.spec.partial.regression.shares
+    left = state.moments.variances
+    if state.record.scaling == "sd" or (not state.record.from_rows and np.allclose(left, 1.0)):
+        return float(shares.mean())  # all variances were, and are, ones
+    return float(1.0 - left.sum() / (left / (1.0 - shares)).sum())
 
 
 def standardisation(record: Record) -> tuple[str, str]:

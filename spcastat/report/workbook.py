@@ -178,6 +178,9 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
     if state.standard is not None:
         columns = {"mean": state.standard.mean, "scale": state.standard.scale}
         sheets["standardisation"] = pd.DataFrame(columns, index=loadings.index)
+    if state.spec.partial is not None:
+        given, found = state.spec.partial.spec.columns, state.spec.partial.regression
+        sheets["covariates"] = pd.DataFrame(found.coefficients.T, index=loadings.index, columns=given)
     known = state.trust
     if known.bootstrap is not None:
         sheets["bootstrap"] = trust.conf_int(state, known.bootstrap)

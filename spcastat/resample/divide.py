@@ -93,9 +93,8 @@ def divided(
     kept = np.ones(n, dtype=bool) if w is None else w > 0
     counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
     require_folds(counts, folds, k, source.weighted)
-    learning = source.spec.model_spec
     terms: Any = None
-    if learning is not None and learning.states:
+    if source.spec.learns:
         from spcastat.intake.folded import FoldedTerms
 
         terms = FoldedTerms(

@@ -16,6 +16,7 @@ import pandas as pd
 
 from spcastat.engine.inputs import Source, open_streamed
 from spcastat.errors import NoRowsError
+from spcastat.kernels.regression import remainder
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation, prepare
 from spcastat.resample.streamed import place_keys, uniform_of
@@ -118,6 +119,8 @@ def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = N
     X = source.matrix if columns is None else source.matrix[:, columns]
     X = X.tocsr()[own] if is_sparse(X) else X[own]
     weights = None if source.weights is None else source.weights[own]
+    if source.covariates is not None:
+        X = remainder(X, source.covariates[own], weights, source.spec.columns[some])
     spec = replace(source.spec, columns=source.spec.columns[some])
     standard, op = prepare(X, weights, center, scale, spec.columns)
     return Source(op.at_unit_size(), spec, len(own), standard, X, weights=weights)

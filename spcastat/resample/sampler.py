@@ -16,6 +16,7 @@ from spcastat.errors import DataError, NoRowsError, WeightsError
 from spcastat.intake.formula import evaluate
 from spcastat.intake.terms import Model
 from spcastat.kernels.eig import symmetric
+from spcastat.kernels.regression import remainder
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Gram, Operator, Standardisation, prepare
 
@@ -77,6 +78,9 @@ class RowSampler(Sampler):
         A formula whose terms learn from the rows.
     gaps : Gaps or None
         What the fit did about missing values, which are NaN in `matrix`; draws do the same anew.
+    covariates : ndarray of shape (m, q) or None
+        What `matrix` was adjusted for. Draws are adjusted again: what regression leaves of residuals is what
+        it leaves of the variables.
     """
 
     matrix: Any
@@ -86,6 +90,7 @@ class RowSampler(Sampler):
     keep_rows: bool = False
     terms: Terms | None = None
     gaps: Gaps | None = None
+    covariates: np.ndarray | None = None
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -116,6 +121,8 @@ class RowSampler(Sampler):
             X = self._by_row[np.sort(rows)]
             if is_sparse(X):
                 X = X.tocsc()
+        if self.covariates is not None:
+            X = remainder(X, self.covariates[np.sort(rows)], None, self.columns)
         if self.gaps is not None:
             how, rank = self.gaps.how, min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
             return prepare_with_gaps(X, None, center, scale, self.columns, how, rank, start=self.gaps.model)[
@@ -263,13 +270,16 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
         if source.n < 3:
             raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
         scaled = bool(np.abs(np.diag(S) - 1.0).max() <= UNIT_DIAGONAL)
-        return CovarianceSampler(S, source.n, scaled)
+        taken = 0 if source.spec.partial is None else source.spec.partial.regression.rank
+        return CovarianceSampler(S, source.n - taken, scaled)
     assert source.standard is not None
     spec, terms = source.spec, None
     if frame is not None:
         terms = Terms(replace(spec.model_spec, states={}), frame, spec.context or {}, str(spec.formula))
     units, matrix = _units(source, what), source.measured
-    return RowSampler(matrix, units, source.standard, spec.columns, keep_rows, terms, source.gaps)
+    return RowSampler(
+        matrix, units, source.standard, spec.columns, keep_rows, terms, source.gaps, source.covariates
+    )
 
 
 def _require_normal(source: Source, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from spcastat.engine.missing_values import prepare_with_gaps
 from spcastat.errors import DataError, FormulaError, NoRowsError, OptionError, WeightsError
 from spcastat.intake import replay
 from spcastat.intake.frames import open_table
-from spcastat.intake.replay import formula_inputs
+from spcastat.intake.replay import formula_inputs, replay_both, replay_table
 from spcastat.operators import prepare
 from spcastat.state import FitState
 
@@ -59,7 +60,10 @@ def source_for(
             f"{record.call}."
         )
     if not record.from_rows:
-        found = open_covariance(data, n_obs=record.n, nearest=record.matrix is not None).source("")
+        partial = state.spec.partial
+        given = None if partial is None else list(partial.spec.columns)
+        nearest = record.matrix is not None
+        found = open_covariance(data, n_obs=record.n, nearest=nearest, given=given).source("")
     else:
         found = _rows_again(state, data)
     _require_same(state, found)
@@ -82,7 +86,11 @@ def _rows_again(state: FitState, data: Any) -> Source:
         _, op, rows, gaps = prepare_with_gaps(matrix, None, center, scale, columns, how, rank, index=index)
         return Source(op.at_unit_size(), state.spec, len(index), standard, rows, index, gaps=gaps)
     _, op = prepare(matrix, None, center, scale, columns)
-    return Source(op.at_unit_size(), state.spec, len(index), standard, matrix, index, record.dropped)
+    found = Source(op.at_unit_size(), state.spec, len(index), standard, matrix, index, record.dropped)
+    if state.spec.partial is None:
+        return found
+    na = "drop" if record.dropped else "raise"
+    return replace(found, covariates=replay_both(state.spec, open_table(data), na)[1])
 
 
 def _require_same(state: FitState, found: Source) -> None:
@@ -116,4 +124,7 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
     if given is None:
         require_unchanged(fitted, source)
     table = open_table(given if given is not None else fitted)
-    return formula_inputs(source.spec, table, "drop" if source.dropped else "raise")[0]
+    if source.dropped:  # rows that lack a covariate, too
+        keep = np.asarray(replay_table(source.spec, table, "drop")[1])
+        table = replace(table, values=table.values[keep], index=table.index[keep])
+    return formula_inputs(source.spec, table, "raise")[0]

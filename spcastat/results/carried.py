@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
+from spcastat.intake import Spec
+
 
 @dataclass(frozen=True)
 class _Module:
@@ -83,9 +85,14 @@ _WORKED_OUT = ("_distances", "_drawn", "_scores")
 
 def _repacked(part: Any, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Any:
     """Return a part of a result with the names that its formula uses packed, or unpacked."""
-    if part is None or part.spec.context is None:
-        return part
-    return replace(part, spec=replace(part.spec, context=pack(part.spec.context)))
+    return part if part is None else replace(part, spec=_spec_repacked(part.spec, pack))
+
+
+def _spec_repacked(spec: Spec, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Spec:
+    partial = spec.partial
+    if partial is not None:
+        partial = replace(partial, spec=_spec_repacked(partial.spec, pack))
+    return replace(spec, context=pack(spec.context), partial=partial)
 
 
 def _local_stream(result: Any) -> Any:
@@ -99,7 +106,9 @@ def _shared(result: Any) -> list[Any]:
     """Return what a deep copy has in common with the original: modules, and sources of chunks."""
     state, source, call = (result.__dict__.get(name) for name in ("_state", "_source", "_call"))
     spec = source.spec if state is None else state.spec
-    shared: list[Any] = [value for value in (spec.context or {}).values() if isinstance(value, ModuleType)]
+    specs = [spec] if spec.partial is None else [spec, spec.partial.spec]
+    names = [value for one in specs for value in (one.context or {}).values()]
+    shared: list[Any] = [value for value in names if isinstance(value, ModuleType)]
     stream = _local_stream(result)
     if stream is not None:
         shared.append(stream)

@@ -140,11 +140,10 @@ def _errors(
     state = fit._state
     p, k = state.V.shape
     plan = plan_of(state, None if call is None else call.arguments)
-    model = source.spec.model_spec
-    if call is None and model is not None and model.states:
+    if call is None and source.spec.learns:
         raise FormulaError(
-            f"The terms of formula={shown(source.spec.formula)} learn from rows, and a fit from a file does "
-            "not tell how to read them anew without a fold; fit again."
+            f"The terms and covariates of formula={shown(source.spec.formula)} learn from rows, and a fit "
+            "from a file does not tell how to read them anew without a fold; fit again."
         )
     standard = source.standard
     assert standard is not None
@@ -157,7 +156,7 @@ def _errors(
     if source.gaps is not None:
         described["k_em"] = source.gaps.told.get("rank")
     rows = None if call is None else call.data
-    if model is not None and model.states:
+    if source.spec.learns:
         require_unchanged(rows, source)
     parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))
     return held_out(parts, refit_of(state, plan), seed=seed, n_jobs=n_jobs)

@@ -269,12 +269,13 @@ class SpcoResult(Carried):
 
     def summary(self, digits: int = 3) -> Summary:
         """Return header, loadings and shares as text, HTML, LaTeX or Markdown."""
-        n, p = self._source.n, self._source.op.p
+        n, p, partial = self._source.n, self._source.op.p, self._source.spec.partial
+        given = "" if partial is None else f", given {', '.join(partial.names)}"
         document = Document(
             title="Sparse principal coordinates",
             facts=(
                 ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
-                ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}"),
+                ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{given}"),
                 ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
                 ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
                 ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),

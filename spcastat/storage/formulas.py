@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,27 @@ import pandas as pd
 
 from spcastat.errors import FileError
 from spcastat.intake import Spec
+from spcastat.intake.design import Partial
 from spcastat.intake.expressions import Expression, read_expression, shortened
 from spcastat.intake.names import formula_name
 from spcastat.intake.safe import Closed, called_name, problem_of, safe_context
 from spcastat.intake.terms import MOST_TERMS, Model, Part
 from spcastat.intake.transforms import LARGEST, NUMPY
-from spcastat.storage.schema import Array, Either, Fields, Flag, Kind, List, Map, Maybe, Real, Sizes, require
+from spcastat.kernels.regression import Regression
+from spcastat.storage.schema import (
+    Array,
+    Either,
+    Fields,
+    Flag,
+    Kind,
+    List,
+    Map,
+    Maybe,
+    Real,
+    Sizes,
+    Whole,
+    require,
+)
 from spcastat.storage.values import Packer, Unpacker
 
 #: Codings of factors, by the names of their classes in formulaic, and what each holds.
@@ -67,6 +83,14 @@ _CUBIC: dict[str, Kind] = {
     "cyclic": Flag(),
     "knots": _KNOTS,
 }
+_REGRESSION = Fields(
+    {
+        "mean": Array("f", ("q",)),
+        "coefficients": Array("f", ("q", "p")),
+        "shares": Array("f", ("p",), 0, 1),
+        "rank": Whole(),
+    }
+)
 #: What each transform learns.
 LEARNED: dict[str, dict[str, Kind]] = {
     "poly": dict.fromkeys(("alpha", "norms2"), Map(Real(), keys=int)),
@@ -89,6 +113,14 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
         "columns": packer.index(spec.columns, "the name of a column"),
         "formula": spec.formula,
     }
+    if spec.partial is not None:
+        own = replace(spec, partial=None)
+        return {
+            "kind": "partial",  # which versions without covariates refuse
+            "spec": pack_spec(own, packer),
+            "given": pack_spec(spec.partial.spec, packer),
+            "regression": packer.fields(spec.partial.regression),
+        }
     if spec.model_spec is None:
         return packed
     model, context = spec.model_spec, dict(spec.context or {})
@@ -126,6 +158,11 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
     FileError
         For a formula that holds anything but names, numbers and known functions.
     """
+    if packed["kind"] == "partial":
+        found = reader.each(packed["regression"])
+        require(_REGRESSION, found, {"p": p}, "regression on covariates")
+        given = unpack_spec(packed["given"], reader, len(found["mean"]))
+        return replace(unpack_spec(packed["spec"], reader, p), partial=Partial(given, Regression(**found)))
     kind, formula = packed["kind"], packed["formula"]
     if kind not in ("array", "frame", "formula") or not isinstance(formula, (str, type(None))):
         raise FileError(f"The columns in the file are of a kind that is not known: {kind!r}.")

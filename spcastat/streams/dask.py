@@ -128,7 +128,7 @@ class DaskStream(Stream):
             # Warns once, here, that columns are matched by position; partitions are then read by name.
             read_block(spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
             by_name = Spec("frame", data.columns)
-        needed = list(by_name.columns if by_name.inputs is None else by_name.inputs)
+        needed = by_name.needed
         if not set(needed) <= set(data.columns):
             # Raises the error now rather than when the scores are computed.
             wanted = Spec("frame", pd.Index(needed, tupleize_cols=False))

@@ -176,7 +176,7 @@ class LocalStream(Stream):
         spec = self.spec
         if spec.kind == "array" or (self._exact and spec.kind == "frame"):
             return None
-        wanted = list(spec.columns if spec.inputs is None else spec.inputs)
+        wanted: list[Any] = spec.needed
         wanted += [] if self._column is None else [self._column]
         return wanted if all(isinstance(label, str) for label in wanted) else None
 

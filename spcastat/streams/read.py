@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed
+from spcastat.config import listed, shown
 from spcastat.errors import ColumnTypeError, DataError, FormulaError, NewDataError, OptionError, ShapeError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake import formula as formulas
@@ -174,7 +174,7 @@ def _require_columns(spec: Spec, table: Table) -> None:
                 "chunks must have the same columns."
             )
         return
-    needed = spec.columns if spec.inputs is None else pd.Index(list(spec.inputs), tupleize_cols=False)
+    needed = pd.Index(spec.needed, tupleize_cols=False)
     positions = table.columns.get_indexer_for(needed)
     lost = needed[positions < 0]
     extra = table.columns[~table.columns.isin(needed)] if spec.kind == "frame" else needed[:0]
@@ -220,6 +220,12 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
         )
     frame = table.values
     parsed = formulas.parse(formula, table.columns, context, reading.weights)
+    if parsed.given is not None:
+        raise FormulaError(
+            f"formula={shown(formula)} has covariates, and was given for rows in chunks, which are not "
+            "adjusted for any. Give the covariance matrix of all columns, spca_cov(S, k, given=[...]), or "
+            "rows in memory, such as a sample; a fit of these transforms chunks."
+        )
     kinds = {name: kind_of(frame.iloc[:, position]) for name, position in parsed.used.items()}
     _refuse(
         [

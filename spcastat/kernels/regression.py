@@ -1,0 +1,149 @@
+"""Linear regression of many variables on the same covariates: what is left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
+
+from spcastat.config import listed
+from spcastat.errors import ConstantColumnError
+from spcastat.kernels.eig import symmetric
+
+#: A residual below this share of the size of its variable is rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Regression of p variables on q covariates, with an intercept.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (q,)
+        Of the covariates.
+    coefficients : ndarray of shape (q, p)
+        Those of least norm where covariates are collinear.
+    shares : ndarray of shape (p,)
+        The share of the variance of each variable that the covariates take.
+    rank : int
+        Of the covariates: the degrees of freedom that they take.
+    """
+
+    mean: np.ndarray
+    coefficients: np.ndarray
+    shares: np.ndarray
+    rank: int
+
+    def residuals(self, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return Y, shape (n, p), at the mean of the covariates Z, shape (n, q): means stay what they are.
+
+        NaN where the variable, or any of the covariates, is missing.
+        """
+        found: np.ndarray = Y - (np.ascontiguousarray(Z, dtype=float) - self.mean) @ self.coefficients
+        return found
+
+
+def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Iterable[object]) -> Regression:
+    """Regress the columns of Y on those of Z, by weighted least squares.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+    Z : ndarray of shape (n, q)
+    weights : ndarray of shape (n,) or None
+        Frequencies.
+    names : iterable of length p
+        Of the variables, for messages.
+
+    Raises
+    ------
+    ConstantColumnError
+        For a variable that the covariates determine.
+    """
+    w = np.ones(len(Y)) if weights is None else weights
+    share = w / w.sum()
+    root = np.sqrt(share)[:, None]
+    largest = _sizes(Y)  # so that squares stay within the range of floating-point numbers
+    scaled = Y / largest
+    about = root * (scaled - share @ scaled)
+    size = np.linalg.norm(root * scaled, axis=0)
+    mean = share @ Z
+    centred = root * (Z - mean)
+    spread = _sizes(centred)
+    U, values, T = np.linalg.svd(centred / spread, full_matrices=False)
+    rank = int(np.sum(values > values[0] * max(Z.shape) * np.finfo(float).eps)) if values[0] > 0 else 0
+    B = (T[:rank].T / values[:rank]) @ (U[:, :rank].T @ about)
+    before = np.linalg.norm(about, axis=0)
+    varies = before > ROUNDING * size
+    B[:, ~varies] = 0.0
+    left = np.linalg.norm(about - (centred / spread) @ B, axis=0)
+    _require_left((left <= ROUNDING * size) & varies, names)
+    shares = 1.0 - (left / np.where(varies, before, 1.0)) ** 2
+    return Regression(mean, B / spread[:, None] * largest, np.where(varies, shares.clip(0.0), 0.0), rank)
+
+
+def remainder(
+    Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Iterable[object]
+) -> np.ndarray:
+    """Return what is left of Y after regression on Z; see :func:`regress`."""
+    return regress(Y, Z, weights, names).residuals(Y, Z)
+
+
+def partial_covariance(
+    S: np.ndarray, given: np.ndarray, names: Iterable[object]
+) -> tuple[np.ndarray, Regression]:
+    """Return the covariance matrix of the residuals after regression of the other variables on some.
+
+    S_yy - S_yz S_zz^+ S_zy. Of a correlation matrix, with a diagonal of ones, it gives partial correlations.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p + q, p + q)
+    given : ndarray of int, shape (q,)
+        Places of the covariates.
+    names : iterable of length p + q
+
+    Returns
+    -------
+    left : ndarray of shape (p, p)
+    found : Regression
+
+    Raises
+    ------
+    ConstantColumnError
+        For a variable that the covariates determine.
+    """
+    others = np.setdiff1d(np.arange(len(S)), given)
+    spread = np.where(np.diag(S) > 0.0, np.sqrt(np.diag(S).clip(0.0)), 1.0)
+    R = S / np.outer(spread, spread)
+    values, vectors = np.linalg.eigh(R[np.ix_(given, given)])
+    kept = values > max(values[-1], 0.0) * len(given) * np.finfo(float).eps
+    B = (vectors[:, kept] / values[kept]) @ (vectors[:, kept].T @ R[np.ix_(given, others)])
+    left = symmetric(R[np.ix_(others, others)] - R[np.ix_(others, given)] @ B)
+    shares = np.where(np.diag(R)[others] > 0.0, 1.0 - np.diag(left), 0.0)
+    _require_left(shares >= 1.0 - ROUNDING, np.array(list(names), dtype=object)[others])
+    own = spread[others]
+    if (np.diag(S) == 1.0).all():
+        own = 1.0 / np.sqrt(np.diag(left))
+    coefficients = B * spread[others] / spread[given][:, None]
+    found = Regression(np.zeros(len(given)), coefficients, shares.clip(0.0), int(kept.sum()))
+    return left * np.outer(own, own), found
+
+
+def _sizes(X: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of each column, 1 for columns of zeros."""
+    largest = np.abs(X).max(axis=0)
+    return np.where(largest > 0.0, largest, 1.0)
+
+
+def _require_left(empty: np.ndarray, names: Iterable[object]) -> None:
+    """Raise ConstantColumnError for variables of which nothing is left."""
+    if empty.any():
+        determined = list(compress(names, empty))
+        raise ConstantColumnError(
+            f"The covariates determine {listed(determined)}: nothing is left of "
+            f"{'it' if len(determined) == 1 else 'them'}. Leave such variables, or covariates, out."
+        )
