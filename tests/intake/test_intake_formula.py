@@ -141,7 +141,7 @@ def test_columns_named_as_functions_do_not_shadow_them():
     ("formula", "phrase"),
     [
         ("a ~ b", "two sides or several parts"),
-        ("~ a | b", "two sides or several parts"),
+        ("~ a | b | a", "2 bars"),
         ("a + b ~ c | b", "two sides or several parts"),
         ("~ a +", "cannot be read"),
         ("~ (a", "cannot be read"),
