@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spcastat.config import flag, listed, plural, shown, warn, whole_number
 from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
+from spcastat.engine.support_rules import require_possible
 from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
@@ -46,6 +47,9 @@ def spca(
     objective: str | None = None,
     effort: str | None = None,
     promise: str | None = None,
+    include: Any = None,
+    exclude: Any = None,
+    disjoint: bool = False,
     order: str | None = None,
     nonneg: bool = False,
     n_init: int | None = None,
@@ -119,6 +123,12 @@ def spca(
         How long "joint" searches; "auto" by default.
     promise : {"every", "total"}, optional
         Whether `variance` is kept after every component (the default), or by all of them together.
+    include, exclude : list of names, or mapping, optional
+        For "joint" with `card`: variables that every component must have and must not have, or those of some
+        components (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` counts what is included, and what is
+        excluded stays in the total variance.
+    disjoint : bool
+        For "joint" with `card`: no variable is in two components.
     order : {None, "variance", "given", "best"}
         Order of the components. None sorts components of the same cardinality by variance, if the method fits
         all components together and has not chosen their order itself, as "joint" does for adjusted variance.
@@ -212,7 +222,7 @@ def spca(
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
     with listening(progress):
-        how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
+        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, include, exclude, disjoint)
         k = _number("spca", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
         reading = ReadOptions(formula, context, weights, na, categorical, k_em)
@@ -241,6 +251,9 @@ def spca_cov(
     given: Any = None,
     variance: float | None = None,
     promise: str | None = None,
+    include: Any = None,
+    exclude: Any = None,
+    disjoint: bool = False,
     objective: str | None = None,
     effort: str | None = None,
     method: str | None = None,
@@ -261,7 +274,9 @@ def spca_cov(
         Symmetric and positive semidefinite. What :func:`correlation` returns says what it is, and from how
         many rows.
     k : int
-    card, variance, promise, objective, effort, method, nonneg, n_init, rng, order, tol, max_iter, progress
+    card, variance, promise, include, exclude, disjoint, objective, effort, method, nonneg : optional
+        As for :func:`spca`.
+    n_init, rng, order, tol, max_iter, progress : optional
         As for :func:`spca`.
     n_obs : int, optional
         Number of rows behind the matrix, for the header.
@@ -284,7 +299,7 @@ def spca_cov(
         Without `scores` and `biplot`, which need rows.
     """
     with listening(progress):
-        how = (n_init, rng, order, tol, max_iter, objective, effort, promise)
+        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, include, exclude, disjoint)
         k = _number("spca_cov", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
         opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest, given=given)
@@ -380,6 +395,8 @@ def spca_path(
             keys, wanted = path_cards(None, asked.k, opened.p, source.op.rank_limit)
         if opened.context is not None:
             described["context"] = opened.context
+        for card in wanted:
+            require_possible(plan.with_card(card).solver, source.spec.columns)
         fits = {}
         for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
             here = {**replace(asked, card=key).arguments, **described, "progress": progress}

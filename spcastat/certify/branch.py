@@ -94,6 +94,7 @@ def prove(
     max_nodes: int | None = None,
     callback: Callback | None = None,
     known: float = np.inf,
+    must: np.ndarray | None = None,
 ) -> Proof:
     """Find the best support of at most `c` variables and prove how good it is.
 
@@ -113,6 +114,8 @@ def prove(
         Called with the number of nodes before each.
     known : float
         A bound that is proven already, such as that of a matrix that this one was deflated from.
+    must : ndarray of int or None
+        Variables of all supports that are looked at; then `support` has them, too.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def prove(
     most = np.inf if max_nodes is None else max_nodes
     with stage("branch and bound", unit="nodes") as advance:
         try:
-            _Search(S, c, proof, Clock(begun + time_limit), most, callback, advance).run(support)
+            _Search(S, c, proof, Clock(begun + time_limit), most, callback, advance, must).run(support)
         except _Stopped as stop:
             proof.stopped = str(stop)
         except KeyboardInterrupt:
@@ -146,6 +149,7 @@ class _Search:
         max_nodes: float,
         callback: Callback | None,
         advance: Advance,
+        must: np.ndarray | None = None,
     ):
         self.S = S
         self.c = min(c, len(S))
@@ -155,6 +159,7 @@ class _Search:
         self.callback = callback
         self.advance = advance
         self.shift = 0.0
+        self.must = np.arange(0) if must is None else must
 
     def run(self, support: np.ndarray | None) -> None:
         S, c, proof, p = self.S, self.c, self.proof, len(self.S)
@@ -162,10 +167,15 @@ class _Search:
         self.scale = float(variances.max())
         if not self.scale > 0.0:
             proof.lower(max(self.scale, 0.0), "no variance left")
-            proof.support = np.array([0])
+            proof.support = self.must if self.must.size else np.array([0])
             return
-        proof.raise_to(self.scale, np.array([int(np.argmax(variances))]))
+        if not self.must.size:
+            proof.raise_to(self.scale, np.array([int(np.argmax(variances))]))
         self.S = S = (0.5 / self.scale) * (S + S.T)
+        if c == self.must.size:
+            self._take(self.must)
+            proof.lower(enlarged(proof.value, c), "the only support")
+            return
         if c == 1:
             proof.lower(self.scale * (1.0 + 4.0 * EPS), "largest variance")
             return
@@ -187,7 +197,9 @@ class _Search:
         self._leading()
         self._check()
         seeds = SEEDS if p <= SMALL else int(min(SEEDS, STEP / 2 * self.clock.rate / (4.0 * p**2)))
-        if p <= SMALL or (seeds >= FEW and self.clock.affords(4.0 * p**2 * seeds * SWEEPS, 2 * SWEEPS)):
+        cost = 4.0 * p**2 * seeds * SWEEPS
+        affordable = p <= SMALL or (seeds >= FEW and self.clock.affords(cost, 2 * SWEEPS))
+        if affordable and not self.must.size:  # of which the search knows nothing
             self._take(best_support(S, c, running=self.clock.runs, seeds=seeds)[1])
         if proof.closed:
             return
@@ -250,7 +262,7 @@ class _Search:
         c = self.c
         level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
         everything = np.arange(len(self.S))
-        stack = [Node(everything[:0], everything)]
+        stack = [Node(self.must, np.setdiff1d(everything, self.must))]
         left = budget
         while stack:
             if left <= 0:
@@ -260,7 +272,7 @@ class _Search:
             children, found = examine(self.S, stack.pop(), c, level)
             if found is not None:
                 before = self.proof.value
-                self._take(improve_support(self.S, found, c))
+                self._take(found if self.must.size else improve_support(self.S, found, c))
                 if not self.proof.value > before:
                     raise _Stopped("rounding")
                 return None

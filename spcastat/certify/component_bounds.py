@@ -16,6 +16,7 @@ from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, Operator, Removed, deflate
 from spcastat.operators.covariance_operator import lanczos_start
 from spcastat.progress import stage
+from spcastat.search.rule import SupportRule
 
 #: Up to this many variables S is formed and searched; above it only cheap bounds are given.
 DENSE_VARIABLES = 5000
@@ -72,6 +73,7 @@ def certify(
     time_limit: float = 60.0,
     max_nodes: int | None = None,
     callback: Callback | None = None,
+    rule: SupportRule | None = None,
 ) -> tuple[Certificate, ...]:
     """Bound each component by the best that its number of nonzeros allows.
 
@@ -89,6 +91,9 @@ def certify(
         Nodes of the branch and bound for each component, at most.
     callback : callable or None
         Called with the number of nodes of the present component before each node.
+    rule : SupportRule, optional
+        The supports that each component is compared with. A forced loading may be zero. Of disjoint
+        components those variables are left out that earlier components have and later ones must have.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def certify(
     form a covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
     eigenvalue, which is worked out once.
     """
-    run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, callback)
+    run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, callback, rule)
     with stage("certificates", V.shape[1], "components") as advance:
         while len(run.certificates) < V.shape[1]:
             try:
@@ -118,8 +123,15 @@ class _Run:
     """The certificates so far, and what remains of the covariance matrix after so many components."""
 
     def __init__(
-        self, op: Operator, V: np.ndarray, clock: Clock, max_nodes: int | None, callback: Callback | None
+        self,
+        op: Operator,
+        V: np.ndarray,
+        clock: Clock,
+        max_nodes: int | None,
+        callback: Callback | None,
+        rule: SupportRule | None = None,
     ):
+        self.rule = rule
         self.V = V
         self.op = op
         self.clock = clock
@@ -137,6 +149,15 @@ class _Run:
         """The adjusted variances, shape (k,)."""
         return adjusted_variances(self.V, self.op)
 
+    def allowed(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variables that component i may have, and the support that it has, ascending."""
+        used = self.V != 0
+        if self.rule is None:
+            return np.arange(len(used)), np.flatnonzero(used[:, i])
+        used = used | self.rule.must.T
+        may = self.rule.open(i, used[:, :i].any(axis=1))
+        return np.flatnonzero(may), np.flatnonzero(used[:, i])
+
     def one_more(self) -> None:
         """Certify the next component."""
         i, k = len(self.certificates), self.V.shape[1]
@@ -153,13 +174,15 @@ class _Run:
                 view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
             self.left = (view, i)
         v, value, clock, known = self.V[:, i], float(self.values[i]), self.clock, self.known
+        must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
         # a matrix of p^2 numbers is formed, made symmetric and scaled for each component
         if self.dense and not self.stopped and clock.affords(6.0 * PASS * view.p**2, 6):
             own = clock.until(time.perf_counter() + clock.left / (k - i))
             certificate, stopped = _search(
-                view, v, value, self.floor, own, self.max_nodes, self.callback, known
+                view, v, value, self.floor, own, self.max_nodes, self.callback, known, *self.allowed(i), must
             )
-            known = min(known, certificate.upper_bound if "leading" in certificate.proof else np.inf)
+            if self.rule is None and "leading" in certificate.proof:  # of all variables
+                known = min(known, certificate.upper_bound)
         else:
             certificate, known, stopped = _cheap(view, v, value, self.floor, self.stopped, clock, known)
         self.known, self.stopped = known, stopped or self.stopped
@@ -175,16 +198,19 @@ def _search(
     max_nodes: int | None,
     callback: Callback | None,
     known: float,
+    allowed: np.ndarray,
+    support: np.ndarray,
+    must: np.ndarray,
 ) -> tuple[Certificate, str]:
     """Certify one component by search; also return "interrupted" if the user ended it."""
     begun = time.perf_counter()
-    support = np.flatnonzero(v)
-    S = symmetric(view.block(np.arange(view.p)))
+    S = symmetric(view.block(allowed))
     card = max(support.size, 1)
     proof = prove(
         S,
         card,
-        support=support,
+        support=np.searchsorted(allowed, support),
+        must=np.searchsorted(allowed, must),
         time_limit=clock.left,
         max_nodes=max_nodes,
         callback=callback,
@@ -194,7 +220,7 @@ def _search(
         raise KeyboardInterrupt
     argument = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
     certificate = _certificate(
-        value, v, proof.bound, floor, argument, proof.nodes, begun, proof.value, proof.support
+        value, v, proof.bound, floor, argument, proof.nodes, begun, proof.value, allowed[proof.support]
     )
     return certificate, proof.stopped if proof.stopped == "interrupted" else ""
 

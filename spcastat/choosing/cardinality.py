@@ -13,6 +13,7 @@ from spcastat.choosing.number import level, require_early, standing_out
 from spcastat.choosing.screened import is_wide, narrowed, refuse_early, request
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
+from spcastat.engine.support_rules import RULE
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
@@ -176,6 +177,12 @@ def choose(
                 raise UnknownOptionError(
                     f"{name}= was given to choose(), which chooses the sparsity: give cards=, or use spca() "
                     f"or spca_cov() with {name}=."
+                )
+        for name in RULE:
+            if options.get(name):
+                raise UnknownOptionError(
+                    f"{name}= was given to choose(), whose candidates are fitted without a rule: take "
+                    f"choose(data, k).card first, and fit spca(data, k, card, {name}=...)."
                 )
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)

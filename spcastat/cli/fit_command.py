@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ examples:
   spcastat fit trees.csv --k 3 --card 5 --out table.tex --caption 'Three components' --label tab:trees
   spcastat fit trees.csv --k 3 --card 5 --format json | jq .loadings
   spcastat fit trees.csv --k 3 --card 5 --method bcd-l0
+  spcastat fit trees.csv --k 3 --card 5 --include PC1=height --exclude age --disjoint
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
@@ -54,11 +56,18 @@ _ROWS_ONLY = {
 #: What --option may not give, since the command does.
 _NO_OPTIONS = {
     **{name: f"--{name}" for name in ("k", "card", "cards", "variance", "method", "formula", "covariance")},
+    **{name: f"--{name} of spcastat fit" for name in ("include", "exclude", "disjoint")},
     "data": "DATA",
     "S": "DATA with --covariance",
     "context": "--formula, with the functions that it knows",
     "given": "--partial",
 }
+
+
+def component_and_name(text: str) -> tuple[str, str]:
+    """Read ``PC1=age`` as the variable "age" of PC1, and ``age`` as that of every component (\"\")."""
+    found = re.fullmatch(r"(PC\d+)=(.+)", text, re.DOTALL)
+    return (found[1], found[2]) if found else ("", text)
 
 
 def card(text: str) -> int | list[int]:
@@ -133,6 +142,15 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
     )
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
     add = parser.add_argument
+    for name, verb in (("include", "must have"), ("exclude", "must not have")):
+        add(
+            f"--{name}",
+            type=component_and_name,
+            action="append",
+            metavar="[PC1=]NAME",
+            help=f"with --card: a variable that every component, or the one named, {verb}; may be repeated",
+        )
+    add("--disjoint", action="store_true", help="with --card: no variable is in two components")
     add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
     add("--method", help="joint by default; see: spcastat methods")
 
@@ -188,6 +206,20 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
         help="how often fits of PAIRS of halves of the rows select each variable, 50 by default",
     )
     add("--jobs", type=int, metavar="N", help="processes that share these fits; -1 for all processors")
+
+
+def sparsity(args: argparse.Namespace) -> dict[str, Any]:
+    """Return --card or --variance, and the rule for variables, as options of a fit."""
+    found = {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
+    found |= {"disjoint": True} if args.disjoint else {}
+    for name in ("include", "exclude"):
+        by_component: dict[str, list[str]] = {}
+        for component, variable in getattr(args, name) or []:
+            for one in [component] if component else [f"PC{i + 1}" for i in range(args.k)]:
+                by_component.setdefault(one, []).append(variable)
+        if by_component:
+            found[name] = by_component
+    return found
 
 
 def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
@@ -281,7 +313,7 @@ def run(args: argparse.Namespace) -> str:
 
     table, marked = grouped(args)
     data, covariance, given = prepare(args, table)
-    given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
+    given |= sparsity(args)
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
     further = resample(fit, args)
     if args.save:

@@ -15,6 +15,7 @@ from spcastat.cli.fit_command import (
     require_k,
     resample,
     resampling_arguments,
+    sparsity,
     sparsity_arguments,
 )
 from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, names
@@ -106,8 +107,9 @@ def _saved(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     """Return a saved fit; what only data can answer is refused."""
     from spcastat.results.load import load
 
-    of_data = ("k", "card", "variance", "method", "groups", "color", "bootstrap", "stability")
-    needless = [f"--{name}" for name in of_data if getattr(args, name) is not None]
+    of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "method", "groups", "color"]
+    of_data += ["bootstrap", "stability"]
+    needless = [f"--{name}" for name in of_data if getattr(args, name) not in (None, False)]
     if needless:
         raise OptionError(f"{', '.join(needless)}: for data; {args.data} is a saved fit, which has none.")
     return load(args.data), {}
@@ -121,7 +123,7 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     wanted = {name: getattr(args, name) for name in ("groups", "color") if getattr(args, name) is not None}
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
     data, covariance, given = prepare(args, table)
-    given |= {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
+    given |= sparsity(args)
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
     resample(fit, args)
     return fit, columns

@@ -13,6 +13,7 @@ from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, sho
 from spcastat.engine.options import CHECKS, MOST_STARTS
 from spcastat.engine.start_choice import Aim
 from spcastat.engine.starts import Start, matched
+from spcastat.engine.support_rules import RULE, placed, refuse_rule
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.registry import CONTROLS, SOLVERS, Method
 from spcastat.search.settings import PROMISES
@@ -27,7 +28,8 @@ class Request:
     ----------
     k : int
         Number of components.
-    card, variance, method, nonneg, n_init, rng, order, tol, max_iter, objective, effort, promise
+    card, variance, method, nonneg, n_init, rng, order, tol, max_iter, objective, effort, promise, include,
+    exclude, disjoint
         As for :func:`spcastat.spca`.
     further : Mapping
         Options of the method that not all methods have.
@@ -46,6 +48,9 @@ class Request:
     objective: Any = None
     effort: Any = None
     promise: Any = None
+    include: Any = None
+    exclude: Any = None
+    disjoint: Any = False
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,11 +65,14 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The options of a method that differ from "not given"."""
-        names = ("card", "variance", "tol", "max_iter", "objective", "effort", "promise")
+        names = ["card", "variance", "tol", "max_iter", "objective", "effort", "promise"]
+        names += ["include", "exclude"]
         named = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
-        if not isinstance(self.nonneg, (bool, np.bool_)) or self.nonneg:
-            given["nonneg"] = self.nonneg
+        for name in ("nonneg", "disjoint"):
+            value = getattr(self, name)
+            if not isinstance(value, (bool, np.bool_)) or value:
+                given[name] = value
         if self.n_init is not None and whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
             given["n_init"] = self.n_init
         return given
@@ -128,14 +136,15 @@ class Plan:
         if self.order == "variance":
             return np.zeros(k, dtype=int)
         if self.order is None and isinstance(self.solver, JointSolver) and not self.solver.own_order:
-            values = [getattr(self.solver, name, None) for name in self.method.controls]
+            names = (*self.method.controls, "include", "exclude")
+            values = [getattr(self.solver, name, None) for name in names]
             each = list(zip(*(value for value in values if isinstance(value, tuple)), strict=True))
             return np.array([each.index(one) for one in each]) if each else np.zeros(k, dtype=int)
         return np.arange(k)
 
     def on(self, columns: pd.Index) -> Plan:
-        """Return the plan for variables of these names: a start given as a frame has them as its rows."""
-        return replace(self, start=matched(self.start, columns))
+        """Return the plan for variables of these names, which starts given as frames and rules have."""
+        return replace(self, start=matched(self.start, columns), solver=placed(self.solver, columns))
 
     def with_card(self, card: Sequence[int]) -> Plan:
         """Return the plan with other cardinalities, for a method with this control."""
@@ -232,6 +241,7 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
         options["variance"] = DEFAULT_VARIANCE
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
     _check_promise(options, checked)
+    refuse_rule(checked, asked.order, p)
     if "variance" in options and "promise" in chosen.options:
         checked.setdefault("promise", PROMISES[0])
     n_init, start = checked.pop("n_init", 0), checked.pop("start", None)
@@ -326,6 +336,8 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
         advice = " It has starts and an end of its own: effort= says how long it searches." * (
             name in STEPS and method.name == DEFAULT
         )
+        if name in RULE:
+            advice += f" Only its search knows rules: give card= and {name}= without method= and nonneg=."
         return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"
     return (
         f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{hint(name)}"

@@ -169,7 +169,10 @@ def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np
     card = getattr(solver, "card", None)
     if card is None:
         return details
-    hits = [bool(hit) for hit in np.count_nonzero(V, axis=0) == np.array(card)[order]]
+    given = V != 0
+    for place, i in enumerate(order if solver.ruled and getattr(solver, "include", None) else ()):
+        given[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # a loading may be zero
+    hits = [bool(hit) for hit in np.count_nonzero(given, axis=0) == np.array(card)[order]]
     return {**details, "card hit": hits} if details or not all(hits) else details
 
 

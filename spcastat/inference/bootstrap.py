@@ -65,7 +65,7 @@ class _Work:
 
     def _kept(self, drawn: Operator, V: np.ndarray, again: int) -> Draw:
         """Return what is kept of a fit."""
-        aligned = align(V, self.refit.V, self.op)
+        aligned = align(V, self.refit.V, self.op, self.refit.kinds)
         places = np.flatnonzero(aligned.V.T)
         return Draw(
             places,

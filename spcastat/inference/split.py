@@ -47,7 +47,7 @@ def split(
 
     def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
         first, second = sampler.halves(rng)
-        found = align(refit(first.whole(), rng), refit.V, op)
+        found = align(refit(first.whole(), rng), refit.V, op, refit.kinds)
         return (first, second), found.V, leading_on(second.whole(), found.V)
 
     (halves, chosen, (V, variances)), again = attempted(draw)
@@ -63,7 +63,7 @@ def split(
         drawn.std(axis=0, ddof=1),
         variances,
         np.array([values for _, values in finished.results]).std(axis=0, ddof=1),
-        align(chosen, refit.V, op).similarity,
+        align(chosen, refit.V, op, refit.kinds).similarity,
         (halves[0].n, halves[1].n),
         len(finished.results),
         n,

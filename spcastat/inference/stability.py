@@ -39,7 +39,7 @@ class _Work:
         drawn = [self._drawn(number) for number in numbers]
         halves = [half for pair, _ in drawn for half in pair]
         found = self.refit.ended([op for op, _ in halves], [begun for _, begun in halves])
-        aligned = [align(V, self.refit.V, self.op) for V in found]
+        aligned = [align(V, self.refit.V, self.op, self.refit.kinds) for V in found]
         kept = []
         for i, (_, again) in enumerate(drawn):
             pair = aligned[2 * i : 2 * i + 2]
@@ -86,7 +86,9 @@ def stability(
     Rows in pieces whose columns are too many for the cross-products of all halves are taken with those
     columns for which there is room: see :mod:`spcastat.resample.screened_columns`.
     """
-    fewer = sampler.near(refit.V, 2 * n_pairs) if isinstance(sampler, StreamRows) else None
+    fewer = None
+    if isinstance(sampler, StreamRows) and not refit.plan.solver.ruled:
+        fewer = sampler.near(refit.V, 2 * n_pairs)
     if fewer is not None:
         own, J = fewer
         found = stability(

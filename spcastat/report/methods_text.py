@@ -19,6 +19,7 @@ from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
 from spcastat.state.proof_sentences import told
 from spcastat.state.record import Record
+from spcastat.state.support_rule import rule_words
 from spcastat.state.variance import variance
 from spcastat.tables.cells import percent
 
@@ -91,6 +92,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
         *_missing(state.record, cited),
         *_numbers(state, choice),
         *_method(state.record, cited),
+        *_rule(state),
         *_explained(state, cited),
         *_resampled(state, cited),
         *_proven(state),
@@ -213,6 +215,11 @@ def _method(record: Record, cited: list[str]) -> Iterator[str]:
     )
 
 
+def _rule(state: FitState) -> Iterator[str]:
+    if words := rule_words(state):
+        yield f"The supports were held to a rule: {words}."
+
+
 def _explained(state: FitState, cited: list[str]) -> Iterator[str]:
     table = variance(state)
     last = {name: f"{percent(table[name].iloc[-1], 1)} %" for name in table if "cumulative" in str(name)}
@@ -264,7 +271,7 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
 
 def _proven(state: FitState) -> Iterator[str]:
     nonneg = bool(state.record.options.get("nonneg"))
-    yield from (told(one, nonneg, list(state.components)) for one in state.proofs)
+    yield from (told(one, nonneg, list(state.components), rule_words(state)) for one in state.proofs)
 
 
 def _software(record: Record) -> str:

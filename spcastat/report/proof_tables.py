@@ -13,6 +13,7 @@ from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven
+from spcastat.state.support_rule import rule_words
 
 if TYPE_CHECKING:
     from spcastat.tables import Document
@@ -48,7 +49,10 @@ def certificate(frame: pd.DataFrame, proven: Proven, sentence: str) -> Document:
 def facts_of(state: FitState) -> Iterator[tuple[str, str]]:
     """Yield what was proven of a fit, for its header."""
     for proven in state.proofs:
-        yield "Proof", told(proven, bool(state.record.options.get("nonneg")), list(state.components))
+        yield (
+            "Proof",
+            told(proven, bool(state.record.options.get("nonneg")), list(state.components), rule_words(state)),
+        )
 
 
 def _listed(frame: pd.DataFrame, text: str) -> str:

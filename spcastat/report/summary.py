@@ -12,7 +12,7 @@ import pandas as pd
 from spcastat.config import plural, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.intake.design import Partial
-from spcastat.labels import name_text
+from spcastat.labels import full_names, name_text
 from spcastat.measures.adjusted import best_order, totals_in_orders
 from spcastat.report.loading_columns import loading_columns
 from spcastat.report.proof_tables import facts_of
@@ -23,6 +23,7 @@ from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state.copies import own
 from spcastat.state.record import CENTRING, SCALING, Record
+from spcastat.state.support_rule import forced, rule_words
 from spcastat.state.variance import variance as variance_of
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def summarise(
         ),
         notes=(
             *said,
-            *_notes(record, largest, state.moments.variances, variance["cardinality"]),
+            *_notes(state, largest, variance["cardinality"]),
             *_another_order(state),
             *_passes(record, digits),
             *(note for note in unsaid if note not in said),
@@ -210,6 +211,8 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
         total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
         when = "by all components together" if total else "after every component"
         yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
+    if rule := rule_words(state):
+        yield "Rule", rule
     share = ""
     if record.objective_share is not None:
         share = f" ({100 * record.objective_share:.2f} % of the total variance)"
@@ -333,12 +336,19 @@ def _status(record: Record) -> str:
     return text
 
 
-def _notes(record: Record, largest: pd.Series, variances: np.ndarray, card: pd.Series) -> Iterator[str]:
-    missed = list(_missed(record, card))
+def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str]:
+    record = state.record
+    zero = forced(state) & (state.V == 0)
+    if zero.any():
+        rows, columns = np.nonzero(zero)
+        names = zip(full_names(state.spec.columns[rows]), full_names(state.components[columns]), strict=True)
+        named = ", ".join(f"{variable} in {component}" for variable, component in names)
+        yield f"Forced, and with a loading of exactly zero: {named}."
+    missed = list(_missed(record, card + zero.sum(axis=0)))
     if missed:
         more = "; see details" if record.details else ""
         yield f"Cardinality missed: {', '.join(missed)}{more}."
-    yield from unequal_variances(record, variances)
+    yield from unequal_variances(record, state.moments.variances)
     if largest.max() > CORRELATED:
         yield (
             "The scores are correlated, so their variances overlap; the adjusted variance counts what each "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,9 @@ class Aligned:
     similarity: np.ndarray
 
 
-def align(found: np.ndarray, reference: np.ndarray, op: Operator) -> Aligned:
+def align(
+    found: np.ndarray, reference: np.ndarray, op: Operator, kinds: Sequence[int] | None = None
+) -> Aligned:
     """Put the columns of `found` into the order of those of `reference` that they resemble, then turn signs.
 
     Parameters
@@ -38,6 +41,8 @@ def align(found: np.ndarray, reference: np.ndarray, op: Operator) -> Aligned:
         Loadings of any length.
     op : Operator
         The covariance matrix S in which scores are compared: that of the fit.
+    kinds : sequence of int, optional
+        Labels of the components: those of one label alone change places.
 
     Returns
     -------
@@ -55,7 +60,10 @@ def align(found: np.ndarray, reference: np.ndarray, op: Operator) -> Aligned:
     sizes = np.outer(sd[:k], sd[k:])
     correlation = np.zeros((k, k))
     np.divide(products[:k, k:], sizes, out=correlation, where=sizes > 0)
-    rows, columns = linear_sum_assignment(-np.abs(correlation))
+    worth = np.abs(correlation)
+    if kinds is not None:
+        worth = worth - 2.0 * k * (np.array(kinds)[:, None] != np.array(kinds))
+    rows, columns = linear_sum_assignment(-worth)
     order = np.empty(k, dtype=int)
     order[columns] = rows
     V = found[:, order]

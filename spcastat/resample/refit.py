@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.engine import Plan, Request, make_plan, run
 from spcastat.errors import ComponentsError, OptionError
@@ -50,6 +51,14 @@ class Refit:
         """How many draws are fitted at once, where the method is a search; None for one after another."""
         of = getattr(self.plan.solver, "together", None)
         return None if of is None else of(len(self.V))
+
+    @property
+    def kinds(self) -> tuple[int, ...] | None:
+        """Labels of the components, of which a rule asks different things; None without a rule."""
+        if not self.plan.solver.ruled:
+            return None
+        rule = self.plan.solver.rule(len(self.V))  # type: ignore[attr-defined]
+        return tuple(rule.kinds([0] * self.V.shape[1]))
 
     def begun(self, op: Operator, rng: np.random.Generator, *, own: bool = True) -> Sequence[np.ndarray]:
         """Return the starts of a search on the data of a draw, or for other methods their loadings.
@@ -117,6 +126,8 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
             continue
         given = (arguments or {}).get(name)
         further[name] = given if callable(given) else value
+        if name in ("include", "exclude"):  # by component; positions stand for names
+            further[name] = dict(enumerate(value, 1))
         if isinstance(value, str) and value.startswith("<") and not callable(given):
             raise OptionError(
                 f"The fit has {name}={value}, a function, which its file does not hold: fit again, "
@@ -128,7 +139,7 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
     nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
     own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
     request = Request(record.k, further=further, **own)
-    return make_plan(request, record.p)
+    return make_plan(request, record.p).on(pd.RangeIndex(record.p))
 
 
 def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool = False) -> Refit:
@@ -159,6 +170,6 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
             f"select=False was given with method={plan.method.name!r}, which measures more than variances: "
             "loadings on given supports are only defined for these. Leave select=False out."
         )
-    if own_card and getattr(plan.solver, "card", None) is not None:
+    if own_card and getattr(plan.solver, "card", None) is not None and not plan.solver.ruled:
         plan = plan.with_card([int(count) for count in np.count_nonzero(state.V, axis=0)])
     return Refit(state.V, plan, fixed)

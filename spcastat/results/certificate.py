@@ -12,6 +12,7 @@ from spcastat.state import FitState
 from spcastat.state.copies import own
 from spcastat.state.proof_sentences import told, with_proof
 from spcastat.state.proven import Proven
+from spcastat.state.support_rule import rule_words
 
 if TYPE_CHECKING:
     from spcastat.tables import Document
@@ -33,11 +34,12 @@ class Certificate(Renderings, pd.DataFrame):
     """
 
     # What pandas carries along when a frame is copied or pickled.
-    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg", "_names"]
+    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg", "_names", "_rule"]
     _proven: Proven
     _found: pd.DataFrame
     _nonneg: bool
     _names: list[str]
+    _rule: str
 
     @classmethod
     def of(cls, proven: Proven, found: np.ndarray, state: FitState) -> Certificate:
@@ -50,6 +52,7 @@ class Certificate(Renderings, pd.DataFrame):
         table._found = state.by_variable(found)
         table._nonneg = bool(state.record.options.get("nonneg"))
         table._names = list(state.components)
+        table._rule = rule_words(state)
         return table
 
     @property
@@ -58,7 +61,7 @@ class Certificate(Renderings, pd.DataFrame):
 
     @property
     def sentence(self) -> str:
-        return told(self._proven, self._nonneg, self._names)
+        return told(self._proven, self._nonneg, self._names, self._rule)
 
     @property
     def loadings(self) -> pd.DataFrame:

@@ -279,6 +279,12 @@ class Inferred:
                     "their conditional means would seem to be related to what they were made of. Take "
                     "bootstrap() or stability(), which estimate anew in every draw."
                 )
+            if refit.plan.solver.ruled:
+                raise OptionError(
+                    "test_loadings() fits without each selected variable in turn, and the rule of this fit "
+                    "(include, exclude, disjoint) belongs to all of them. Take bootstrap() or stability(), "
+                    "whose draws obey it."
+                )
             found = permutation_test(sampler, refit, op, n, fdr=method, **further)
         self._remember(tests=found)
         return LoadingTest(self._state, found)

@@ -23,6 +23,7 @@ from spcastat.state.fit_moments import Moments
 from spcastat.state.proof_sentences import with_proof
 from spcastat.state.proven import JOINT, Proven
 from spcastat.state.record import Record
+from spcastat.state.support_rule import forced, rule_of
 
 #: Loadings whose products are below this are orthogonal.
 ORTHOGONAL = 1e-6
@@ -46,7 +47,10 @@ def certify(
     complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
     with all fits of the same cardinalities, in whatever order. A bound may be loose, never wrong, and is
     valid whenever the search is stopped. For nonnegative loadings it is the bound without that
-    constraint. From then on the summary reports the proof, and files keep it.
+    constraint. Under a rule for the supports (`include`, `exclude`, `disjoint`) each component is compared
+    with supports under the rule, of disjoint ones with those that share no variable with earlier ones; a
+    joint bound is that without the rule, and holds under it too. From then on the summary reports the
+    proof, and files keep it.
 
     Parameters
     ----------
@@ -102,7 +106,7 @@ def _each(
     """Prove each component by itself; return the proof, and the best loadings that were met."""
     from spcastat.certify import certify  # only who proves imports the proofs
 
-    found = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes)
+    found = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes, rule=rule_of(state.record))
     rows = [_plain(one, ("value", "upper_bound", "best_known"), op.unit**2) for one in found]
     return Proven("components", "adjusted", rows), _one_after_another(op, [one.support for one in found])
 
@@ -115,6 +119,11 @@ def _all_together(
 
     if orthogonal:
         _require_orthogonal(state)
+    if (forced(state) & (state.V == 0)).any():
+        raise OptionError(
+            "certify(joint=True) bounds loadings by their numbers of nonzeros, and a variable that this fit "
+            "must have has a loading of zero, so that others under its rule have more. Leave joint=True out."
+        )
     found = certify_joint(
         op,
         state.V,
@@ -124,10 +133,12 @@ def _all_together(
         time_limit=time_limit,
         max_nodes=max_nodes,
     )
-    row = _plain(found)
+    row, V = _plain(found), found.V
+    if rule_of(state.record) is not None:  # what was met need not obey it
+        row["best_known"], V = row["value"], state.V
     del row["V"]
-    row["supports"] = [np.flatnonzero(v).tolist() for v in found.V.T]
-    return Proven("joint", objective, [row], orthogonal), found.V
+    row["supports"] = [np.flatnonzero(v).tolist() for v in V.T]
+    return Proven("joint", objective, [row], orthogonal), V
 
 
 def _require_orthogonal(state: FitState) -> None:
@@ -185,8 +196,15 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
     V, measure = _checked(state, certificate)
     op = source.op
     equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
+    rule = rule_of(state.record)
+    if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:
+        raise OptionError(
+            "adopt() was given the certificate of a fit under a rule, and the best supports that were met, "
+            "each for what earlier components leave, break it together. Search longer: "
+            "refit(effort='thorough')."
+        )
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
-    sorts = equal and falling and measure != "adjusted"
+    sorts = equal and falling and measure != "adjusted" and rule is None
     V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
     old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
     if not new > old * (1.0 + BETTER):

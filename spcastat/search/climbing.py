@@ -13,7 +13,8 @@ from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import GAIN, exchange, trials
 from spcastat.search.fixed_supports import refined
-from spcastat.search.small_matrices import hard, ranked
+from spcastat.search.small_matrices import ranked
+from spcastat.search.swaps import swapped
 
 #: Weights of the present loadings in the three steps that are tried.
 STEPS = np.array([0.0, 1.0, 5.0])
@@ -43,7 +44,7 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> np.ndarray:
     at = fits.places[:, None, part]
     own = (STEPS * scale[:, None])[:, :, None] * fits.x[:, None, part]
     np.put_along_axis(W, np.repeat(at, len(STEPS), axis=1), np.take_along_axis(W, at, axis=2) + own, axis=2)
-    places, x = hard(W, criterion.cards[i])
+    places, x = criterion.cut(W, i, criterion.used(fits, i))
     values = criterion.replaced(fits, i, places, x)
     best = ranked(values, len(STEPS))[:, 0]
     rose = values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN)
@@ -85,6 +86,8 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
         before, held = sub.value.copy(), sub.places.copy()
         for i in range(criterion.k):
             exchange(criterion, sub, i, width, valued)
+        if criterion.rule is not None and criterion.rule.disjoint:
+            sub = swapped(criterion, sub, width, valued, SHORT)
         sub = reordered(criterion, refined(criterion, sub, SHORT))
         fits.put(running, sub)
         enough = np.where((sub.places != held).any(axis=1), rough, STEEP)

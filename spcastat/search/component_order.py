@@ -16,14 +16,14 @@ ORDERS = 120
 
 
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits in their best order; components change places only with others of their cardinality."""
+    """Return the fits in their best order; components change places only with others of their kind."""
     if criterion.exact or criterion.k == 1:
         return fits
-    orders = _admissible(criterion.cards)
+    orders = _admissible(criterion.kinds)
     if orders is not None:
         best = _best(criterion, fits, orders)
         return permuted(criterion, fits, best)
-    order = _largest_first(fits.G, criterion.cards)
+    order = _largest_first(fits.G, criterion.kinds)
     turned = permuted(criterion, fits, order)
     fits = fits.some(slice(None))
     better = turned.value > fits.value * (1.0 + GAIN)
@@ -31,19 +31,18 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
     return fits
 
 
-def _largest_first(G: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
+def _largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
     """Return orders, shape (B, k), that take the component of largest variance given those before it.
 
     No exchange of two neighbours is better: of residual variances a >= d with the covariance b, the order
-    keeps a + d - b^2 / a. Components change places with others of their cardinality.
+    keeps a + d - b^2 / a. Components change places with others of their kind.
     """
     B, k, _ = G.shape
     every = np.arange(B)
     left, order = G.copy(), np.empty((B, k), dtype=int)
     open_ = np.ones((B, k), dtype=bool)
-    cardinality = np.array(cards)
-    for place, card in enumerate(cards):
-        variance = np.where(open_ & (cardinality == card), np.einsum("bii->bi", left), -1.0)
+    for place, kind in enumerate(kinds):
+        variance = np.where(open_ & (np.array(kinds) == kind), np.einsum("bii->bi", left), -1.0)
         order[:, place] = chosen = variance.argmax(axis=1)
         open_[every, chosen] = False
         row = left[every, chosen]
@@ -54,18 +53,18 @@ def _largest_first(G: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
 
 
 def falling(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits with components of one cardinality by falling variance, where no other order is better.
+    """Return the fits with components of one kind by falling variance, where no other order is better.
 
     Components of one support have the same value in every order, to rounding, which must not decide; nor may
     it between components of one variance: these are sorted by their supports.
     """
     if criterion.exact or criterion.k == 1:
         return fits
-    cards = np.array(criterion.cards)
+    kinds = np.array(criterion.kinds)
     order = np.broadcast_to(np.arange(criterion.k), (len(fits), criterion.k)).copy()
     variances = np.diagonal(fits.G, axis1=1, axis2=2)
-    for card in set(criterion.cards):
-        places = np.flatnonzero(cards == card)
+    for kind in set(criterion.kinds):
+        places = np.flatnonzero(kinds == kind)
         for b, fit in enumerate(fits.places):
             supports = [sorted(fit[criterion.owner == i]) for i in places]
             rank = np.array([sorted(supports).index(support) for support in supports])
@@ -98,12 +97,12 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
     )
 
 
-def _admissible(cards: tuple[int, ...]) -> np.ndarray | None:
-    """Return all orders that leave the cardinalities in their places; None if there are too many."""
+def _admissible(kinds: tuple[int, ...]) -> np.ndarray | None:
+    """Return all orders that leave the kinds in their places; None if there are too many."""
     groups: dict[int, list[int]] = {}
-    for place, card in enumerate(cards):
-        groups.setdefault(card, []).append(place)
-    orders = [list(range(len(cards)))]
+    for place, kind in enumerate(kinds):
+        groups.setdefault(kind, []).append(place)
+    orders = [list(range(len(kinds)))]
     for places in groups.values():
         if len(places) > 5 or len(orders) * np.prod(range(1, len(places) + 1)) > ORDERS:
             return None

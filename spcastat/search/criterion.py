@@ -12,11 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
 from spcastat.search.column_model import Model
-from spcastat.search.small_matrices import divisor
+from spcastat.search.rule import SupportRule
+from spcastat.search.small_matrices import divisor, hard, unit
 from spcastat.search.symmetric_matrices import Moments, scattered
 
 
@@ -108,6 +110,8 @@ class Criterion(ABC):
     grows: bool = False
     #: Whether good optima lie far apart, so that starts are worth a climb that look no better than others.
     rugged: bool = False
+    #: Which supports are allowed; None for all.
+    rule: SupportRule | None = None
 
     def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
         self.M = M
@@ -118,9 +122,54 @@ class Criterion(ABC):
         ends = np.cumsum((0, *cards))
         self.parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.owner = np.repeat(np.arange(self.k), cards)
-        self.equal = len(set(cards)) == 1
+        #: Labels of the components: those of one label may change places.
+        self.kinds = cards
         #: Entries of x by component: shape (N, k)
         self.member = (self.owner[:, None] == np.arange(self.k)).astype(float)
+
+    @property
+    def equal(self) -> bool:
+        """Whether any two components may change places."""
+        return len(set(self.kinds)) == 1
+
+    def under(self, rule: SupportRule | None) -> Self:
+        """Return the criterion, which allows the supports of a rule alone from now on."""
+        if rule is not None:
+            self.rule, self.kinds = rule, rule.kinds(self.cards)
+        return self
+
+    def used(self, fits: Fits, i: int) -> np.ndarray | None:
+        """Return the variables of components other than i, shape (B, m); None where they do not matter."""
+        if self.rule is None or not self.rule.disjoint:
+            return None
+        there = fits.places.copy()
+        for part in self.parts:
+            there[~fits.x[:, part].any(axis=1), part] = -1  # taken out
+        there[:, self.parts[i]] = -1
+        found = np.zeros((len(fits), self.m + 1), dtype=bool)
+        np.put_along_axis(found, there, True, axis=1)
+        return found[:, :-1]
+
+    def cut(self, W: np.ndarray, i: int, used: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest entries that component i may have: places and loadings of unit length."""
+        if self.rule is None:
+            return hard(W, self.cards[i])
+        return self.rule.hard(W, i, self.cards[i], used)
+
+    def mended(self, fits: Fits) -> Fits:
+        """Return the fits, with new supports where disjoint components left too few variables for others."""
+        if self.rule is None or not self.rule.disjoint:
+            return fits
+        supports = np.zeros((len(fits), self.k, self.m), dtype=bool)
+        for i, part in enumerate(self.parts):
+            np.put_along_axis(supports[:, i], fits.places[:, part], True, axis=1)
+        images = fits.first if self.T is None else fits.second
+        for b in np.flatnonzero(self.rule.broken(supports)):
+            found = self.rule.assigned(np.abs(images[b]), self.cards)
+            assert found is not None  # the rule was checked
+            x = np.concatenate([unit(images[b, i, support]) for i, support in enumerate(found)])
+            fits.put(np.array([b]), self.fits(np.concatenate(found)[None], x[None], fits.of[[b]]))
+        return fits
 
     @abstractmethod
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:

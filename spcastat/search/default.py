@@ -20,6 +20,7 @@ from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.local_optima import SAME, Evidence
 from spcastat.search.newton_ascent import stationary
 from spcastat.search.objectives import CRITERIA, held
+from spcastat.search.rule import SupportRule
 from spcastat.search.settings import EFFORTS, Effort
 from spcastat.search.starting_fits import from_directions
 from spcastat.search.working_set import restricted
@@ -98,6 +99,7 @@ def joint(
     effort: str | Effort = "auto",
     rng: np.random.Generator | None = None,
     starts: Sequence[np.ndarray] = (),
+    rule: SupportRule | None = None,
 ) -> Found:
     """Search for the k components of given cardinalities that are best together.
 
@@ -115,6 +117,8 @@ def joint(
         The same generator gives the same bits; without one it is that of seed 0.
     starts : sequence of ndarray of shape (p, k)
         Loadings to start from, too, cut to the cardinalities. No fit that is returned is worse.
+    rule : SupportRule, optional
+        The supports that are allowed, on up to `HELD` variables and for up to `SEQUENTIAL` components.
 
     Returns
     -------
@@ -132,17 +136,17 @@ def joint(
         value = float(MEASURES[objective](V, op)[-1])
         return Found(V, value, True, 1, 1, 1, 1, 0.0, ((value, 1),), True, True)
     seeded = np.random.default_rng(0) if rng is None else rng
-    if k == 1 and objective != "least_squares" and op.p <= HELD:
+    if rule is None and k == 1 and objective != "least_squares" and op.p <= HELD:
         return _single(op, card[0], objective)
     if k > SEQUENTIAL and op.p <= HELD:
         return _one_after_another(op, card, objective)
     if isinstance(effort, str) and effort in LESS and k > 1:
-        less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded))
+        less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded), rule=rule)
         starts = (*starts, less.V)
     if op.p <= HELD:
         S = op.block(np.arange(op.p)) / op.total
-        criterion = held(symmetric(S), card, objective)
-        if k == 1:
+        criterion = held(symmetric(S), card, objective).under(rule)
+        if rule is None and k == 1:
             fit, evidence = best_predictor(criterion)
             return _found(op, criterion, fit, evidence, objective, True)
         given = from_directions(criterion, starts) if starts else None

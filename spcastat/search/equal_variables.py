@@ -6,9 +6,10 @@ import numpy as np
 
 from spcastat.kernels.ties import tie_width
 from spcastat.operators import Operator
+from spcastat.search.rule import SupportRule
 
 
-def first_of_equals(op: Operator, V: np.ndarray) -> np.ndarray:
+def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
     """Return loadings that are as good, in which equal variables are used in their order.
 
     Two variables are equal where exchanging them changes nothing of the covariance matrix but rounding. Every
@@ -18,6 +19,8 @@ def first_of_equals(op: Operator, V: np.ndarray) -> np.ndarray:
     ----------
     op : Operator
     V : ndarray of shape (p, k)
+    rule : SupportRule, optional
+        Variables that it asks different things of are not equal.
 
     Returns
     -------
@@ -30,6 +33,9 @@ def first_of_equals(op: Operator, V: np.ndarray) -> np.ndarray:
         if any(j in group for group in groups):
             continue
         equals = _equals(op, used, columns, diagonal, place)
+        if rule is not None:
+            asked = np.concatenate([rule.may, rule.must])
+            equals = equals[(asked[:, equals] == asked[:, [j]]).all(axis=0)]
         if equals.size > 1:
             groups.append(equals)
     if not groups:

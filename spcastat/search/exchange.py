@@ -61,14 +61,24 @@ def trials(
     c = criterion.cards[i]
     support = fits.places[:, criterion.parts[i]]
     model = criterion.model(fits, i)
+    rule, used = criterion.rule, criterion.used(fits, i)
     entering = promising(criterion, fits, i, model, width)
     parts = model.bordered(support, entering)
     own = None if parts.M is None else parts.M[:, :, :c]
     places, x = support[:, None], best_vectors(parts.A[:, :, :c], own)[:, None]
     if entering.shape[1]:
-        table = exchange_values(parts, c).reshape(len(fits), -1)
-        pairs = np.divmod(ranked(table, valued), entering.shape[1])
+        table = exchange_values(parts, c)
+        if rule is not None:
+            allowed = np.broadcast_to(rule.open(i, used), (len(fits), criterion.m))
+            allowed = np.take_along_axis(allowed, entering, axis=1)[:, None]
+            allowed = allowed & ~rule.must[i][support][:, :, None]
+            table = np.where(allowed, table, min(float(table.min()), 0.0) - 1.0)
+        best = ranked(table.reshape(len(fits), -1), valued)
+        pairs = np.divmod(best, entering.shape[1])
         new_places, new_x = columns_after(parts, support, entering, *pairs)
+        if rule is not None:  # where no exchange is left the support stays
+            left = np.take_along_axis(allowed.reshape(len(fits), -1), best, axis=1)[:, :, None]
+            new_places, new_x = np.where(left, new_places, places), np.where(left, new_x, x)
         places, x = np.concatenate([new_places, places], axis=1), np.concatenate([new_x, x], axis=1)
     return places, x, criterion.replaced(fits, i, places, x)
 
@@ -79,7 +89,9 @@ def promising(criterion: Criterion, fits: Fits, i: int, model: Model, width: int
     w = min(width, criterion.m - support.shape[1])
     corner = np.maximum(model.corners(), NOTHING)
     keys = criterion.pull(fits, i)[0] ** 2 / corner
-    np.put_along_axis(keys, support, -1.0, axis=1)
+    if criterion.rule is not None:
+        keys = criterion.rule.keys(keys, i, criterion.used(fits, i))
+    np.put_along_axis(keys, support, -1.0 if criterion.rule is None else keys.min() - 1.0, axis=1)
     return np.sort(ranked(keys, w), axis=1)
 
 

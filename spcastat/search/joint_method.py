@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from spcastat.operators import Operator
+from spcastat.search.rule import SupportRule
 from spcastat.search.settings import OBJECTIVES
 from spcastat.solvers import JointSolver, Searched, Solution, Sparser
 
@@ -31,6 +33,11 @@ class Joint(JointSolver):
     promise : {"every", "total"}
         For `variance`: whether the share is kept after every component, as it is by default, or by all of
         them together.
+    include, exclude : list, or mapping from components to lists
+        For `card`: names of variables that every component, or each by name (``{"PC1": ["age"]}``), must
+        have and must not have. An excluded variable stays in the total variance.
+    disjoint : bool
+        For `card`: whether a variable is in one component at most.
     objective : {"adjusted", "pev", "least_squares"}
         The measure to maximise: the variance of the scores, each component counting only what it adds to
         those before it; the reconstruction of the variables from the loadings; or their prediction from
@@ -43,6 +50,9 @@ class Joint(JointSolver):
     card: tuple[int, ...] | None = None
     variance: float | None = None
     promise: str | None = None
+    include: tuple[tuple[Any, ...], ...] | None = None
+    exclude: tuple[tuple[Any, ...], ...] | None = None
+    disjoint: bool = False
     objective: str = "adjusted"
     effort: str = "auto"
 
@@ -59,6 +69,20 @@ class Joint(JointSolver):
         """Whether what PCA explains is part of what is asked."""
         return self.variance is not None
 
+    @property
+    def ruled(self) -> bool:
+        return bool(self.include or self.exclude or self.disjoint)
+
+    def rule(self, p: int) -> SupportRule | None:
+        """Return the rule of p variables that `include` and `exclude`, as positions, and `disjoint` make."""
+        if self.card is None or not self.ruled:
+            return None
+        may, must = np.ones((len(self.card), p), dtype=bool), np.zeros((len(self.card), p), dtype=bool)
+        for i in range(len(self.card)):
+            must[i, list(self.include[i]) if self.include else []] = True
+            may[i, list(self.exclude[i]) if self.exclude else []] = False
+        return SupportRule(may, must, self.disjoint)
+
     def near(
         self, ops: Sequence[Operator], starts: Sequence[Sequence[np.ndarray]], fixed: bool = False
     ) -> list[np.ndarray]:
@@ -69,7 +93,7 @@ class Joint(JointSolver):
         from spcastat.search.nearby_fits import near
 
         card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0][0], axis=0))
-        return near(ops, card, self.objective, starts, fixed)
+        return near(ops, card, self.objective, starts, fixed, self.rule(ops[0].p))
 
     def together(self, p: int) -> int:
         """Return how many data of p variables `near` takes at once."""
@@ -84,10 +108,11 @@ class Joint(JointSolver):
         from spcastat.search.default import HELD, joint  # as slow to import as a small fit
         from spcastat.search.equal_variables import first_of_equals
 
-        found = joint(op, k, self.card, self.objective, self.effort, rng)
+        rule = self.rule(op.p)
+        found = joint(op, k, self.card, self.objective, self.effort, rng, rule=rule)
         value = found.value * op.total
         return Solution(
-            first_of_equals(op, found.V) if op.p <= HELD else found.V,
+            first_of_equals(op, found.V, rule) if op.p <= HELD else found.V,
             "searched",
             found.starts,
             value,

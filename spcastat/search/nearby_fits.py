@@ -13,6 +13,7 @@ from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.default import HELD
 from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held, products
+from spcastat.search.rule import SupportRule
 from spcastat.search.starting_fits import from_directions
 
 #: Sweeps of every start, at most.
@@ -35,6 +36,7 @@ def near(
     objective: str,
     starts: Sequence[Sequence[np.ndarray]],
     fixed: bool = False,
+    rule: SupportRule | None = None,
 ) -> list[np.ndarray]:
     """Return for each of several data the best fit that sweeps and one climb reach from given loadings.
 
@@ -48,6 +50,8 @@ def near(
         For each of the data, as many for one as for another. Cut to the cardinalities first.
     fixed : bool
         Keep the supports, and ascend on them alone.
+    rule : SupportRule, optional
+        The supports that are allowed, on up to 1000 variables.
 
     Returns
     -------
@@ -56,7 +60,7 @@ def near(
     """
     if ops[0].p > HELD:
         return [_of_products(op, card, objective, own, fixed) for op, own in zip(ops, starts, strict=True)]
-    criterion = several(ops, card, objective)
+    criterion = several(ops, card, objective).under(rule)
     fits = begun(criterion, starts)
     if not fixed:
         fits = climbed(criterion, reordered(criterion, swept(criterion, fits, SWEEPS)), WIDTH, VALUED)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from spcastat.search.column_model import Model
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import NULL, enlarged_ratio
-from spcastat.search.small_matrices import NOTHING, best_vectors, eigen, hard, ranked
+from spcastat.search.small_matrices import NOTHING, best_vectors, eigen, ranked
 
 
 def singles(model: Model) -> np.ndarray:
@@ -16,8 +18,13 @@ def singles(model: Model) -> np.ndarray:
     return np.where(corner_M > NULL, corner / np.maximum(corner_M, NULL), 0.0)
 
 
-def grown(model: Model, first: np.ndarray, card: int) -> np.ndarray:
-    """Return supports, shape (B, R, card), grown from the variables `first`, shape (B, R)."""
+def grown(
+    model: Model, first: np.ndarray, card: int, ruled: Callable[[np.ndarray], np.ndarray] | None = None
+) -> np.ndarray:
+    """Return supports, shape (B, R, card), grown from the variables `first`, shape (B, R).
+
+    Under a rule `ruled` puts keys, shape (B, R, m), of forced variables first and of forbidden ones last.
+    """
     B, R = first.shape
     several = model.repeated(R)
     m = several.M.m
@@ -29,7 +36,9 @@ def grown(model: Model, first: np.ndarray, card: int) -> np.ndarray:
         values, U = eigen(parts.A[:, :, :c], None if parts.M is None else parts.M[:, :, :c])
         r = np.zeros((1, c, 1)) if parts.M is None else U.mT @ parts.M[:, :, c:]
         gains = enlarged_ratio(values, U.mT @ parts.A[:, :, c:], r, parts.corner, parts.corner_M)[0]
-        np.put_along_axis(gains, support, -1.0, axis=1)
+        if ruled is not None:
+            gains = ruled(gains.reshape(B, R, m)).reshape(B * R, m)
+        np.put_along_axis(gains, support, -1.0 if ruled is None else gains.min() - 1.0, axis=1)
         support = np.concatenate([support, ranked(gains, 1)], axis=1)
     return np.sort(support, axis=1).reshape(B, R, card)
 
@@ -60,13 +69,12 @@ def rebuild(
         0 for the best component found, 1 for the best but one, and so on.
     """
     sub = fits.some(which)
-    c = criterion.cards[i]
     model = criterion.beside(sub)
     if criterion.grows:
-        places, x = _grown(model, seeds, pick, c)
+        places, x = _grown(criterion, model, seeds, pick, i, criterion.used(sub, i))
         pick = np.zeros_like(pick)
     else:
-        places, x = _iterated(model, seeds, c)
+        places, x = _iterated(criterion, model, seeds, i, criterion.used(sub, i))
     values = criterion.replaced(sub, i, places, x)
     order = ranked(values, values.shape[1])
     values = np.take_along_axis(values, order, axis=1)
@@ -80,26 +88,42 @@ def rebuild(
     criterion.put(fits, which, i, places, best_vectors(parts.A, parts.M))
 
 
-def _iterated(model: Model, seeds: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+def _iterated(
+    criterion: Criterion, model: Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return what truncated power iterations reach: places and loadings, shape (b, R, c)."""
     corner = np.maximum(model.corners(), NOTHING)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
     steps = POWER if model.M.m <= MANY else FEWER
     for step in range(steps):
-        places, x = hard(W / corner, c)
+        places, x = criterion.cut(W / corner, i, used)
         if step + 1 < steps:
             W = model.products(places, x)
     return places, x
 
 
-def _grown(model: Model, seeds: np.ndarray, pick: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+def _grown(
+    criterion: Criterion,
+    model: Model,
+    seeds: np.ndarray,
+    pick: np.ndarray,
+    i: int,
+    used: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return supports grown from the best of the seeds, or from those that follow, and their best vectors."""
-    alone = np.take_along_axis(singles(model), seeds, axis=1)
+    c, rule, keys = criterion.cards[i], criterion.rule, singles(model)
+    if rule is not None:  # whatever seeds were drawn, one of the best that are allowed is grown from
+        keys = rule.keys(keys, i, used)
+        seeds = np.concatenate([ranked(keys, 1), seeds], axis=1)
+    alone = np.take_along_axis(keys, seeds, axis=1)
     count = min(GROWN, seeds.shape[1])
     order = ranked(alone, min(GROWN + CHOICE, seeds.shape[1]))
     at = np.minimum(pick[:, None], order.shape[1] - count) + np.arange(count)
     first = np.take_along_axis(seeds, np.take_along_axis(order, at, axis=1), axis=1)
-    places = grown(model, first, c)
+    if rule is not None:
+        allowed = np.take_along_axis(keys, first, axis=1) > keys.min(axis=1, keepdims=True)
+        first = np.where(allowed & ~rule.must[i].any(), first, seeds[:, :1])
+    places = grown(model, first, c, None if rule is None else lambda gains: rule.keys(gains, i, used))
     flat = places.reshape(-1, c)
     parts = model.repeated(count).bordered(flat, flat[:, :0])
     return places, best_vectors(parts.A, parts.M).reshape(places.shape)

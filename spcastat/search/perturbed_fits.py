@@ -9,7 +9,6 @@ import numpy as np
 from spcastat.search.component_order import permuted
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, rebuild
-from spcastat.search.small_matrices import hard
 
 #: At most this many components are taken out at once.
 OUT = 3
@@ -59,11 +58,11 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
             pick = np.where(best, 0, rng.integers(0, CHOICE, size=which.size))
             rebuild(criterion, fits, which, int(i), seeds, pick)
     fits.value = criterion.value(fits.G, fits.N)
-    return fits
+    return criterion.mended(fits)
 
 
 def interchanged(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits with any two components of different cardinalities in one another's place.
+    """Return the fits with any two components of different kinds in one another's place.
 
     The images of the two change places and are cut anew: B fits for each such pair. Climbs hardly ever
     come from one assignment of cardinalities to directions to another.
@@ -72,12 +71,20 @@ def interchanged(criterion: Criterion, fits: Fits) -> Fits:
     every = np.arange(len(fits))
     found = []
     for a, b in combinations(range(criterion.k), 2):
-        if criterion.cards[a] != criterion.cards[b]:
+        if criterion.kinds[a] != criterion.kinds[b]:
             new = fits.some(slice(None))
-            criterion.put(new, every, a, *hard(images[:, b], criterion.cards[a]))
-            criterion.put(new, every, b, *hard(images[:, a], criterion.cards[b]))
+            _anew(criterion, new, every, {a: images[:, b], b: images[:, a]})
             found.append(new)
-    return joined(found)
+    return criterion.mended(joined(found))
+
+
+def _anew(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[int, np.ndarray]) -> None:
+    """Cut components of some fits anew from directions, shape (len(which), m) each."""
+    for i in directions:
+        criterion.empty(fits, which, i)
+    for i, direction in directions.items():
+        used = criterion.used(fits, i)
+        criterion.put(fits, which, i, *criterion.cut(direction, i, None if used is None else used[which]))
 
 
 def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator) -> None:
@@ -94,12 +101,10 @@ def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Ge
         some = which[drawn == number]
         cos, sin = np.cos(angles[drawn == number])[:, None], np.sin(angles[drawn == number])[:, None]
         one, other = images[some, a], images[some, b]
-        new = [(a, cos * one + sin * other), (b, cos * other - sin * one)]
-        for i, direction in new:
-            criterion.put(fits, some, i, *hard(direction, criterion.cards[i]))
+        _anew(criterion, fits, some, {a: cos * one + sin * other, b: cos * other - sin * one})
 
 
 def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
     """Return the pairs of components that a turn may bring something."""
     every = [(a, b) for a in range(criterion.k) for b in range(a + 1, criterion.k)]
-    return [(a, b) for a, b in every if criterion.exact or criterion.cards[a] != criterion.cards[b]]
+    return [(a, b) for a, b in every if criterion.exact or criterion.kinds[a] != criterion.kinds[b]]

@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.kernels.rotation import varimax
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, MANY, rebuild
-from spcastat.search.small_matrices import hard, largest
+from spcastat.search.small_matrices import largest
 
 #: Up to this many variables a greedy fit starts its components from every row.
 ROWS = 100
@@ -70,15 +70,19 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
 def from_directions(
     criterion: Criterion, directions: Sequence[np.ndarray], of: np.ndarray | None = None
 ) -> Fits:
-    """Return the fits of dense loadings, each of shape (m, k), cut to the cardinalities.
+    """Return the fits of dense loadings, each of shape (m, k), cut to what the components may have.
 
     `of` is that of `Criterion.fits`.
     """
     stacked = np.stack([D.T for D in directions])
-    cut = [hard(stacked[:, i], card) for i, card in enumerate(criterion.cards)]
-    return criterion.fits(
-        np.concatenate([places for places, _ in cut], axis=1), np.concatenate([x for _, x in cut], axis=1), of
-    )
+    used = None if criterion.rule is None else np.zeros((len(stacked), criterion.m), dtype=bool)
+    cut = []
+    for i in range(criterion.k):
+        cut.append(criterion.cut(stacked[:, i], i, used))
+        if used is not None:
+            np.put_along_axis(used, cut[-1][0], True, axis=1)
+    places, x = (np.concatenate(one, axis=1) for one in zip(*cut, strict=True))
+    return criterion.mended(criterion.fits(places, x, of))
 
 
 def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -132,4 +136,4 @@ def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Ge
     drawn = size - len(fixed) - mixed
     directions = fixed + (bases if criterion.exact else mixtures)(vectors, k, mixed, rng)
     starts = greedy(criterion, max(1, drawn), rng, plain=first)
-    return joined([starts, from_directions(criterion, directions)])
+    return criterion.mended(joined([starts, from_directions(criterion, directions)]))

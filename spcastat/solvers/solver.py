@@ -260,6 +260,11 @@ class Solver(ABC):
         return False
 
     @property
+    def ruled(self) -> bool:
+        """Whether a rule says which variables components may have."""
+        return False
+
+    @property
     def measured_by_pca(self) -> bool:
         """Whether what PCA explains is part of what is asked, so that a start near it will not do."""
         return not (self.out_of_core or self.screenable)

@@ -31,11 +31,15 @@ def joint_gap(state: FitState, measure: str) -> float:
     return gaps[0] if gaps else float("nan")
 
 
-def told(proven: Proven, nonneg: bool, names: Sequence[str]) -> str:
-    """Return what was proven, in a sentence; `names` are those of the components."""
+def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> str:
+    """Return what was proven, in a sentence; `names` are those of components, `rule` is that of supports."""
     text = _joint(proven, nonneg) if proven.scope == "joint" else _components(proven, names)
     if nonneg:
         text += " The bound is that without the sign constraint."
+    if rule and proven.scope == "joint":
+        text += f" The bound is that without the rule ({rule}), under which it holds too."
+    elif rule:
+        text += f" All are compared with supports under the rule: {rule}."
     return text
 
 

@@ -82,7 +82,13 @@ _MATRIX = Fields(
 )
 _SCREENING = Fields({"searched unexcluded": Whole(0, "p"), "variables rounds": Whole()})
 _OPTIONS = Fields(
-    {"card": Maybe(Either(Whole(), List(Whole()))), "variance": Maybe(Real(0, 1))}, ("card", "variance")
+    {
+        "card": Maybe(Either(Whole(), List(Whole()))),
+        "variance": Maybe(Real(0, 1)),
+        "include exclude": Maybe(List(List(Whole(0, "last"), distinct=True), "k")),
+        "disjoint": Flag(),
+    },
+    ("card", "variance", "include", "exclude", "disjoint"),
 )
 _RECORD: dict[str, Kind] = {
     "method title paper criterion advice call": Text(),
@@ -222,7 +228,7 @@ _TOGETHER: dict[str, Callable[[Record], Any]] = {
     "it has rows, and not how many": lambda r: not r.from_rows or (r.n and r.effective_n),
     "it has no rows, and says how many values are missing": lambda r: r.from_rows or r.missing is None,
     "more starts reached the best than there were": lambda r: r.reached <= r.n_init,
-    "its options": lambda r: not _OPTIONS.problem(r.options, {}),
+    "its options": lambda r: not _OPTIONS.problem(r.options, sizes_of(vars(r))),
 }
 
 

@@ -55,7 +55,7 @@ def test_a_grown_component_has_the_best_loadings_on_its_support():
     criterion.empty(fits, np.arange(3), 0)
     model = criterion.beside(fits)
     seeds = np.tile(np.arange(8), (3, 1))
-    places, x = _grown(model, seeds, np.zeros(3, dtype=int), 4)
+    places, x = _grown(criterion, model, seeds, np.zeros(3, dtype=int), 0)
     for r in range(places.shape[1]):
         block = model.bordered(places[:, r], places[:, r, :0])
         for b, v in enumerate(x[:, r]):

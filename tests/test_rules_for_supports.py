@@ -1,0 +1,275 @@
+"""`include`, `exclude` and `disjoint`, from the call to whatever is made of the fit."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.cli import main
+from spcastat.errors import OptionError, UnknownOptionError
+
+R = sp.datasets.load_pitprops()
+NAMES = list(R.columns)
+CLEAR = NAMES.index("clear")
+
+
+@pytest.fixture(scope="module")
+def forced():
+    """PC1 has to have "clear", which the data would not give it."""
+    return sp.spca_cov(R, 3, [7, 4, 4], include={"PC1": ["clear"]}, n_obs=180)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Two components of rows, disjoint, one with a forced and one without a wanted variable."""
+    X = sp.datasets.pitprops_sample()
+    return sp.spca(X, 2, 4, include={"PC2": "clear"}, exclude={1: ["length"]}, disjoint=True, effort="quick")
+
+
+def refused(match: str, *args, error: type[Exception] = OptionError, function=sp.spca_cov, **options) -> None:
+    with pytest.raises(error, match=match):
+        function(R, *(args or (2, 4)), **options)
+
+
+def test_a_forced_variable_costs_little_and_is_marked(forced):
+    """The figures of an independent search: 59.218 % without a rule, 58.519 % with it."""
+    free = sp.spca_cov(R, 3, [7, 4, 4], n_obs=180)
+    assert free.measure("adjusted") == pytest.approx(0.59218, abs=5e-6)
+    assert forced.measure("adjusted") == pytest.approx(0.58519, abs=5e-6)
+    assert forced.loadings["PC1"]["clear"] != 0
+    text = str(forced)
+    assert "Rule       PC1 must have clear\n" in text
+    assert "clear                 -0.014!" in text
+    assert "! forced; the data give it next to nothing" in text
+    assert "!" not in str(free)
+    assert "Rule" not in str(free)
+
+
+@pytest.mark.parametrize("objective", ["adjusted", "pev", "least_squares"])
+def test_names_of_every_kind_mean_the_same(objective):
+    how = {"objective": objective, "effort": "quick"}
+    first = sp.spca_cov(R, 2, 3, include={"PC2": ["knots"]}, exclude=["moist", "testsg"], **how)
+    again = sp.spca_cov(
+        R, 2, 3, include={2: "knots"}, exclude=pd.Index(["testsg", "moist", "moist"]), disjoint=False, **how
+    )
+    pd.testing.assert_frame_equal(first.loadings, again.loadings)
+    assert first.loadings["PC2"]["knots"] != 0
+    assert not first.loadings.loc[["moist", "testsg"]].to_numpy().any()
+
+
+def test_a_rule_that_asks_for_nothing_is_none():
+    free = sp.spca_cov(R, 2, 3, effort="quick")
+    for nothing in ({"include": []}, {"exclude": {}}, {"include": {"PC1": []}}, {"disjoint": False}):
+        same = sp.spca_cov(R, 2, 3, effort="quick", **nothing)
+        pd.testing.assert_frame_equal(same.loadings, free.loadings, check_exact=True)
+        assert "Rule" not in str(same)
+
+
+def test_tuples_and_numbers_are_names_where_columns_have_them():
+    S = R.to_numpy()[:5, :5]
+    numbers = pd.DataFrame(S, index=[10, 11, 12, 1, 0], columns=[10, 11, 12, 1, 0])
+    assert sp.spca_cov(numbers, 1, 2, include=[0]).loadings.loc[0, "PC1"] != 0
+    labels = pd.MultiIndex.from_tuples([("a", i) for i in range(3)] + [("b", i) for i in range(2)])
+    fit = sp.spca_cov(pd.DataFrame(S, index=labels, columns=labels), 1, 2, exclude=[("a", 0), ("a", 1)])
+    assert not fit.loadings.to_numpy()[:2].any()
+    with pytest.raises(OptionError, match="include names 'a', which no variable is called"):
+        sp.spca_cov(pd.DataFrame(S, index=labels, columns=labels), 1, 2, include="a")
+
+
+def test_a_forced_loading_of_zero_counts_as_hit():
+    """A variable that is uncorrelated with all others has a loading of exactly zero."""
+    S = np.eye(4)
+    S[0, 1] = S[1, 0] = 0.5
+    S[2, 2], S[3, 3] = 2.0, 0.5
+    fit = sp.spca_cov(pd.DataFrame(S, list("abcd"), list("abcd")), 1, 2, include=["d"], objective="pev")
+    assert fit.loadings["PC1"]["d"] == 0
+    assert fit.loadings["PC1"]["c"] == 1
+    assert fit.details.get("card hit") in (None, [True])
+    text = str(fit)
+    assert "Cardinality missed" not in text
+    assert "Forced, and with a loading of exactly zero: d in PC1." in text
+    assert fit.certify()["optimal"].all()
+    with pytest.raises(OptionError, match="others under its rule have more"):
+        fit.certify(joint=True)
+
+
+def test_components_that_are_asked_for_different_things_keep_their_places():
+    """PEV sorts components by their variances, of one cardinality and one rule alone."""
+    fit = sp.spca_cov(
+        R, 2, 4, include={"PC1": ["clear"]}, exclude={"PC1": NAMES[:2]}, objective="pev", effort="quick"
+    )
+    assert fit.loadings["PC1"]["clear"] != 0
+    assert not fit.loadings["PC1"].iloc[:2].any()
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+def test_names_that_there_are_not_are_refused_with_the_nearest():
+    refused("include names 'cleer', which no variable is called; .*Did you mean 'clear'?", include="cleer")
+    refused("exclude names 'PC1'", exclude=["PC1"])
+    refused("include names the component 'PC3'; with k=2 they are 'PC1', 'PC2'", include={"PC3": "clear"})
+    refused("include names the component 0", include={0: "clear"})
+    refused(r"include=\[\['clear'\]\] was given; it takes a list of names", include=[["clear"]])
+    refused("disjoint=1 was given; it must be True or False", disjoint=1)
+
+
+def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
+    refused("include and exclude both name clear for PC2", include="clear", exclude={"PC2": "clear"})
+    refused(r"include gives PC1 5 variables \(topdiam, .*its card is 4", include={"PC1": NAMES[:5]})
+    refused(r"exclude leaves PC1 3 variables \(clear, knots, diaknot\)", exclude=NAMES[:10])
+    refused("include gives clear to PC1, PC2, and disjoint=True", include="clear", disjoint=True)
+    refused(r"card=\[7, 7\] asks for 14 nonzeros", 2, 7, disjoint=True)
+    refused("compete for too few variables", exclude={"PC1": NAMES[7:], "PC2": NAMES[7:]}, disjoint=True)
+
+
+def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
+    refused("include= was given without card=; .*Give card=, such as card=5", 2, include="clear")
+    refused("disjoint= was given without card=", 2, variance=0.9, disjoint=True)
+    for name in ("include", "exclude"):
+        rule = {name: ["clear"]}
+        refused("Only its search knows rules", method="greedy", error=UnknownOptionError, **rule)
+        refused(f"{name}= was given to choose", 2, error=UnknownOptionError, function=sp.choose, **rule)
+    refused(
+        "method='bcd-l0', the default, has no option", nonneg=True, disjoint=True, error=UnknownOptionError
+    )
+    refused("order='best' was given, and include=", 2, [4, 3], include={"PC1": "clear"}, order="best")
+    refused("order='variance' was given, and exclude=", exclude={"PC1": "clear"}, order="variance")
+    with pytest.raises(OptionError, match="was given with 1001 variables; with more than 1000"):
+        sp.spca(np.random.default_rng(0).standard_normal((5, 1001)), 2, 4, disjoint=True)
+
+
+def test_rows_in_chunks_take_a_rule(tmp_path):
+    X = sp.datasets.pitprops_sample()
+    how = {"include": {"PC1": "clear"}, "disjoint": True, "effort": "quick"}
+    whole = sp.spca(X, 2, 4, **how)
+    chunks = sp.spca([X.iloc[:100], X.iloc[100:]], 2, 4, **how)
+    np.testing.assert_allclose(chunks.loadings, whole.loadings, atol=1e-9)
+
+
+# --- what is made of a fit ------------------------------------------------------------------------
+
+
+def obeys(V: pd.DataFrame) -> bool:
+    """Whether loadings obey the rule of the fit of `rows`."""
+    return V["PC2"]["clear"] != 0 and V["PC1"]["length"] == 0 and not (V != 0).all(axis=1).any()
+
+
+def test_draws_obey_the_rule(rows):
+    assert obeys(rows.loadings)
+    often = rows.bootstrap(20, rng=1).selected
+    assert often["PC2"]["clear"] == 1.0
+    assert often["PC1"]["length"] == 0.0
+    halves = rows.stability(10, rng=1).frequency
+    assert halves["PC2"]["clear"] == 1.0
+    assert halves["PC1"]["length"] == 0.0
+    with pytest.raises(OptionError, match=r"test_loadings.* Take bootstrap"):
+        rows.test_loadings(99)
+
+
+def test_a_file_keeps_the_rule(rows, tmp_path):
+    rows.save(tmp_path / "fit.spca")
+    loaded = sp.load(tmp_path / "fit.spca")
+    told = "PC2 must have clear; PC1 must not have length; no variable is in two components"
+    assert told in " ".join(str(loaded).split())
+    assert told in loaded.describe().text
+    again = loaded.bootstrap(5, data=sp.datasets.pitprops_sample(), rng=1)
+    pd.testing.assert_frame_equal(again.selected, rows.bootstrap(5, rng=1).selected)
+
+
+def test_a_refit_has_the_rule_until_it_is_told_otherwise(rows):
+    assert "include={'PC2': 'clear'}, exclude={1: ['length']}, disjoint=True" in rows.call
+    assert obeys(rows.refit(card=5).loadings)
+    free = rows.refit(include=None, exclude=None, disjoint=False)
+    assert "Rule" not in str(free)
+    assert free.measure("adjusted") > rows.measure("adjusted")
+    with pytest.raises(UnknownOptionError, match="Only its search knows rules"):
+        rows.refit(method="greedy")
+    with pytest.raises(OptionError, match="without card="):
+        rows.refit(variance=0.9)
+
+
+def test_a_path_has_the_rule_and_refuses_cards_that_it_does_not_allow():
+    path = sp.spca_path(R, 2, [2, 3], include={"PC1": ["clear", "knots"]}, effort="quick")
+    for card in (2, 3):
+        assert path[card].loadings.loc[["clear", "knots"], "PC1"].all()
+    refused("its card is 1", 2, [1, 3], include=["clear", "knots"], function=sp.spca_path)
+
+
+def test_the_command_takes_a_rule(capsys, tmp_path):
+    call = ["fit", "pitprops", "--k", "2", "--card", "4", "--effort", "quick"]
+    assert main([*call, "--include", "PC1=clear", "--exclude", "moist", "--disjoint"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Rule PC1 must have clear; no component has moist; no variable is in two components" in text
+    assert main([*call, "--include", "PC9=clear"]) != 0
+    assert "include names the component 'PC9'" in capsys.readouterr().err
+    assert main([*call, "--option", "include=clear"]) != 0
+    assert "give one only as --include" in capsys.readouterr().err
+
+
+# --- proofs ---------------------------------------------------------------------------------------
+
+
+def best_of(S: np.ndarray, card: int, may: list[int], must: list[int]) -> float:
+    """The largest eigenvalue over all supports that may be."""
+    supports = [list(T) for T in combinations(may, card) if set(must) <= set(T)]
+    return max(np.linalg.eigvalsh(S[np.ix_(T, T)])[-1] for T in supports)
+
+
+@pytest.mark.parametrize("card", [1, 2, 5])
+def test_a_component_is_proven_among_supports_under_the_rule(card):
+    out = [NAMES.index(name) for name in ("topdiam", "moist")]
+    fit = sp.spca_cov(R, 1, card, include="clear", exclude=["topdiam", "moist"])
+    may = [j for j in range(13) if j not in out]
+    best = best_of(R.to_numpy(), card, may, [CLEAR])
+    proof = fit.certify()
+    assert proof["value"].item() == pytest.approx(best, rel=1e-9)
+    assert proof["upper_bound"].item() == pytest.approx(best, rel=1e-8)
+    assert proof["upper_bound"].item() >= best * (1 - 1e-13)
+    assert proof["optimal"].all()
+    assert "supports under the rule: PC1 must have clear; PC1 must not have topdiam, moist" in proof.sentence
+
+
+def test_no_component_of_less_is_proven():
+    """Loadings of another support under the rule: the bound stays above the best."""
+    fit = sp.spca_cov(R, 2, 4, include={"PC1": "clear"}, disjoint=True, objective="pev", effort="quick")
+    first = best_of(R.to_numpy(), 4, list(range(13)), [CLEAR])
+    proof = fit.certify()
+    assert proof["upper_bound"].iloc[0] >= first * (1 - 1e-13)
+    assert proof["best_known"].iloc[0] <= first * (1 + 1e-13)
+    used = np.flatnonzero(fit.loadings["PC1"])
+    S = R.to_numpy()
+    v = fit.loadings["PC1"].to_numpy()
+    left = S - np.outer(S @ v, S @ v) / (v @ S @ v)
+    second = best_of(left, 4, [j for j in range(13) if j not in used], [])
+    assert proof["upper_bound"].iloc[1] == pytest.approx(second, rel=1e-8)
+
+
+def test_a_joint_bound_is_that_without_the_rule(forced):
+    proof = forced.certify(joint=True, max_nodes=1, time_limit=0.5)
+    assert (
+        "The bound is that without the rule (PC1 must have clear), under which it holds too."
+        in proof.sentence
+    )
+    assert proof["upper_bound"].item() >= 0.59218  # of the fit without the rule
+    assert proof["best_known"].item() == proof["value"].item()
+    assert forced.adopt(proof) is forced
+
+
+def test_a_better_fit_that_breaks_the_rule_is_not_taken_over():
+    """Better components, each given earlier ones, share variables: they are no disjoint fit."""
+    fit = sp.spca_cov(R, 2, 4, include={"PC1": "clear"}, disjoint=True, objective="pev", effort="quick")
+    with pytest.raises(OptionError, match="break it together"):
+        fit.adopt(fit.certify())
+
+
+def test_a_better_fit_under_the_rule_is_taken_over():
+    """Proofs are of adjusted variance, and this fit was made for PEV."""
+    fit = sp.spca_cov(R, 2, [4, 3], include={"PC1": "clear"}, objective="pev", effort="quick")
+    better = fit.adopt(fit.certify())
+    assert better.loadings["PC1"]["clear"] != 0
+    assert better.measure("adjusted") > fit.measure("adjusted")
