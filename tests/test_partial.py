@@ -15,6 +15,7 @@ from sklearn.datasets import load_diabetes
 
 import spcastat as sp
 from spcastat import cli
+from spcastat.kernels.regression import rotated
 from spcastat.resample.divide import divided
 from spcastat.resample.half_rows import half_of
 from spcastat.resample.sampler import sampler_of
@@ -246,6 +247,27 @@ def test_what_judges_and_chooses_takes_the_residuals():
     assert "given np.log(dose), C(site)" in str(sp.spco(data, 1, formula=FORMULA, zeros=0.4))
     both = sp.compare({"three": fit, "two": fit.refit(card=2)}, held_out=True)
     assert both is not None
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(0).integers(0, 3, 60).astype(float)])
+def test_rotated_rows_are_as_many_as_degrees_of_freedom_and_have_the_cross_products_of_residuals(weights):
+    data, w = table(), np.ones(60) if weights is None else weights
+    Y = residuals(data[list("abcde")], design(data), weights).to_numpy() * np.sqrt(w)[:, None]
+    Z = pd.get_dummies(data["site"]).assign(dose=np.log(data["dose"])).to_numpy(dtype=float)  # of rank 3
+    rows = rotated(Y, Z, weights)
+    assert rows.shape == ((w > 0).sum() - 4, 5)
+    np.testing.assert_allclose(rows.T @ rows, Y.T @ Y, rtol=0, atol=1e-11)
+
+
+def test_noise_within_subjects_is_not_taken_for_components():
+    # two rows a subject: the residuals of either are those of the other with the sign changed, and tests that
+    # take them for independent see half as much noise as there is
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        data = pd.DataFrame(rng.normal(size=(160, 30))).add_prefix("v").assign(s=np.repeat(np.arange(80), 2))
+        assert sp.choose_k(data, formula="~ . | C(s)", scale=True, rng=seed).k == 0
+        centred = data.drop(columns="s") - data.groupby("s").transform("mean")
+        assert sp.choose_k(centred, scale=True, rng=seed).k > 1
 
 
 # --- bad input ------------------------------------------------------------------------------------

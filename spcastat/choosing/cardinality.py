@@ -222,7 +222,7 @@ def choose(
         if by == "cv":
             rows_for = bool(_rows_for(fitting, k, entered.p))
             parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
-        n = source.weight if source.from_rows else source.n
+        n = source.free
         plan = make_plan(request(fitting, k, 1), p)
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan, seed=seed)
         found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p)

@@ -13,6 +13,7 @@ from spcastat.choosing.screened import COLUMNS
 from spcastat.config import real_number, whole_number
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import ComponentsError, DataError, OptionError
+from spcastat.kernels.regression import rotated
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import SquareProducts
 from spcastat.progress import listening
@@ -179,7 +180,7 @@ def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int,
 
 def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
     """Return the data as the tests need them; up to so many cells are flipped themselves."""
-    op, n = source.op, source.n
+    op, n = source.op, source.free
     if covariance:
         if n is None:
             raise OptionError(
@@ -187,7 +188,7 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
                 "the covariance matrix. Give n_obs=."
             )
         S = op.block(np.arange(op.p)) * op.unit**2
-        return of_covariance(S, n, np.random.default_rng([seed, 1]))
+        return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
     if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
         assert source.standard is not None
         X = source.measured
@@ -196,14 +197,15 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
         w = np.ones(len(Z)) if source.weights is None else source.weights
         gaps = np.isnan(Z)
         counts = w @ ~gaps  # of equal columns: the sum of the weights
-        return RowNoise(np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0)))
+        rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
+        return RowNoise(rows if source.covariates is None else rotated(rows, source.covariates, w))
     if source.gaps is not None:
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables and gaps that stay, too many for random "
             "signs of every cell; give k=, or a sample of the rows."
         )
     S = op.block(np.arange(op.p))
-    return MomentNoise(S, source.weight, None, _tails(source, S))
+    return MomentNoise(S, source.free or 0.0, None, _tails(source, S))
 
 
 def _tails(source: Source, S: np.ndarray) -> Tails | None:

@@ -142,6 +142,13 @@ class Source:
             return self.total_weight
         return float(self.n or 0) if self.weights is None else float(self.weights.sum())
 
+    @property
+    def free(self) -> float | None:
+        """The sum of the weights (number of rows, where known) less the dimensions that covariates take."""
+        n = self.weight if self.from_rows else self.n
+        taken = 0 if self.spec.partial is None else self.spec.partial.regression.rank
+        return None if n is None else n - taken
+
 
 #: Divisors of columns lie between this and its inverse, so that both are floating-point numbers.
 LEAST_SCALE = 1e-300

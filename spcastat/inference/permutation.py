@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.kernels.regression import rotated
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Operator
 from spcastat.operators.standardisation import CONSTANT
@@ -134,7 +135,8 @@ def permutation_test(
 def _rows(sampler: RowSampler) -> np.ndarray:
     """Return the rows of all units as the fit centred and scaled them, shape (n, p)."""
     rows, standard = sampler.matrix[sampler.units], sampler.standard
-    return ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
+    Y = ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
+    return Y if sampler.covariates is None else rotated(Y, sampler.covariates[sampler.units], None)
 
 
 def _unit_columns(Y: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -73,16 +73,17 @@ def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Ite
     mean = share @ Z
     centred = root * (Z - mean)
     spread = _sizes(centred)
-    U, values, T = np.linalg.svd(centred / spread, full_matrices=False)
-    rank = int(np.sum(values > values[0] * max(Z.shape) * np.finfo(float).eps)) if values[0] > 0 else 0
-    B = (T[:rank].T / values[:rank]) @ (U[:, :rank].T @ about)
+    U, values, T = _factors(centred / spread)
+    B = (T.T / values) @ (U.T @ about)
     before = np.linalg.norm(about, axis=0)
     varies = before > ROUNDING * size
     B[:, ~varies] = 0.0
     left = np.linalg.norm(about - (centred / spread) @ B, axis=0)
     _require_left((left <= ROUNDING * size) & varies, names)
     shares = 1.0 - (left / np.where(varies, before, 1.0)) ** 2
-    return Regression(mean, B / spread[:, None] * largest, np.where(varies, shares.clip(0.0), 0.0), rank)
+    return Regression(
+        mean, B / spread[:, None] * largest, np.where(varies, shares.clip(0.0), 0.0), len(values)
+    )
 
 
 def remainder(
@@ -90,6 +91,38 @@ def remainder(
 ) -> np.ndarray:
     """Return what is left of Y after regression on Z; see :func:`regress`."""
     return regress(Y, Z, weights, names).residuals(Y, Z)
+
+
+def rotated(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return rows that can be exchanged, with the cross-products of residuals, which cannot.
+
+    Of n rows regression on covariates of rank r leaves n - 1 - r dimensions; in an orthonormal basis of these
+    independent errors stay independent: Huh and Jhun (2001), Random permutation testing in multiple linear
+    regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+        Residuals, times the roots of the weights.
+    Z : ndarray of shape (n, q)
+    weights : ndarray of shape (n,) or None
+
+    Returns
+    -------
+    ndarray of shape (n - 1 - r, p)
+        Fewer by the rows of weight 0.
+    """
+    from scipy.linalg import lapack, qr
+
+    w = np.ones(len(Z)) if weights is None else weights
+    some = w > 0
+    centred = Z - (w / w.sum()) @ Z
+    U = _factors((np.sqrt(w)[:, None] * np.column_stack([np.ones(len(Z)), centred / _sizes(centred)]))[some])[
+        0
+    ]
+    (reflections, tau), _ = qr(U, mode="raw")
+    found: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y[some], 64 * Y.shape[1])[0]
+    return found[U.shape[1] :]
 
 
 def partial_covariance(
@@ -131,6 +164,13 @@ def partial_covariance(
     coefficients = B * spread[others] / spread[given][:, None]
     found = Regression(np.zeros(len(given)), coefficients, shares.clip(0.0), int(kept.sum()))
     return left * np.outer(own, own), found
+
+
+def _factors(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the singular value decomposition of X up to its rank."""
+    U, values, T = np.linalg.svd(X, full_matrices=False)
+    rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(float).eps)
+    return U[:, :rank], values[:rank], T[:rank]
 
 
 def _sizes(X: np.ndarray) -> np.ndarray:

@@ -119,8 +119,9 @@ def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = N
     X = source.matrix if columns is None else source.matrix[:, columns]
     X = X.tocsr()[own] if is_sparse(X) else X[own]
     weights = None if source.weights is None else source.weights[own]
-    if source.covariates is not None:
-        X = remainder(X, source.covariates[own], weights, source.spec.columns[some])
+    Z = None if source.covariates is None else source.covariates[own]
+    if Z is not None:
+        X = remainder(X, Z, weights, source.spec.columns[some])
     spec = replace(source.spec, columns=source.spec.columns[some])
     standard, op = prepare(X, weights, center, scale, spec.columns)
-    return Source(op.at_unit_size(), spec, len(own), standard, X, weights=weights)
+    return Source(op.at_unit_size(), spec, len(own), standard, X, weights=weights, covariates=Z)

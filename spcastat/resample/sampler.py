@@ -270,8 +270,7 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
         if source.n < 3:
             raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
         scaled = bool(np.abs(np.diag(S) - 1.0).max() <= UNIT_DIAGONAL)
-        taken = 0 if source.spec.partial is None else source.spec.partial.regression.rank
-        return CovarianceSampler(S, source.n - taken, scaled)
+        return CovarianceSampler(S, int(source.free or 0), scaled)
     assert source.standard is not None
     spec, terms = source.spec, None
     if frame is not None:
