@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["spca", "spca_cov", "spca_path"]
 
 #: Arguments of a path that describe rows, and those that describe a covariance matrix.
-ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale")
-COVARIANCE = ("n_obs", "mean", "scale", "nearest", "given")
+ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale", "blocks")
+COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
 
 
 def spca(
@@ -38,6 +38,7 @@ def spca(
     variance: float | None = None,
     scale: Any = False,
     center: Any = True,
+    blocks: Mapping[str, Any] | None = None,
     na: str = "raise",
     weights: Any = None,
     formula: str | None = None,
@@ -82,7 +83,14 @@ def spca(
     scale, center : bool or array-like of shape (p,)
         Divide by the standard deviations (ddof = 1); subtract the column means. Arrays give other values.
         With `scale=True` columns that are not centred at their means are divided by their root mean square
-        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does.
+        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does. ``scale="blocks"`` gives blocks of
+        variables the same weight; see `blocks`.
+    blocks : mapping of name to list of labels, optional
+        With ``scale="blocks"``, multiple factor analysis: the variables of each block, as in
+        ``{"chem": ["ph", "salt"], "phys": ["depth"]}``; each variable belongs to one block. Variables are
+        scaled to unit variance and then divided by the square root of the first eigenvalue of their block,
+        so that no block has a component of larger variance than one. FactoMineR's MFA() does so by default
+        (type "s"). ``scale="raw blocks"`` leaves out the unit variance (type "c"), for variables in one unit.
     na : {"raise", "drop", "em", "pairwise"}
         Missing values: an error; their rows are left out; covariances by EM for probabilistic PCA of rank
         `k_em`, with `fit.imputed` as the filled rows and scores from conditional means, shrunk; or each
@@ -228,7 +236,7 @@ def spca(
         k = _number("spca", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
         reading = ReadOptions(formula, context, weights, na, categorical, k_em)
-        opened = open_rows(data, reading, center, scale, asked.k)
+        opened = open_rows(data, reading, center, scale, asked.k, blocks)
         if formula is None and looks_like_covariance(data):
             warn(
                 "data is square and symmetric with equal row and column labels: if it is a covariance or "
@@ -236,6 +244,7 @@ def spca(
                 DataWarning,
             )
         described = {**vars(reading), "center": center, "scale": scale, "context": opened.context}
+        described["blocks"] = blocks
         described["passes"] = _passes(passes, opened)
         call = Call(spca, opened.data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
@@ -249,6 +258,7 @@ def spca_cov(
     n_obs: int | None = None,
     mean: Any = None,
     scale: Any = None,
+    blocks: Mapping[str, Any] | None = None,
     nearest: bool = False,
     given: Any = None,
     variance: float | None = None,
@@ -284,7 +294,10 @@ def spca_cov(
         Number of rows behind the matrix, for the header.
     mean, scale : array-like of shape (p,), optional
         Means, and the standard deviations that turned rows into a correlation matrix: with them
-        ``transform(rows)`` works. `scale` is one by default.
+        ``transform(rows)`` works. `scale` is one by default. ``scale="blocks"`` and ``scale="raw blocks"``
+        divide the variables of `S` as they do for :func:`spca`.
+    blocks : mapping of name to list of labels, optional
+        As for :func:`spca`.
     nearest : bool
         Whether a matrix that is not positive semidefinite, as one of polychoric or pairwise correlations may
         be, is replaced by the nearest one with the same variances (in the Frobenius norm of the correlations;
@@ -304,8 +317,9 @@ def spca_cov(
         how = (n_init, rng, order, tol, max_iter, objective, effort, promise, include, exclude, disjoint)
         k = _number("spca_cov", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
-        opened = open_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest, given=given)
-        described = {"n_obs": n_obs, "mean": mean, "scale": scale, "nearest": nearest, "given": given}
+        known = {"mean": mean, "scale": scale, "blocks": blocks, "nearest": nearest, "given": given}
+        opened = open_covariance(S, n_obs=n_obs, **known)
+        described = {"n_obs": n_obs, **known}
         call = Call(spca_cov, opened.data, {**asked.arguments, **described, "progress": progress})
         return _fitted(opened, asked, call)
 
@@ -349,9 +363,9 @@ def spca_path(
     objective, effort, order, n_init, nonneg, tol, max_iter, progress
         As for :func:`spca`.
     **options
-        Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `weights`, `na`,
-        `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`, `nearest`,
-        `given`) that describe the data.
+        Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `blocks`, `weights`,
+        `na`, `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`, `blocks`,
+        `nearest`, `given`) that describe the data.
 
     Returns
     -------
@@ -429,8 +443,10 @@ def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str
     return hint((fit, called), homes, options, name)
 
 
-def _opened(data: Any, k: int, center: Any = True, scale: Any = False, **reading: Any) -> Opened:
-    return open_rows(data, ReadOptions(**reading), center, scale, k)
+def _opened(
+    data: Any, k: int, center: Any = True, scale: Any = False, blocks: Any = None, **reading: Any
+) -> Opened:
+    return open_rows(data, ReadOptions(**reading), center, scale, k, blocks)
 
 
 def _passes(passes: Any, opened: Opened) -> int | None:

@@ -33,6 +33,7 @@ def spco(
     formula: str | None = None,
     center: Any = True,
     scale: Any = False,
+    blocks: Mapping[str, Any] | None = None,
     weights: Any = None,
     na: str = "raise",
     tol: float = 1e-8,
@@ -56,7 +57,7 @@ def spco(
         Instead of `penalty`: the share of all coordinates that should be zero. One of the two must be given.
     ridge : float
         Divides all coordinates by 1 + ridge.
-    formula, center, scale, weights, na, context, categorical
+    formula, center, scale, blocks, weights, na, context, categorical
         As for :func:`spcastat.spca`.
     tol : float
         Converged when a sweep changes no loading by more than this.
@@ -91,7 +92,8 @@ def spco(
         tol=real_number("tol", tol, 0.0, 1.0),
         max_iter=whole_number("max_iter", max_iter, 1),
     )
-    opened = open_rows(data, ReadOptions(formula, context, weights, na, categorical), center, scale)
+    reading = ReadOptions(formula, context, weights, na, categorical)
+    opened = open_rows(data, reading, center, scale, blocks=blocks)
     require_components(k, opened.p)
     source = opened.source("spco")
     assert isinstance(source.op, Rows)

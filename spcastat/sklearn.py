@@ -45,6 +45,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         A name in :func:`spcastat.methods`.
     scale, center : bool or array-like of shape (n_features,)
         As for :func:`spcastat.spca`.
+    blocks : dict, optional
+        The features of each block, by name, for ``scale="blocks"``; see :func:`spcastat.spca`.
     nonneg : bool
         Nonnegative loadings, for the methods that have them.
     n_init : int, optional
@@ -105,6 +107,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         method: str | None = None,
         scale: Any = False,
         center: Any = True,
+        blocks: Mapping[str, Any] | None = None,
         nonneg: bool = False,
         n_init: int | None = None,
         random_state: Any = None,
@@ -120,6 +123,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.method = method
         self.scale = scale
         self.center = center
+        self.blocks = blocks
         self.nonneg = nonneg
         self.n_init = n_init
         self.random_state = random_state
@@ -163,6 +167,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             nonneg=self.nonneg,
             center=self.center,
             scale=self.scale,
+            blocks=self.blocks,
             n_init=self.n_init,
             rng=self._seed(),
             tol=self.tol,

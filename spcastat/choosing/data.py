@@ -12,8 +12,9 @@ from spcastat.errors import UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 
 #: Arguments that describe rows, and those that describe a covariance matrix.
-ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale")
-COVARIANCE = ("n_obs", "mean", "scale", "nearest", "given")
+SCALING = ("center", "scale", "blocks")
+ROWS = (*(one.name for one in fields(ReadOptions)), *SCALING)
+COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
 
 
 def opened(
@@ -32,8 +33,9 @@ def opened(
         )
     if covariance:
         return open_covariance(data, **described), True, described
-    reading = ReadOptions(**{name: described[name] for name in described if name not in ("center", "scale")})
-    rows = open_rows(data, reading, described.get("center", True), described.get("scale", False), k)
+    reading = ReadOptions(**{name: described[name] for name in described if name not in SCALING})
+    how = {name: described[name] for name in SCALING if name in described}
+    rows = open_rows(data, reading, k=k, **how)
     if rows.context is not None:
         described["context"] = rows.context
     return rows, False, described

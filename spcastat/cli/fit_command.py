@@ -81,6 +81,14 @@ def card(text: str) -> int | list[int]:
     return cards if "," in text else cards[0]
 
 
+def block(text: str) -> tuple[str, list[str]]:
+    """Read ``chem=ph,salt`` as the block chem of two columns."""
+    name, equals, columns = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes the form NAME=COL,COL: chem=ph,salt")
+    return name, columns.split(",")
+
+
 def named_value(text: str) -> tuple[str, Any]:
     """Read ``c=2`` as the option c with the value 2; true and false are bools, what is no literal is text."""
     name, equals, value = text.partition("=")
@@ -99,6 +107,14 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--nonneg", action="store_true", help="nonnegative loadings only")
     add("--scale", action="store_true", help="scale the columns to unit variance")
+    add(
+        "--blocks",
+        type=block,
+        action="append",
+        metavar="NAME=COL,COL",
+        help="a block of columns; once for each block. Scaled columns are divided by the root of the first "
+        "eigenvalue of their block, so that blocks have the same weight",
+    )
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
     add("--weights", metavar="NAME", help="the column of frequency weights")
     add(
@@ -247,6 +263,10 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     optional += ["objective", "effort", "promise", "weights"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
     given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
+    if args.blocks:
+        given |= {"scale": "blocks", "blocks": dict(args.blocks)}
+        if len(given["blocks"]) < len(args.blocks):
+            raise OptionError("--blocks names a block twice; give all columns of a block at once.")
     if args.progress is not None:  # by default what takes long is shown, on a terminal
         given["progress"] = args.progress
     given |= {} if args.center else {"center": False}
@@ -263,7 +283,8 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
         if "formula" in given:
             given["context"] = _checked(given["formula"], data.columns)
         return data, False, given
-    refused = [flag for name, flag in _ROWS_ONLY.items() if name in given]
+    rows_only = [name for name in _ROWS_ONLY if not (name == "scale" and args.blocks)]
+    refused = [_ROWS_ONLY[name] for name in rows_only if name in given]
     if refused:
         verb = "needs" if len(refused) == 1 else "need"
         raise OptionError(

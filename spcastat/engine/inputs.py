@@ -24,6 +24,7 @@ from spcastat.kernels.checksum import checksum
 from spcastat.kernels.regression import partial_covariance
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import (
+    Blocks,
     CrossProducts,
     Gram,
     Nothing,
@@ -31,11 +32,13 @@ from spcastat.operators import (
     Standardisation,
     Sums,
     from_products,
+    matrix_in_blocks,
     prepare,
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
 from spcastat.operators.standardisation import ColumnUnits, Extremes, fits
+from spcastat.operators.variable_blocks import KINDS, Scale
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:
@@ -77,6 +80,8 @@ class Source:
         What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
     covariates : ndarray of shape (n, q) or None
         What the rows in `matrix` were adjusted for.
+    blocks : Blocks or None
+        How the scale was found, where blocks of variables were scaled.
     """
 
     op: Operator
@@ -93,6 +98,13 @@ class Source:
     checksum: int | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     covariates: np.ndarray | None = None
+    blocks: Blocks | None = None
+
+    @property
+    def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:
+        """What finds centre and scale again from other rows, as the call did."""
+        assert self.standard is not None
+        return center_and_scale(self.standard, self.blocks)
 
     def require_same(self) -> None:
         """Raise DataError if rows in the memory of the caller have changed since the fit."""
@@ -148,6 +160,12 @@ class Source:
         n = self.weight if self.from_rows else self.n
         taken = 0 if self.spec.partial is None else self.spec.partial.regression.rank
         return None if n is None else n - taken
+
+
+def center_and_scale(standard: Standardisation, blocks: Blocks | None) -> tuple[bool | np.ndarray, Scale]:
+    """Return what finds `center` and `scale` of a call again from other rows."""
+    scale: Any = blocks or {"sd": True, "none": False}.get(standard.scaling, standard.scale)
+    return True if standard.centring == "mean" else standard.mean, scale
 
 
 #: Divisors of columns lie between this and its inverse, so that both are floating-point numbers.
@@ -245,7 +263,9 @@ class Opened:
         return self.source(plan.rows_for)
 
 
-def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = False, k: int = 1) -> Opened:
+def open_rows(
+    data: Any, reading: ReadOptions, center: Any = True, scale: Any = False, k: int = 1, blocks: Any = None
+) -> Opened:
     """Read rows.
 
     Parameters
@@ -257,6 +277,8 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
         As for :func:`spcastat.spca`.
     k : int
         Number of components: the rank of the model of missing values, where `reading` names none.
+    blocks : mapping, optional
+        As for :func:`spcastat.spca`.
     """
     if reading.formula is not None and reading.context is None:
         reading = replace(reading, context=_names_at_call())
@@ -266,7 +288,7 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
     if stream is not None:
         if known is None and reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)
-        return replace(open_streamed(stream, center, scale), data=data)
+        return replace(open_streamed(stream, center, scale, blocks), data=data)
     if known is None:
         design = read_data(data, reading, defer=True)
         if reading.formula is None:
@@ -284,12 +306,14 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
             "regression on them has an intercept, so that what is left has mean zero. Leave center out."
         )
     center = _column_values("center", center, names)
-    scale = _column_values("scale", scale, names)
+    scale = _scale(scale, blocks, names)
 
     def source(rows_for: str = "") -> Source:
         X, w = design.matrix, design.weights
         if reading.na in GAPS:
             return _with_gaps(design, reading, center, scale, k, rows_for)
+        if isinstance(scale, Blocks):  # the eigenvalues of what is not finite are not found
+            design.check()
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
             standard, op = prepare(X, w, center, scale, names, bool(rows_for))
             finite = np.isfinite(op.total)  # not so only if values are not: prepare() sees to their size
@@ -310,6 +334,7 @@ def open_rows(data: Any, reading: ReadOptions, center: Any = True, scale: Any = 
             weights=design.weights,
             checksum=known.checksum if known is not None else checksum(X) if design.shared else None,
             covariates=design.covariates,
+            blocks=_blocks_of(scale),
         )
 
     context = design.spec.context if reading.formula is not None else None
@@ -344,14 +369,21 @@ def _with_gaps(
         index=design.index,
         weights=design.weights,
         gaps=gaps,
+        blocks=_blocks_of(scale),
     )
 
 
-def open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
+def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -> Opened:
     """Open rows that come in pieces: one pass, when the source is asked for."""
     columns = stream.spec.columns
     center = _column_values("center", center, columns)
-    scale = _column_values("scale", scale, columns)
+    scale = _scale(scale, blocks, columns)
+    if isinstance(scale, Blocks) and len(columns) > GRAM_ORDER:
+        raise OptionError(
+            f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; the "
+            f"eigenvalues of blocks need {GRAM_ORDER:,} variables or fewer in chunks. Fit a sample of the "
+            "rows in memory."
+        )
 
     def source(rows_for: str = "") -> Source:
         if rows_for:
@@ -371,6 +403,7 @@ def open_streamed(stream: Stream, center: Any, scale: Any) -> Opened:
             dropped=tally.dropped,
             stream=stream,
             total_weight=tally.weight,
+            blocks=_blocks_of(scale),
         )
 
     def refuse(plan: Plan, k: int) -> None:
@@ -426,10 +459,13 @@ def open_covariance(
     scale: Any = None,
     nearest: Any = False,
     given: Any = None,
+    blocks: Any = None,
 ) -> Opened:
     """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
-    covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=scale, nearest=nearest)
-    if scale is not None and mean is None:
+    by_blocks = isinstance(scale, (str, Blocks)) or blocks is not None
+    numbers = None if by_blocks else scale
+    covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=numbers, nearest=nearest)
+    if numbers is not None and mean is None:
         raise OptionError(
             "scale was given without mean; transform() needs both, (x - mean) / scale. Give mean= as well, "
             "or leave scale out."
@@ -439,15 +475,22 @@ def open_covariance(
     if given is not None:
         left, spec = _given(covariance, given, spec)
     p = len(spec.columns)
+    op: Operator = Gram(left)
+    _require_range(op, None, spec.columns)
+    op = op.at_unit_size()
+    found = _scale(scale, blocks, spec.columns) if by_blocks else None
     standard = None
     if covariance.mean is not None:
         divisor = np.ones(p) if covariance.scale is None else covariance.scale
         scaling = "none" if covariance.scale is None else "given"
         standard = Standardisation(covariance.mean, divisor, "given", scaling)
-    op = Gram(left)
-    _require_range(op, None, spec.columns)
+    if found is not None:
+        scaled, in_blocks = matrix_in_blocks(op.block(np.arange(p)), found, spec.columns)
+        if standard is not None:
+            standard = replace(standard, scale=scaled.scale * op.unit, scaling=found.kind)
+        op = in_blocks.at_unit_size()
     made = Source(
-        op=op.at_unit_size(), spec=spec, n=covariance.n_obs, standard=standard, about=covariance.about
+        op=op, spec=spec, n=covariance.n_obs, standard=standard, about=covariance.about, blocks=found
     )
 
     def source(rows_for: str = "") -> Source:
@@ -513,14 +556,33 @@ def _names_at_call() -> Mapping[str, Any]:
     return {} if frame is None else {**frame.f_globals, **frame.f_locals}
 
 
+def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
+    """Return `scale` as True, False, numbers, or blocks; raise OptionError for blocks without a use."""
+    if isinstance(scale, Blocks):  # of a fit
+        return scale
+    if isinstance(scale, str) and scale in KINDS:
+        return Blocks.read(scale, blocks, columns)
+    if blocks is not None:
+        raise OptionError(
+            f"blocks was given with scale={shown(scale)}; it is for scale='blocks', which divides each "
+            "variable by the root of its block's first eigenvalue. Give that, or leave blocks out."
+        )
+    return _column_values("scale", scale, columns)
+
+
+def _blocks_of(scale: Any) -> Blocks | None:
+    return scale if isinstance(scale, Blocks) else None
+
+
 def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
     """Return `center` or `scale` as True, False, or one finite number for each column."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if is_single(value):
+        further = ", or 'blocks' with blocks=" * (option == "scale")
         raise OptionError(
             f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one a "
-            "column."
+            f"column{further}."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")

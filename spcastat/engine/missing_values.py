@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.errors import OptionError
 from spcastat.missing import PpcaModel, em_moments, pairwise_moments
-from spcastat.operators import CrossProducts, Operator, Standardisation, from_products, prepare
+from spcastat.operators import Blocks, CrossProducts, Operator, Standardisation, from_products, prepare
 from spcastat.operators.standardisation import ColumnUnits, largest_of
 
 #: More variables than this have no dense covariance matrix.
@@ -84,8 +84,8 @@ def prepare_with_gaps(
     weights, center, scale, names
         As for :func:`spcastat.operators.prepare`. The model of the EM holds for columns in the units of the
         analysis: with ``scale=True`` over the standard deviations of their measured values, with numbers of
-        one's own over these. What columns are divided by in the end are the standard deviations that
-        the EM gives.
+        one's own over these, and with blocks as within these. What columns are divided by in the end are the
+        standard deviations that the EM gives.
     how : {"em", "pairwise"}
     rank : int
         Of the model; of no account for "pairwise".
@@ -121,7 +121,8 @@ def prepare_with_gaps(
     model, filling, matrix = None, None, X
     if how == "em":
         begin = None if start is None else _times(start, -units.exponents)
-        found = em_moments(Y, weights, rank, scale=divisor, names=names, index=index, start=begin)
+        spread = divisor.within if isinstance(divisor, Blocks) else divisor
+        found = em_moments(Y, weights, rank, scale=spread, names=names, index=index, start=begin)
         model = _times(found.model, units.exponents)
         shrunk = found.model.shrunk(float(n) if weights is None else float(weights.sum()))
         filling = _times(shrunk, units.exponents)

@@ -9,6 +9,7 @@ from spcastat.operators.build import (
     GRAM_ORDER,
     build,
     from_products,
+    matrix_in_blocks,
     prepare,
     standard_of,
     standardise,
@@ -25,12 +26,14 @@ from spcastat.operators.deflation import (
 )
 from spcastat.operators.row_operators import DenseRows, Rows, SparseRows
 from spcastat.operators.standardisation import Standardisation
+from spcastat.operators.variable_blocks import Blocks
 
 __all__ = [
     "DEFLATIONS",
     "GRAM_ORDER",
     "ROW_DEFLATIONS",
     "Accumulator",
+    "Blocks",
     "CrossProducts",
     "Deflated",
     "DeflatedRows",
@@ -48,6 +51,7 @@ __all__ = [
     "deflate",
     "deflate_rows",
     "from_products",
+    "matrix_in_blocks",
     "prepare",
     "standard_of",
     "standardise",

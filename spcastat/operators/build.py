@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from spcastat.operators.standardisation import (
     is_constant,
     largest_of,
 )
+from spcastat.operators.variable_blocks import Blocks, Scale
 
 #: If there are at least as many rows as variables, the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000
@@ -31,13 +33,14 @@ GRAM_ORDER = 3000
 SMALL_ORDER = 400
 
 Given = bool | np.ndarray
+Op = TypeVar("Op", bound=Operator)
 
 
 def prepare(
     X: Any,
     weights: np.ndarray | None,
     center: Given,
-    scale: Given,
+    scale: Scale,
     names: Sequence[object] | pd.Index,
     keep_rows: bool = False,
 ) -> tuple[Standardisation, Operator]:
@@ -47,7 +50,7 @@ def prepare(
     ----------
     X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
     weights, center, scale, names
-        As for :func:`standardise`.
+        As for :func:`standardise`; `scale` may be `Blocks`.
     keep_rows : bool
         As for :func:`build`.
 
@@ -56,14 +59,16 @@ def prepare(
     If squares of the values would overflow or underflow, the operator is built from a copy of the rows
     divided by powers of two, and its `unit` says by what.
     """
+    if isinstance(scale, Blocks):
+        return _in_blocks(scale, lambda divisor: prepare(X, weights, center, divisor, names, keep_rows))
     found = _prepared(X, weights, center, scale, names, keep_rows, partial(largest_of, X))
     if found is None:
         largest = largest_of(X)
         units = ColumnUnits.of(largest, scale)
         if units is not None:
-            X = divided(X, units.exponents)
-            center, scale = units.centre(center), units.divisor(scale)
-        found = _prepared(X, weights, center, scale, names, keep_rows)
+            X, center = divided(X, units.exponents), units.centre(center)
+        divisor = scale if units is None else units.divisor(scale)
+        found = _prepared(X, weights, center, divisor, names, keep_rows)
         assert found is not None
         if units is not None:
             found[1].unit = units.unit
@@ -108,7 +113,7 @@ def _prepared(
 
 
 def from_products(
-    products: CrossProducts, positive: int, center: Given, scale: Given, names: Sequence[object] | pd.Index
+    products: CrossProducts, positive: int, center: Given, scale: Scale, names: Sequence[object] | pd.Index
 ) -> tuple[Standardisation, Gram]:
     """Return centre, scale and covariance matrix from accumulated cross-products.
 
@@ -118,10 +123,30 @@ def from_products(
     positive : int
         Number of rows whose weight is not zero.
     center, scale, names
-        As for :func:`standardise`.
+        As for :func:`standardise`; `scale` may be `Blocks`.
     """
+    if isinstance(scale, Blocks):
+        return _in_blocks(scale, lambda divisor: from_products(products, positive, center, divisor, names))
     standard = standard_of(products.mean, products.squares, products.weight, center, scale, names)
     return standard, _gram(products, positive, standard)
+
+
+def _in_blocks(
+    blocks: Blocks, find: Callable[[Any], tuple[Standardisation, Op]]
+) -> tuple[Standardisation, Op]:
+    """Return centre, scale and operator in blocks; `find` returns them for a given `scale`."""
+    standard, op = find(blocks.within)
+    standard, op = find(standard.scale * blocks.divisors(op) * op.unit)
+    return replace(standard, scaling=blocks.kind), op
+
+
+def matrix_in_blocks(
+    S: np.ndarray, blocks: Blocks, names: Sequence[object] | pd.Index
+) -> tuple[Standardisation, Gram]:
+    """Return what the variables of a covariance matrix, shape (p, p), are divided by, and the new matrix."""
+    products = CrossProducts(len(S))
+    products.weight, products.products = 2.0, S
+    return from_products(products, len(S) + 1, True, blocks, names)
 
 
 def standardise(
@@ -180,8 +205,8 @@ def standard_of(
             raise ConstantColumnError(
                 f"{constant.size} of {plural(p, 'column')} {'does' if constant.size == 1 else 'do'} not "
                 "vary: "
-                f"{listed([names[int(j)] for j in constant])}; with scale=True every column is divided by "
-                "its standard deviation. Drop these columns or use scale=False."
+                f"{listed([names[int(j)] for j in constant])}; with scale=True and scale='blocks' a "
+                "column is divided by its standard deviation. Drop these columns or use scale=False."
             )
         divisor = np.sqrt(variance)
     else:

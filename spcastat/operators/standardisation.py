@@ -8,13 +8,14 @@ Usually sums are formed of the data as they are, and only the result is brought 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import Accumulator, row_blocks
+from spcastat.operators.variable_blocks import Blocks, Scale
 
 #: A standard deviation below this share of the mean is rounding, not variation.
 CONSTANT = 1e-13
@@ -30,8 +31,8 @@ class Standardisation:
         Zeros without centring, ones without scaling.
     centring : {"mean", "given", "none"}
         Whether `mean` was computed from the data, given by the user, or is zero.
-    scaling : {"sd", "given", "none"}
-        Whether `scale` was computed from the data, given by the user, or is one.
+    scaling : {"sd", "blocks", "raw blocks", "given", "none"}
+        Whether `scale` was computed from the data (see `Blocks`), given by the user, or is one.
     """
 
     mean: np.ndarray
@@ -184,17 +185,20 @@ class ColumnUnits:
     common: int
 
     @classmethod
-    def of(cls, largest: np.ndarray, scale: bool | np.ndarray) -> Self | None:
+    def of(cls, largest: np.ndarray, scale: Scale) -> Self | None:
         """Return units for columns with given `largest` absolute values; None if these are not finite.
 
         With ``scale=True`` every column has a unit of its own. Otherwise columns are divided by `scale`, if
-        it is an array, and all share one unit.
+        it is an array, and all share one unit. Blocks take away the unit of their variables.
         """
         if not np.isfinite(largest).all():
             return None
         sizes = np.frexp(largest)[1]
         if scale is True:
             return cls(sizes, 0)
+        if isinstance(scale, Blocks):
+            found = cls.of(largest, scale.within)
+            return found and replace(found, common=0)
         own = np.zeros(len(largest), dtype=int) if scale is False else np.frexp(scale)[1].astype(int)
         used = largest > 0
         common = int((sizes - own)[used].max()) if used.any() else 0
@@ -209,9 +213,9 @@ class ColumnUnits:
         """Return the centre of the divided rows."""
         return center if isinstance(center, bool) else np.ldexp(center, -self.exponents)
 
-    def divisor(self, scale: bool | np.ndarray) -> bool | np.ndarray:
+    def divisor(self, scale: Scale) -> Any:
         """Return the scale of the divided rows."""
-        return scale if isinstance(scale, bool) else np.ldexp(scale, self.common - self.exponents)
+        return scale if isinstance(scale, (bool, Blocks)) else np.ldexp(scale, self.common - self.exponents)
 
     def restored(self, standard: Standardisation) -> Standardisation:
         """Return the centre and scale of the original rows, given those of the divided rows."""

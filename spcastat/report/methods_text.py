@@ -88,7 +88,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
         raise OptionError(f"choice={shown(choice)} was given; it must be what choose() returned.")
     cited: list[str] = []
     sentences = [
-        *_data(state),
+        *_data(state, cited),
         *_missing(state.record, cited),
         *_numbers(state, choice),
         *_method(state.record, cited),
@@ -115,7 +115,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
 # --- the sentences --------------------------------------------------------------------------------
 
 
-def _data(state: FitState) -> Iterator[str]:
+def _data(state: FitState, cited: list[str]) -> Iterator[str]:
     record = state.record
     what = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
     if not record.from_rows:
@@ -126,6 +126,7 @@ def _data(state: FitState) -> Iterator[str]:
         moved = ", replaced by the nearest matrix that a sample could have" * ("moved" in known)
         yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}{moved}."
         yield from _adjusted(state)
+        yield from _blocks(record, cited)
         return
     formula = f" (formula {record.formula})" if record.formula is not None else ""
     dropped = f"; {plural(record.dropped, 'row')} with missing values were left out" * bool(record.dropped)
@@ -135,6 +136,7 @@ def _data(state: FitState) -> Iterator[str]:
     joined = "but" if (record.centring == "none") != (record.scaling == "none") else "and"
     yield from _adjusted(state)
     yield f"Variables were {centred} {joined} {scaled}."
+    yield from _blocks(record, cited)
     if record.weighted:
         yield f"Rows were weighted (sum of the weights {record.effective_n:.6g})."
 
@@ -146,6 +148,16 @@ def _adjusted(state: FitState) -> Iterator[str]:
         yield (
             f"Variables were replaced by the residuals of their linear regression on {names}, which took "
             f"{100 * share_taken(state):.1f} % of their variance."
+        )
+
+
+def _blocks(record: Record, cited: list[str]) -> Iterator[str]:
+    if record.blocks is not None:
+        cited.append("escofier1994")
+        yield (
+            "Variables were divided by the square root of the first eigenvalue of their block "
+            f"({', '.join(record.blocks['names'])}), as in multiple factor analysis (Escofier and Pagès, "
+            "1994)."
         )
 
 

@@ -14,6 +14,7 @@ from spcastat.engine.inputs import Source
 from spcastat.intake.design import Partial
 from spcastat.labels import full_names, name_text
 from spcastat.measures.adjusted import best_order, totals_in_orders
+from spcastat.operators import Blocks
 from spcastat.report.loading_columns import loading_columns
 from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
@@ -156,7 +157,7 @@ def summarise(
     sure, unsaid = summary_tables(state, intervals=conf_int)
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=(*_facts(state), *facts_of(state)),
+        facts=(*_facts(state), *_blocks(state), *facts_of(state)),
         tables=(
             loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further),
             variance_table(variance, largest if record.k > 1 else None),
@@ -222,13 +223,26 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
         yield "Screened", _screened(record.screening, record.k)
 
 
+def _blocks(state: FitState) -> Iterator[tuple[str, str]]:
+    """Yield what part of the variance each block of variables has, for a fit of blocks."""
+    blocks = Blocks.stored(state.record.blocks)
+    if blocks is not None:
+        counts, shares = np.bincount(blocks.of), blocks.shares(state.moments.variances)
+        parts = [
+            f"{name} {100.0 * share:.1f} % ({plural(int(count), 'variable')})"
+            for name, share, count in zip(blocks.names, shares, counts, strict=True)
+        ]
+        yield "Blocks", f"shares of the total variance: {', '.join(parts)}"
+
+
 def describe_data(record: Record) -> str:
     """Return what was fitted, in a line."""
     if not record.from_rows:
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
         kind = (record.matrix or {}).get("kind")
         what = "covariance" if kind is None else f"{kind} correlation"
-        return f"{what} matrix of {plural(record.p, 'variable')}{rows}"
+        scaled = "" if record.blocks is None else f", {SCALING[record.blocks['kind']]}"
+        return f"{what} matrix of {plural(record.p, 'variable')}{rows}{scaled}"
     where = "" if record.title_of_data is None else f" ({record.title_of_data})"
     parts = [f"{plural(record.n or 0, 'row')} x {plural(record.p, 'variable')}{where}"]
     if record.dropped:
@@ -378,7 +392,7 @@ def _another_order(state: FitState) -> Iterator[str]:
 def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[str]:
     """Say that variables with very different variances, shape (p,), were not scaled, and what scales them."""
     positive = variances[variances > 0]
-    unscaled = not record.from_rows or record.scaling == "none"
+    unscaled = record.blocks is None and (not record.from_rows or record.scaling == "none")
     if unscaled and positive.size and positive.max() > VERY_DIFFERENT * positive.min():
         remedy = f"{call} gives" if record.from_rows else "the correlation matrix would give"
         yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ def divided(
     data : object
         What it was opened from, for a formula that learns from rows.
     described : Mapping
-        How it was opened: the fields of `ReadOptions`, `center`, `scale`.
+        How it was opened: the fields of `ReadOptions`, and others that the source knows.
     folds, repeats : int
     seed : int
         Folds drawn from the same seed are the same for all data of as many rows.
@@ -77,11 +78,7 @@ def divided(
         For rows in pieces of more variables than folds are held of.
     """
     names: pd.Index = source.spec.columns
-    center, scale = described.get("center", True), described.get("scale", False)
-    given = [center, scale]
-    for i, option in enumerate(("mean", "scale")):  # as checked: one number a column
-        if not isinstance(given[i], (bool, np.bool_)):
-            given[i] = getattr(source.standard, option)
+    given = source.center_and_scale
     if source.stream is not None:
         begin = partial(FoldSums, len(names), folds, repeats, seed)
         sums = source.stream.reduce(begin, "means and cross-products of the folds").result
@@ -97,12 +94,8 @@ def divided(
     if source.spec.learns:
         from spcastat.intake.folded import FoldedTerms
 
-        terms = FoldedTerms(
-            data,
-            ReadOptions(
-                **{name: value for name, value in described.items() if name not in ("center", "scale")}
-            ),
-        )
+        reading = [one.name for one in fields(ReadOptions) if one.name in described]
+        terms = FoldedTerms(data, ReadOptions(**{name: described[name] for name in reading}))
     if source.gaps is not None:
         rules = GapRules(source.gaps.how, described.get("k_em"), k)
         columns = PlainRows(source.measured) if terms is None else terms

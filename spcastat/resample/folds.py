@@ -19,6 +19,7 @@ from spcastat.errors import ConstantColumnError, DataError, TooFewRowsError, Wei
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator, Standardisation, prepare
 from spcastat.operators.build import Given, from_products
+from spcastat.operators.variable_blocks import Scale
 from spcastat.resample.sparse_model import SparseModel
 
 
@@ -80,7 +81,7 @@ class Folds(ABC):
     count: int
     repeats: int
     center: Given
-    scale: Given
+    scale: Scale
     names: pd.Index
 
     @abstractmethod
@@ -118,7 +119,7 @@ class MomentFolds(Folds):
         See :class:`Folds`.
     """
 
-    def __init__(self, sums: FoldSums, center: Given, scale: Given, names: pd.Index):
+    def __init__(self, sums: FoldSums, center: Given, scale: Scale, names: pd.Index):
         self.count, self.repeats = sums.count, sums.repeats
         self.parts, self.rows = sums.parts, sums.rows
         self.center, self.scale, self.names = center, scale, names
@@ -175,7 +176,7 @@ class RowFolds(Folds):
         weights: np.ndarray | None,
         labels: np.ndarray,
         center: Given,
-        scale: Given,
+        scale: Scale,
         names: pd.Index,
         keep_rows: bool,
     ):

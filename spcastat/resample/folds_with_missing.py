@@ -14,6 +14,7 @@ from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.missing.patterns import Patterns
 from spcastat.operators import Operator
 from spcastat.operators.build import Given
+from spcastat.operators.variable_blocks import Scale
 from spcastat.resample.folds import Folds, Held
 from spcastat.resample.sparse_model import SparseModel
 
@@ -56,7 +57,7 @@ class GapFolds(Folds):
         weights: np.ndarray | None,
         labels: np.ndarray,
         center: Given,
-        scale: Given,
+        scale: Scale,
         names: pd.Index,
         rules: GapRules,
     ):

@@ -18,7 +18,7 @@ from spcastat.intake.terms import Model
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.regression import remainder
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import Gram, Operator, Standardisation, prepare
+from spcastat.operators import Blocks, Gram, Operator, Standardisation, matrix_in_blocks, prepare
 
 #: Rows that whole-number weights stand for, at most.
 MOST_UNITS = 50_000_000
@@ -71,6 +71,8 @@ class RowSampler(Sampler):
         The row of each unit that is drawn: a row of weight 2 is there twice.
     standard : Standardisation
         How the fit was centred and scaled.
+    how : tuple
+        What finds centre and scale of a draw: `center_and_scale` of the source.
     columns : pandas.Index
     keep_rows : bool
         Whether the method needs rows.
@@ -86,6 +88,7 @@ class RowSampler(Sampler):
     matrix: Any
     units: np.ndarray
     standard: Standardisation
+    how: tuple[Any, Any]
     columns: pd.Index
     keep_rows: bool = False
     terms: Terms | None = None
@@ -112,9 +115,7 @@ class RowSampler(Sampler):
         return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
 
     def _operator(self, rows: np.ndarray) -> Operator:
-        standard, X = self.standard, None
-        center = True if standard.centring == "mean" else standard.mean
-        scale: Any = {"sd": True, "none": False}.get(standard.scaling, standard.scale)
+        X, (center, scale) = None, self.how
         if self.terms is not None:
             X = self.terms.learnt_from(rows, self.columns)
         else:
@@ -173,6 +174,9 @@ class CovarianceSampler(Sampler):
         How many rows it was computed from.
     scaled : bool
         Whether draws are scaled to unit variances, as a correlation matrix is.
+    blocks : Blocks or None
+        How draws are scaled where blocks of variables were.
+    columns : pandas.Index of length p, optional
 
     Notes
     -----
@@ -183,6 +187,8 @@ class CovarianceSampler(Sampler):
     S: np.ndarray
     n: int
     scaled: bool
+    blocks: Blocks | None = None
+    columns: Any = None
 
     def whole(self) -> Operator:
         return self._operator(self.S)
@@ -211,7 +217,7 @@ class CovarianceSampler(Sampler):
         made = []
         for part, size in zip(parts, sizes, strict=True):
             share = root @ np.linalg.solve(lower, part)
-            made.append(CovarianceSampler(share @ share.T * (df / (size - 1)), size, self.scaled))
+            made.append(replace(self, S=share @ share.T * (df / (size - 1)), n=size))
         return made[0], made[1]
 
     @cached_property
@@ -223,6 +229,8 @@ class CovarianceSampler(Sampler):
 
     def _operator(self, S: np.ndarray) -> Operator:
         S = symmetric(S)
+        if self.blocks is not None:
+            S = matrix_in_blocks(S, self.blocks, self.columns)[1].S
         if self.scaled:
             sd = np.sqrt(np.diag(S))
             S = S / np.outer(sd, sd)
@@ -269,15 +277,16 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
         S = source.op.block(np.arange(source.op.p)) * source.op.unit**2
         if source.n < 3:
             raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
-        scaled = bool(np.abs(np.diag(S) - 1.0).max() <= UNIT_DIAGONAL)
-        return CovarianceSampler(S, int(source.free or 0), scaled)
+        scaled = source.blocks is None and bool(np.abs(np.diag(S) - 1.0).max() <= UNIT_DIAGONAL)
+        return CovarianceSampler(S, int(source.free or 0), scaled, source.blocks, source.spec.columns)
     assert source.standard is not None
     spec, terms = source.spec, None
     if frame is not None:
         terms = Terms(replace(spec.model_spec, states={}), frame, spec.context or {}, str(spec.formula))
     units, matrix = _units(source, what), source.measured
+    how = source.center_and_scale
     return RowSampler(
-        matrix, units, source.standard, spec.columns, keep_rows, terms, source.gaps, source.covariates
+        matrix, units, source.standard, how, spec.columns, keep_rows, terms, source.gaps, source.covariates
     )
 
 

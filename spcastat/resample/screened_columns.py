@@ -60,4 +60,5 @@ def among(source: Source, columns: np.ndarray) -> Source:
     op.unit = source.op.unit
     fewer = ColumnStream(stream, columns)
     standard = replace(standard, mean=standard.mean[columns], scale=standard.scale[columns])
-    return replace(source, op=op, spec=fewer.spec, standard=standard, stream=fewer)
+    blocks = source.blocks and source.blocks.take(columns)
+    return replace(source, op=op, spec=fewer.spec, standard=standard, stream=fewer, blocks=blocks)

@@ -26,6 +26,7 @@ from spcastat.errors import NoRowsError, WeightsError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator
 from spcastat.operators.build import Given, from_products
+from spcastat.operators.variable_blocks import Scale
 from spcastat.resample.folds import PartSums, row_keys
 from spcastat.resample.sampler import Sampler
 from spcastat.resample.screened_columns import among, columns_near
@@ -158,7 +159,7 @@ class Rules:
     """
 
     center: Given
-    scale: Given
+    scale: Scale
     names: pd.Index
 
     def operator(self, sums: CrossProducts, rows: int) -> Operator:
@@ -278,13 +279,7 @@ class StreamRows:
 
     def _rules(self) -> Rules:
         """Return how the fit centred and scaled."""
-        standard = self.source.standard
-        assert standard is not None
-        return Rules(
-            True if standard.centring == "mean" else standard.mean,
-            {"sd": True, "none": False}.get(standard.scaling, standard.scale),
-            self.source.spec.columns,
-        )
+        return Rules(*self.source.center_and_scale, self.source.spec.columns)
 
 
 #: What sums up, and how many halves there are beside the draws.

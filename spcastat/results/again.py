@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import shown
-from spcastat.engine.inputs import Source, open_covariance, require_unchanged
+from spcastat.engine.inputs import Source, center_and_scale, open_covariance, require_unchanged
 from spcastat.engine.missing_values import prepare_with_gaps
 from spcastat.errors import DataError, FormulaError, NoRowsError, OptionError, WeightsError
 from spcastat.intake import replay
 from spcastat.intake.frames import open_table
 from spcastat.intake.replay import formula_inputs, replay_both, replay_table
-from spcastat.operators import prepare
+from spcastat.operators import Blocks, prepare
 from spcastat.state import FitState
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def source_for(
             f"{record.call}."
         )
     if not record.from_rows:
-        partial = state.spec.partial
+        partial, scale = state.spec.partial, Blocks.stored(record.blocks)
         given = None if partial is None else list(partial.spec.columns)
         nearest = record.matrix is not None
-        found = open_covariance(data, n_obs=record.n, nearest=nearest, given=given).source("")
+        found = open_covariance(data, n_obs=record.n, nearest=nearest, given=given, scale=scale).source("")
     else:
         found = _rows_again(state, data)
     _require_same(state, found)
@@ -79,18 +79,19 @@ def _rows_again(state: FitState, data: Any) -> Source:
         raise DataError(
             f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
         )
-    center = True if standard.centring == "mean" else standard.mean
-    scale: Any = {"sd": True, "none": False}.get(standard.scaling, standard.scale)
+    blocks = Blocks.stored(record.blocks)
+    center, scale = center_and_scale(standard, blocks)
     if how is not None:
         rank = (record.missing or {}).get("rank", 1)
         _, op, rows, gaps = prepare_with_gaps(matrix, None, center, scale, columns, how, rank, index=index)
-        return Source(op.at_unit_size(), state.spec, len(index), standard, rows, index, gaps=gaps)
+        found = Source(op.at_unit_size(), state.spec, len(index), standard, rows, index, gaps=gaps)
+        return replace(found, blocks=blocks)
     _, op = prepare(matrix, None, center, scale, columns)
     found = Source(op.at_unit_size(), state.spec, len(index), standard, matrix, index, record.dropped)
     if state.spec.partial is None:
-        return found
+        return replace(found, blocks=blocks)
     na = "drop" if record.dropped else "raise"
-    return replace(found, covariates=replay_both(state.spec, open_table(data), na)[1])
+    return replace(found, blocks=blocks, covariates=replay_both(state.spec, open_table(data), na)[1])
 
 
 def _require_same(state: FitState, found: Source) -> None:

@@ -65,6 +65,8 @@ class Call:
     def __post_init__(self) -> None:
         # what the caller may change later
         arguments = {name: _copied(value) for name, value in self.arguments.items()}
+        if arguments.get("blocks") is not None:
+            arguments["blocks"] = {name: list(block) for name, block in arguments["blocks"].items()}
         object.__setattr__(self, "arguments", arguments)
 
     def repeat(self, source: Source, changes: Mapping[str, Any]) -> Any:
@@ -119,6 +121,8 @@ class Call:
             for name in ITERATION:
                 if name not in changes and name not in has:
                     arguments.pop(name, None)
+        if "scale" in changes and "blocks" not in changes:
+            arguments.pop("blocks", None)
         if "formula" in changes and "context" not in changes:
             arguments.pop("context", None)
         return replace(self, data=data, arguments=arguments)
@@ -166,7 +170,10 @@ def _value_text(name: str, value: Any) -> str:
         value = value.tolist()
     if isinstance(value, (bool, int, float, str, type(None))):
         return repr(value)
-    if isinstance(value, (list, tuple, dict)) and len(value) <= LONGEST:
+    length = len(value) if isinstance(value, (list, tuple, dict)) else LONGEST + 1
+    if name == "blocks" and length <= LONGEST:
+        length = sum(map(len, value.values()))
+    if length <= LONGEST:
         return repr(value)
     return name  # an object of the user's: its name has to do
 

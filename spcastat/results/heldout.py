@@ -145,12 +145,8 @@ def _errors(
             f"The terms and covariates of formula={shown(source.spec.formula)} learn from rows, and a fit "
             "from a file does not tell how to read them anew without a fold; fit again."
         )
-    standard = source.standard
-    assert standard is not None
     names = [one.name for one in fields(ReadOptions)]
     described = {} if call is None else {one: call.arguments[one] for one in names if one in call.arguments}
-    described["center"] = True if standard.centring == "mean" else standard.mean
-    described["scale"] = {"sd": True, "none": False}.get(standard.scaling, standard.scale)
     if source.stream is not None:
         require_foldable(source.stream, p)
     if source.gaps is not None:

@@ -19,7 +19,13 @@ PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
 #: What is said of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
 CENTRING = {"mean": "centred", "given": "centred at given values", "none": "not centred"}
-SCALING = {"sd": "scaled to unit variance", "given": "scaled by given values", "none": "not scaled"}
+SCALING = {
+    "sd": "scaled to unit variance",
+    "blocks": "scaled to unit variance and by blocks",
+    "raw blocks": "scaled by blocks",
+    "given": "scaled by given values",
+    "none": "not scaled",
+}
 
 #: Starts whose objective lies within this share of the best have reached it.
 SAME = 1e-6
@@ -88,6 +94,8 @@ class Record:
         How the numbers of components and of loadings were chosen, in sentences, for a fit by `choose`.
     matrix : dict, or None
         What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
+    blocks : dict, or None
+        The blocks of variables that were scaled; see :class:`spcastat.operators.Blocks`.
     """
 
     method: str
@@ -127,6 +135,7 @@ class Record:
     pca_errors: list[float] | None = None
     chosen: list[str] | None = None
     matrix: dict[str, Any] | None = None
+    blocks: dict[str, Any] | None = None
 
     @property
     def converged(self) -> bool:
@@ -182,6 +191,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         anew=source.stream is not None and source.stream.anew,
         pca_errors=None if fit.pca_errors is None else (fit.pca_errors / source.op.total).tolist(),
         matrix=dict(source.about) or None,
+        blocks=None if source.blocks is None else source.blocks.told,
     )
 
 

@@ -1,0 +1,138 @@
+"""Variables in blocks that get the same weight, as in multiple factor analysis.
+
+Escofier and Pagès (1994), "Multiple factor analysis (AFMULT package)", Computational Statistics and Data
+Analysis, 18, 121-140.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, nearest, shown
+from spcastat.errors import ConstantColumnError, OptionError
+from spcastat.operators.covariance_operator import Operator
+
+#: Values of `scale` that take blocks, and whether variables are divided by their standard deviations first.
+KINDS = {"blocks": True, "raw blocks": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Divide the variables of each block by the square root of the block's first eigenvalue.
+
+    Attributes
+    ----------
+    kind : {"blocks", "raw blocks"}
+        Whether the variables are scaled to unit variance before ("s" in FactoMineR) or not ("c").
+    names : tuple of str
+        Of the blocks.
+    of : ndarray of int, shape (p,)
+        The block of each variable.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    of: np.ndarray
+
+    @classmethod
+    def read(cls, kind: str, blocks: Any, columns: pd.Index) -> Self:
+        """Check the blocks of a call.
+
+        Parameters
+        ----------
+        kind : {"blocks", "raw blocks"}
+        blocks : mapping of name to list of labels
+        columns : pandas.Index of length p
+            The variables, each of which belongs to one block.
+
+        Raises
+        ------
+        OptionError
+            For blocks that are not a partition of the variables; it names those that are wrong.
+        """
+        if not isinstance(blocks, Mapping) or not blocks:
+            raise OptionError(
+                f"scale={kind!r} was given with blocks={shown(blocks)}; name the variables of each block: "
+                'blocks={"chem": ["ph", "salt"], "phys": ["depth"]}.'
+            )
+        place = {label: j for j, label in enumerate(columns)}
+        of = np.full(len(columns), -1)
+        for number, (name, members) in enumerate(blocks.items()):
+            if isinstance(members, (str, Mapping)) or not hasattr(members, "__iter__"):
+                raise OptionError(f"blocks[{shown(name)}] is {shown(members)}; it takes a list of variables.")
+            members = list(members)
+            for member in members:
+                j = place.get(member, -1) if isinstance(member, Hashable) else -1
+                if j < 0:
+                    raise OptionError(
+                        f"blocks[{shown(name)}] names {shown(member)}, which is none of the variables "
+                        f"{listed(columns)}.{nearest(member, columns)}"
+                    )
+                if of[j] >= 0:
+                    raise OptionError(
+                        f"blocks names {shown(member)} twice, in {listed([[*blocks][of[j]], name])}; each "
+                        "variable belongs to one block."
+                    )
+                of[j] = number
+            if not members:
+                raise OptionError(f"blocks[{shown(name)}] is empty; name its variables, or leave it out.")
+        if (of < 0).any():
+            raise OptionError(
+                f"blocks lacks {listed(columns[of < 0])}; each variable belongs to one block, which may be "
+                "one of its own."
+            )
+        return cls(kind, tuple(str(name) for name in blocks), of)
+
+    @classmethod
+    def stored(cls, told: Mapping[str, Any] | None) -> Self | None:
+        """Return the blocks that a record names, if any; see `told`."""
+        return None if told is None else cls(told["kind"], tuple(told["names"]), np.array(told["of"]))
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a record keeps."""
+        return {"kind": self.kind, "names": list(self.names), "of": self.of.tolist()}
+
+    @property
+    def within(self) -> bool:
+        """Whether the variables are scaled to unit variance before: `scale` within the blocks."""
+        return KINDS[self.kind]
+
+    def divisors(self, op: Operator) -> np.ndarray:
+        """Return the root of the first eigenvalue of each variable's block, shape (p,).
+
+        Raises
+        ------
+        ConstantColumnError
+            For a block whose variables do not vary.
+        """
+        parts = [np.flatnonzero(self.of == number) for number in range(len(self.names))]
+        first = np.array([op.take(part).leading(1)[0][0] for part in parts])
+        still = [name for name, value in zip(self.names, first, strict=True) if not value > 0.0]
+        if still:
+            raise ConstantColumnError(
+                f"The variables of {listed(still)} in blocks do not vary; their first eigenvalue, by which "
+                f"scale={self.kind!r} divides, is zero. Leave these variables out."
+            )
+        return np.sqrt(first[self.of])
+
+    def shares(self, variances: np.ndarray) -> np.ndarray:
+        """Return the share of the total variance of each block."""
+        return np.bincount(self.of, variances, len(self.names)) / variances.sum()
+
+    def take(self, columns: np.ndarray) -> Self:
+        """Raise OptionError: the eigenvalues of blocks need all their variables."""
+        raise OptionError(
+            f"scale={self.kind!r} was given; of so many variables and draws only some variables are kept, "
+            "which do not have the eigenvalues of their blocks. Ask for fewer draws, or fit a sample of the "
+            "rows in memory."
+        )
+
+
+#: What variables are divided by: their standard deviations, nothing, given numbers, or roots of eigenvalues.
+Scale = bool | np.ndarray | Blocks

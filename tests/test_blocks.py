@@ -1,0 +1,222 @@
+"""Blocks of the same weight: multiple factor analysis, from FactoMineR's print to draws and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import spcastat as sp
+from spcastat import cli, errors
+from spcastat.resample.divide import divided
+from spcastat.resample.sampler import sampler_of
+from spcastat.resample.streamed import StreamRows
+
+BLOCKS = {"size": ["a", "b", "c"], "shape": ["f", "d"], "alone": ["e"]}
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    common = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 6))
+    X = (common + rng.standard_normal((60, 6))) * [1, 20, 3, 0.1, 5, 2] + 7
+    return pd.DataFrame(X, columns=list("abcdef"))
+
+
+def divisors(S: pd.DataFrame, blocks=BLOCKS, raw=False) -> pd.Series:
+    """The formulas of MFA, on a covariance matrix."""
+    found = pd.Series(1.0 if raw else np.sqrt(np.diag(S)), index=S.index)
+    R = S / np.outer(found, found)
+    for names in blocks.values():
+        found[names] *= np.sqrt(np.linalg.eigvalsh(R.loc[names, names])[-1])
+    return found
+
+
+def first_eigenvalues(op, columns, blocks=BLOCKS) -> list[float]:
+    S = op.block(np.arange(op.p)) * op.unit**2
+    places = [columns.get_indexer(names) for names in blocks.values()]
+    return [np.linalg.eigvalsh(S[np.ix_(at, at)])[-1] for at in places]
+
+
+# --- what it computes ---------------------------------------------------------------------------
+
+
+def test_wines_of_the_loire_as_factominer_prints_them():
+    # FactoMineR's data(wine): 21 wines of INRA Angers (Escofier and Pagès, 1988), of which the 27 columns
+    # that are active in MFA(wine, group = c(2, 5, 3, 10, 9, 2), type = c("n", rep("s", 5)),
+    # num.group.sup = c(1, 6)); its eigenvalues to nine decimals, its coordinates of groups to seven.
+    wine = pd.read_csv(Path(__file__).parent / "data" / "loire.csv", index_col=0)
+    parts = np.split(wine.columns.to_numpy(), [5, 8, 18])
+    blocks = {
+        name: list(part) for name, part in zip(["odor", "visual", "shaken", "taste"], parts, strict=True)
+    }
+    fit = sp.spca(wine, 5, method="pca", scale="blocks", blocks=blocks)
+    printed = [3.461950436, 1.366768270, 0.615429078, 0.372199671, 0.270382485]
+    np.testing.assert_allclose(fit.variance["score variance"], printed, atol=6e-10)
+    first = fit.loadings["PC1"] ** 2 * printed[0]
+    coordinates = [first[names].sum() for names in blocks.values()]
+    np.testing.assert_allclose(coordinates, [0.7820738, 0.8546846, 0.9247734, 0.9004187], atol=6e-8)
+
+
+@pytest.mark.parametrize("kind", ["blocks", "raw blocks"])
+@pytest.mark.parametrize("way", ["frame", "sparse", "chunks", "weights", "covariance"])
+def test_variables_are_divided_by_the_formulas(rows, kind, way):
+    S, mean, given = rows.cov(), rows.mean(), {"scale": kind, "blocks": BLOCKS, "method": "pca"}
+    if way == "covariance":
+        fit = sp.spca_cov(S, 6, mean=mean, **given)
+    elif way == "weights":
+        weights = np.arange(60) % 3
+        many = rows.loc[rows.index.repeat(weights)]
+        S, mean = many.cov(), many.mean()
+        fit = sp.spca(rows, 6, weights=weights, **given)
+    else:
+        data = {"frame": rows, "sparse": rows, "chunks": [rows[:25], rows[25:]]}[way]
+        if way == "sparse":
+            data = rows.astype(pd.SparseDtype(float, 0.0))
+        fit = sp.spca(data, 6, **given)
+    scale = divisors(S, raw=kind == "raw blocks")
+    eigenvalues = np.linalg.eigvalsh(S / np.outer(scale, scale))[::-1]
+    np.testing.assert_allclose(fit.variance["score variance"], eigenvalues, rtol=1e-12)
+    expected = ((rows - mean) / scale).to_numpy() @ fit.loadings.to_numpy()
+    np.testing.assert_allclose(fit.transform(rows), expected, atol=1e-12)
+    assert fit.variance["score variance"].iloc[0] <= len(BLOCKS)  # MFA: between 1 and the number of blocks
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_more_variables_than_rows(kind):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((30, 450)) * rng.uniform(0.5, 9, 450) * (rng.random((30, 450)) < 0.5)
+    columns = pd.RangeIndex(450).map(lambda j: f"x{j + 1}")
+    blocks = {"first": list(columns[:200]), "second": list(columns[200:])}
+    data = X if kind == "dense" else sparse.csc_array(X)
+    fit = sp.spca(data, 1, method="pca", scale="blocks", blocks=blocks)
+    np.testing.assert_allclose(first_eigenvalues(fit._source.op, columns, blocks), 1.0, rtol=1e-10)
+    S = pd.DataFrame(np.cov(X.T), columns, columns)
+    np.testing.assert_allclose(fit._source.standard.scale, divisors(S, blocks), rtol=1e-10)
+
+
+def test_units_of_the_data_do_not_matter(rows):
+    given = {"method": "pca", "scale": "blocks", "blocks": BLOCKS}
+    fit, far = sp.spca(rows, 2, **given), sp.spca(rows * [1e-170, 1e170, 1, 1e200, 1e-200, 1], 2, **given)
+    np.testing.assert_allclose(far.loadings, fit.loadings, atol=1e-12)
+    raw = {"method": "pca", "scale": "raw blocks", "blocks": BLOCKS}
+    np.testing.assert_allclose(
+        sp.spca(rows * 1e-200, 2, **raw).loadings, sp.spca(rows, 2, **raw).loadings, atol=1e-12
+    )
+
+
+# --- what is said, kept and drawn ---------------------------------------------------------------
+
+
+def test_the_print_has_shares_that_add_up(rows):
+    fit = sp.spca(rows, 2, 3, method="greedy", scale="blocks", blocks=BLOCKS)
+    scale = divisors(rows.cov())
+    variances = rows.var() / scale**2
+    shares = [100 * variances[names].sum() / variances.sum() for names in BLOCKS.values()]
+    line = " ".join(str(fit).split())
+    assert f"size {shares[0]:.1f} % (3 variables), shape {shares[1]:.1f} % (2 variables), alone" in line
+    assert "(size, shape, alone), as in multiple factor analysis" in str(fit.describe())
+    assert "scaled to unit variance and by blocks" in line
+
+
+def test_files_refits_and_calls_keep_the_blocks(rows, tmp_path):
+    blocks = {name: list(names) for name, names in BLOCKS.items()}
+    fit = sp.spca(rows, 2, 3, method="greedy", scale="blocks", blocks=blocks)
+    blocks["size"].append("d")  # of the caller's
+    assert f"scale='blocks', blocks={BLOCKS!r}" in fit.call
+    pd.testing.assert_frame_equal(fit.refit(card=3).loadings, fit.loadings)
+    assert "blocks" not in fit.refit(scale=True).call
+    fit.save(tmp_path / "fit.spca")
+    loaded = sp.load(tmp_path / "fit.spca")
+    assert str(loaded) == str(fit)
+    pd.testing.assert_frame_equal(loaded.transform(rows), fit.scores)
+    pd.testing.assert_frame_equal(
+        loaded.bootstrap(20, data=rows).conf_int(), fit.bootstrap(20).conf_int(), rtol=1e-10
+    )
+
+
+def test_draws_and_folds_find_the_eigenvalues_again(rows):
+    given = {"method": "pca", "scale": "blocks", "blocks": BLOCKS}
+    fit, chunks = sp.spca(rows, 2, **given), sp.spca([rows[:25], rows[25:]], 2, **given)
+    matrix = sp.spca_cov(rows.cov(), 2, n_obs=60, **given)
+    folds = divided(fit._source, rows, {}, 5, 1, seed=0, k=2, keep_rows=False)
+    ops = [folds.split(0)[0], folds.split(3)[0]]
+    samplers = [sampler_of(one._source, False, None, "draws()") for one in (fit, matrix)]
+    for sampler in (*samplers, StreamRows(chunks._source, "draws()")):
+        ops.append(sampler.prepared("bootstrap", 1, 0).bootstrap(np.random.default_rng(0)))
+        ops.append(sampler.prepared("halves", 1, 0).halves(np.random.default_rng(1))[1].whole())
+    for op in ops:
+        np.testing.assert_allclose(first_eigenvalues(op, rows.columns), 1.0, rtol=1e-10)
+
+
+def test_missing_values(rows):
+    gaps = rows.mask(np.random.default_rng(5).random(rows.shape) < 0.1)
+    for na in ("em", "pairwise"):
+        fit = sp.spca(gaps, 2, method="pca", scale="blocks", blocks=BLOCKS, na=na)
+        np.testing.assert_allclose(first_eigenvalues(fit._source.op, rows.columns), 1.0, rtol=1e-10)
+
+
+def test_the_command_and_the_estimator(rows, tmp_path, capsys):
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    given = [f"--blocks={name}={','.join(names)}" for name, names in BLOCKS.items()]
+    assert cli.main(["fit", str(tmp_path / "rows.csv"), "--k=2", "--card=3", "--method=greedy", *given]) == 0
+    fit = sp.spca(pd.read_csv(tmp_path / "rows.csv"), 2, 3, method="greedy", scale="blocks", blocks=BLOCKS)
+    assert capsys.readouterr().out == f"{fit}\n"
+    sklearn = pytest.importorskip("spcastat.sklearn")
+    model = sklearn.SparsePCA(2, card=3, method="greedy", scale="blocks", blocks=BLOCKS).fit(rows)
+    np.testing.assert_allclose(model.components_, fit.loadings.T, atol=1e-10)
+    path = sp.spca_path(rows, 2, [3], method="greedy", scale="blocks", blocks=BLOCKS)
+    np.testing.assert_allclose(path[3].loadings, fit.loadings, atol=1e-10)
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "phrase"),
+    [
+        ({"scale": "blocks"}, r"scale='blocks' was given with blocks=None"),
+        ({"blocks": BLOCKS}, r"blocks was given with scale=False.*scale='blocks'"),
+        ({"scale": True, "blocks": BLOCKS}, r"blocks was given with scale=True"),
+        ({"scale": "block", "blocks": BLOCKS}, r"blocks was given with scale='block'"),
+        ({"scale": "blocks", "blocks": {**BLOCKS, "alone": ["ee"]}}, r"\['alone'\] names 'ee'.*none of"),
+        ({"scale": "blocks", "blocks": {**BLOCKS, "alone": [["e"]]}}, r"\['alone'\] names \['e'\]"),
+        ({"scale": "blocks", "blocks": {**BLOCKS, "more": ["d"]}}, r"'d' twice, in 'shape', 'more'"),
+        ({"scale": "blocks", "blocks": {"size": list("abc")}}, r"lacks 'd', 'e', 'f'"),
+        ({"scale": "blocks", "blocks": {**BLOCKS, "more": []}}, r"\['more'\] is empty"),
+        ({"scale": "blocks", "blocks": {**BLOCKS, "alone": "e"}}, r"\['alone'\] is 'e'; it takes a list"),
+    ],
+)
+def test_blocks_that_are_no_partition(rows, options, phrase):
+    for function, data in ((sp.spca, rows), (sp.spca_cov, rows.cov()), (sp.choose, rows)):
+        if function is sp.spca_cov and options.get("scale") is True:
+            continue
+        with pytest.raises(errors.OptionError, match=phrase.replace("=False", "=(False|None)")):
+            function(data, 2, **options)
+
+
+def test_what_does_not_vary_or_is_too_wide(rows):
+    still = rows.assign(e=3.0)
+    with pytest.raises(errors.ConstantColumnError, match=r"1 of 6 columns does not vary: 'e'.*'blocks'"):
+        sp.spca(still, 1, 2, scale="blocks", blocks=BLOCKS)
+    with pytest.raises(errors.ConstantColumnError, match=r"variables of 'alone' in blocks do not vary"):
+        sp.spca(still, 1, 2, scale="raw blocks", blocks=BLOCKS)
+    wide = [pd.DataFrame(np.eye(5, 3001)).add_prefix("v")] * 2
+    with pytest.raises(errors.OptionError, match=r"3,001 variables; the eigenvalues of blocks need 3,000"):
+        sp.spca(wide, 1, 2, scale="blocks", blocks={"all": list(wide[0].columns)})
+
+
+def test_variables_that_were_adjusted_for_covariates(rows):
+    blocks = {"size": ["a", "b"], "shape": ["f", "d", "c"]}
+    fit = sp.spca(rows, 2, method="pca", formula="~ . | e", scale="blocks", blocks=blocks)
+    Z = np.column_stack([np.ones(60), rows["e"]])
+    Y = rows.drop(columns="e")
+    left = Y - Z @ np.linalg.lstsq(Z, Y, rcond=None)[0]
+    scale = divisors(left.cov(), blocks)
+    expected = np.linalg.eigvalsh(left.cov() / np.outer(scale, scale))[::-1][:2]
+    np.testing.assert_allclose(fit.variance["score variance"], expected, rtol=1e-12)
+    matrix = sp.spca_cov(rows.cov(), 2, method="pca", given=["e"], scale="blocks", blocks=blocks)
+    np.testing.assert_allclose(matrix.variance["score variance"], expected, rtol=1e-12)
