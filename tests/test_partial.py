@@ -303,7 +303,13 @@ def test_chunks_new_levels_and_wrong_names_are_refused():
     with pytest.raises(sp.errors.NewDataError, match="'dose'"):
         fit.transform(data.drop(columns="dose"))
     S = data.drop(columns="site").cov()
-    for given, words in (("doze", "Did you mean 'dose'"), ([], "must name some"), (list(S), "not all")):
+    for given, words in (
+        ("doze", "Did you mean 'dose'"),
+        ([], "must name some"),
+        (list(S), "not all"),
+        (3, "given=3"),
+        ([["a"]], "must name"),
+    ):
         with pytest.raises(sp.errors.OptionError, match=words):
             sp.spca_cov(S, 1, 2, given=given)
     with pytest.raises(sp.errors.OptionError, match="mean was given with given="):

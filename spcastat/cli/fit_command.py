@@ -272,7 +272,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
     given |= _options(args.option or [], given)
-    partial = args.partial.split(",") if args.partial else []
+    partial = [] if args.partial is None else args.partial.split(",")
     covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
     if not covariance:
         if "n_obs" in given:

@@ -506,10 +506,11 @@ def open_covariance(
 
 def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
     """Return the covariance matrix given some of its variables, and how it came about."""
-    names = [given] if isinstance(given, str) else list(given)
-    places = np.unique(spec.columns.get_indexer_for(pd.Index(names, tupleize_cols=False)))
-    unknown = [name for name in names if name not in spec.columns]
-    if unknown or not 0 < len(places) < len(spec.columns):
+    names = list(given) if isinstance(given, list | tuple | pd.Index | np.ndarray) else [given]
+    columns = list(spec.columns)
+    unknown = [name for name in names if name not in columns]
+    places = np.array(sorted({columns.index(name) for name in names if name not in unknown}), dtype=int)
+    if unknown or not 0 < len(places) < len(columns):
         hint = nearest(unknown[0], spec.columns) if unknown else ""
         raise OptionError(
             f"given={shown(given)} was given; it must name some of the variables, and not all: "

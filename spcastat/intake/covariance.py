@@ -109,7 +109,8 @@ def _known_of(S: Any) -> dict[str, Any]:
     attrs = S.attrs.get("spcastat") if isinstance(S, pd.DataFrame) else None
     if not isinstance(attrs, dict) or not isinstance(attrs.get("kind"), str):
         return {}
-    return {name: attrs[name] for name in ("kind", "n_obs", "n_pairs_min") if name in attrs}
+    numbers = {name: attrs[name] for name in ("n_obs", "n_pairs_min") if type(attrs.get(name)) is int}
+    return {"kind": attrs["kind"], **numbers}
 
 
 def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndarray:
