@@ -116,6 +116,8 @@ def test_names_that_there_are_not_are_refused_with_the_nearest():
     refused("include names the component 0", include={0: "clear"})
     refused(r"include=\[\['clear'\]\] was given; it takes a list of names", include=[["clear"]])
     refused("disjoint=1 was given; it must be True or False", disjoint=1)
+    refused("it takes a list of names", include=iter(["clear"]))  # which a refit would find empty
+    refused("it takes a list of names", exclude=[("a", [1])])
 
 
 def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
@@ -143,12 +145,19 @@ def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
         sp.spca(np.random.default_rng(0).standard_normal((5, 1001)), 2, 4, disjoint=True)
 
 
-def test_rows_in_chunks_take_a_rule(tmp_path):
+def test_rows_in_chunks_take_a_rule():
     X = sp.datasets.pitprops_sample()
     how = {"include": {"PC1": "clear"}, "disjoint": True, "effort": "quick"}
     whole = sp.spca(X, 2, 4, **how)
     chunks = sp.spca([X.iloc[:100], X.iloc[100:]], 2, 4, **how)
     np.testing.assert_allclose(chunks.loadings, whole.loadings, atol=1e-9)
+
+    def unread():
+        yield X.iloc[:2]
+        raise AssertionError("names are checked before the rows are read")
+
+    with pytest.raises(OptionError, match="exclude names 'cleer'"):
+        sp.spca(unread, 2, 4, exclude="cleer")
 
 
 # --- what is made of a fit ------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,12 +34,18 @@ def names_by_component(option: str) -> Callable[[Any, int, int], tuple[tuple[Any
                     f"their numbers from 1.{nearest(name, known)}"
                 )
             several = elements(names, p)
-            if len(several) > p or not all(isinstance(one, Hashable) for one in several):
+            try:
+                found[name] |= dict.fromkeys(several)
+                sound = len(several) <= p and not isinstance(
+                    names, Iterator
+                )  # which a refit would find empty
+            except Exception:  # no label: labels can be hashed
+                sound = False
+            if not sound:
                 raise OptionError(
                     f"{option}={shown(value)} was given; it takes a list of names of variables, for every "
                     f'component, or a mapping from components to such lists: {option}={{"PC1": ["age"]}}.'
                 )
-            found[name] |= dict.fromkeys(several)
         return tuple(map(tuple, found.values())) if any(found.values()) else None
 
     return check
