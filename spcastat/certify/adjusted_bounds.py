@@ -95,7 +95,8 @@ class Sequence(Relaxed):
     @cached_property
     def kept(self) -> dict[int, np.ndarray]:
         """The supports that are searched of each cardinality: places, shape (n, c)."""
-        return {c: np.array(list(combinations(range(self.p), c))) for c in dict.fromkeys(self.cards)}
+        different = dict.fromkeys(self.cards)
+        return {c: self.allowed(np.array(list(combinations(range(self.p), c)))) for c in different}
 
     @property
     def supports(self) -> list[np.ndarray]:

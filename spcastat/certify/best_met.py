@@ -10,6 +10,7 @@ from spcastat.search.component_order import reordered
 from spcastat.search.default import joint
 from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held
+from spcastat.search.rule import SupportRule
 
 #: Steps of ascent, and random starts on each tuple of supports besides the leading eigenvectors.
 STEPS, RANDOM = 60, 2
@@ -56,9 +57,9 @@ class Leaves:
                 self.V = self.criterion.dense(fits.some(np.array([best])))[0]
         return self.value
 
-    def improve(self, op: Operator, cards: tuple[int, ...]) -> float:
+    def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Take what the quick search finds, if it is better; return the best value known."""
-        V = joint(op, len(cards), cards, self.measure, "quick").V
+        V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
         value = float(MEASURES[self.measure](V, op)[-1]) if V.any(axis=0).all() else -np.inf
         if value > self.value:
             self.value, self.V = value, V

@@ -20,6 +20,8 @@ from spcastat.kernels.ties import RELATIVE
 from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Operator
 from spcastat.progress import stage
+from spcastat.search.rule import SupportRule
+from spcastat.state.proven import UNRULED
 
 #: "Optimal" means proven to this relative tolerance: what the search tries to prove, and a little more.
 OPTIMAL, TARGET = 1e-4, 9e-5
@@ -87,6 +89,7 @@ def certify_joint(
     time_limit: float = 60.0,
     max_nodes: int | None = None,
     callback: Callback | None = None,
+    rule: SupportRule | None = None,
 ) -> JointCertificate:
     """Bound what k components with the cardinalities of these loadings can explain together.
 
@@ -107,6 +110,8 @@ def certify_joint(
         Nodes of the search, at most.
     callback : callable or None
         Called with the number of nodes between steps.
+    rule : SupportRule, optional
+        The supports that the loadings are compared with. `proof` says where the bound is one without it.
 
     Returns
     -------
@@ -118,8 +123,8 @@ def certify_joint(
     value = float(MEASURES[measure](V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
     root = root_bound(op, cards, measure, eigenvalues)
-    search = _Search(op, V, measure, orthogonal, cards, value, root)
-    if measure == "adjusted":
+    search = _Search(op, V, measure, orthogonal, cards, value, root, rule)
+    if measure == "adjusted" and rule is None:
         search.reorder()
     if search.root.bound > value * (1.0 + TARGET):
         search.run(Clock(begun + time_limit), np.inf if max_nodes is None else max_nodes, callback)
@@ -134,7 +139,7 @@ def certify_joint(
         max(root.pca, bound),
         gap,
         optimal,
-        root.proof,
+        root.proof if search.ruled else f"{root.proof}, {UNRULED}",
         0 if tuples is None else tuples.nodes,
         0 if tuples is None or tuples.open is None else len(tuples.open),
         time.perf_counter() - begun,
@@ -155,7 +160,10 @@ class _Search:
         cards: tuple[int, ...],
         value: float,
         root: RootBound,
+        rule: SupportRule | None = None,
     ):
+        self.rule = rule
+        self.ruled = rule is None
         self.op = op
         self.V = V
         self.measure = measure
@@ -211,6 +219,8 @@ class _Search:
         if self.orthogonal or (self.measure == "adjusted" and len(self.cards) == 1):
             self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
         problem = relaxed(S, self.cards, self.measure, self.orthogonal)
+        if self.rule is not None and not self.orthogonal:
+            self.ruled = problem.under(self.rule, self.cards)
         left_out = 0.0
         if isinstance(problem, Sequence) and not problem.free and 1 < problem.k > problem.m:
             level = self.best * (1.0 + TARGET)
@@ -234,7 +244,7 @@ class _Search:
         self.tuples.begin()
         self.tuples.closed = max(self.tuples.closed, left_out)
         if problem.choices > CHOICES and len(S) <= IMPROVED and clock.left > PATIENCE:
-            self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards))
+            self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards, self.rule))
         self.tuples.run()
 
 

@@ -19,6 +19,7 @@ from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import MOST_SUPPORTS, Alone, Root, Sums, alone
 from spcastat.operators import Operator
 from spcastat.search.default import joint
+from spcastat.search.rule import SupportRule
 from spcastat.search.small_matrices import SMALLEST
 
 #: Sweeps of the ascent on given supports, and random starts besides the leading eigenvectors.
@@ -86,9 +87,9 @@ class OrthogonalLeaves:
         self.rng = np.random.default_rng(0)
         self.value = float(np.einsum("ij,ik,kj->", V, S, V))
 
-    def improve(self, op: Operator, cards: tuple[int, ...]) -> float:
+    def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Climb on the supports that the quick search finds; return the best value known."""
-        V = joint(op, len(cards), cards, "pev", "quick").V
+        V = joint(op, len(cards), cards, "pev", "quick", rule=rule).V
         return self.climb([[np.flatnonzero(v) for v in V.T]])
 
     def climb(self, tuples: list[list[np.ndarray]]) -> float:

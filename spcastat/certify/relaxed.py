@@ -12,6 +12,7 @@ import numpy as np
 
 from spcastat.certify.dual import ROUNDING, Running, ky_fan
 from spcastat.certify.frame import Frame, elimination_bounds, pev_frame
+from spcastat.search.rule import SupportRule
 
 #: Choices of variables for components of one variable that are gone through, at most; and operations.
 MOST_SINGLES, MOST_WORK = 100_000, 3e11
@@ -21,6 +22,8 @@ MOST_SUPPORTS = 20_000
 BATCH, STEP_WORK = 4_000_000, 1e9
 #: Steps of the dual method where supports are still to be chosen, where all are, and once more.
 INNER, LEAF, LAST = 60, 120, 800
+#: Sets of so many variables are bits of one number, at most.
+BITS = 62
 #: Operations of an eigendecomposition, in cubes of the order.
 EIGEN = 20.0
 
@@ -170,6 +173,34 @@ class Relaxed(ABC):
         self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
         self.free = all(c > self.p - self.k for c in cards)
 
+    #: The rule for supports, with the cardinalities of its components; None for all supports.
+    rule: tuple[SupportRule, tuple[int, ...]] | None = None
+
+    def under(self, rule: SupportRule, cards: tuple[int, ...]) -> bool:
+        """Leave out supports that break a rule, before any are listed, and return whether all of it counts.
+
+        Of each number of variables those are kept that some component of so many may have.
+        """
+        if self.variables < self.p or (rule.disjoint and self.p > BITS):
+            return False
+        self.rule = rule, cards
+        return True
+
+    @property
+    def apart(self) -> bool:
+        """Whether no two supports share a variable."""
+        return self.rule is not None and self.rule[0].disjoint
+
+    def allowed(self, places: np.ndarray) -> np.ndarray:
+        """Return those of some supports, shape (n, c), that the rule allows."""
+        if self.rule is None:
+            return places
+        kept = np.zeros(len(places), dtype=bool)
+        for may, must, card in zip(self.rule[0].may, self.rule[0].must, self.rule[1], strict=True):
+            if card == places.shape[1]:
+                kept |= may[places].all(axis=1) & (must[places].sum(axis=1) == must.sum())
+        return places[kept]
+
     @property
     def unsearched(self) -> str:
         """Why nothing is searched, where that is so."""
@@ -208,7 +239,7 @@ class Relaxed(ABC):
         held: dict[int, np.ndarray] = {}
         for c in self.cards:
             if c not in held:
-                held[c] = np.array(list(combinations(range(self.variables), c)))
+                held[c] = self.allowed(np.array(list(combinations(range(self.variables), c))))
         return [held[c] for c in self.cards]
 
     @cached_property

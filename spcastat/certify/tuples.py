@@ -228,11 +228,14 @@ class Tuples:
         groups: dict[int, list[int]] = {}
         for b, root in enumerate(roots):
             groups.setdefault(id(root), []).append(b)
-        if roots[0].reach is not None:
-            left = sum(cards[level + 1 :])
+        if roots[0].reach is not None or problem.apart:
             union = np.array([root.taken for root in roots], dtype=int)
             for t in range(level):
                 union |= problem.masks[t][batch.chosen[:, t]]
+        if problem.apart:
+            bounds[(union[:, None] & problem.masks[level]) != 0] = -np.inf
+        if roots[0].reach is not None:
+            left = sum(cards[level + 1 :])
             both = union[:, None] | problem.masks[level]
             for members in groups.values():
                 reach = roots[members[0]].reach

@@ -49,8 +49,8 @@ def certify(
     valid whenever the search is stopped. For nonnegative loadings it is the bound without that
     constraint. Under a rule for the supports (`include`, `exclude`, `disjoint`) each component is compared
     with supports under the rule, of disjoint ones with those that share no variable with earlier ones; a
-    joint bound is that without the rule, and holds under it too. From then on the summary reports the
-    proof, and files keep it.
+    joint bound is that of loadings under the rule, or says that it is one without. From then on the
+    summary reports the proof, and files keep it.
 
     Parameters
     ----------
@@ -124,6 +124,7 @@ def _all_together(
             "certify(joint=True) bounds loadings by their numbers of nonzeros, and a variable that this fit "
             "must have has a loading of zero, so that others under its rule have more. Leave joint=True out."
         )
+    rule = rule_of(state.record)
     found = certify_joint(
         op,
         state.V,
@@ -132,9 +133,10 @@ def _all_together(
         pca=None if state.record.pca_errors else state.moments.pca / op.unit**2,  # an upper bound is needed
         time_limit=time_limit,
         max_nodes=max_nodes,
+        rule=rule,
     )
     row, V = _plain(found), found.V
-    if rule_of(state.record) is not None:  # what was met need not obey it
+    if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:  # what was met is none of its fits
         row["best_known"], V = row["value"], state.V
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in V.T]

@@ -10,7 +10,7 @@ import numpy as np
 from spcastat.labels import full_names
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
-from spcastat.state.proven import Proven
+from spcastat.state.proven import UNRULED, Proven
 
 #: Gaps that a sentence lists, at most.
 FEW = 8
@@ -36,10 +36,10 @@ def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> 
     text = _joint(proven, nonneg) if proven.scope == "joint" else _components(proven, names)
     if nonneg:
         text += " The bound is that without the sign constraint."
-    if rule and proven.scope == "joint":
-        text += f" The bound is that without the rule ({rule}), under which it holds too."
+    if rule and proven.scope == "joint" and proven.rows[0]["proof"].endswith(UNRULED):
+        text += f" The bound is that {UNRULED} ({rule}), under which it holds too."
     elif rule:
-        text += f" All are compared with supports under the rule: {rule}."
+        text += f" Compared with supports under the rule: {rule}."
     return text
 
 

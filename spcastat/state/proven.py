@@ -12,6 +12,9 @@ SCOPES = ("components", "joint")
 #: The measures that a joint proof can be of.
 JOINT = ("pev", "adjusted", "least_squares")
 
+#: Said at the end of what proved a bound without the rule for supports, under which it holds all the same.
+UNRULED = "without the rule"
+
 
 @dataclass(frozen=True, eq=False)
 class Proven:
