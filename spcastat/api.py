@@ -204,10 +204,10 @@ def spca(
     `categorical`. Variances keep the divisor n - 1; with ``scale=True`` the components are those of the
     partial correlations. The dot on the left stands for the columns that are not on the right. `transform`
     applies B to new rows, whose factors may have no new levels; draws, halves and folds of the rows are
-    regressed again, on the columns of the covariates that the fit made. Tests take rows for exchangeable,
-    which residuals are not: :func:`choose_k` and `test_loadings` rotate them to as many as there are degrees
-    of freedom (Huh and Jhun, 2001). Rows with missing values are an error or dropped; rows in chunks are
-    refused.
+    regressed again, on the columns of the covariates that the fit made, and draws get back the degrees of
+    freedom that this takes. Tests take rows for exchangeable, which residuals are not: :func:`choose_k` and
+    `test_loadings` rotate them to as many as there are degrees of freedom (Huh and Jhun, 2001). Rows with
+    missing values are an error or dropped; rows in chunks are refused.
 
     Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
     conditional means in their gaps and C is the conditional covariance of what was not measured; weights

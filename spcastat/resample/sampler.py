@@ -16,7 +16,7 @@ from spcastat.errors import DataError, NoRowsError, WeightsError
 from spcastat.intake.formula import evaluate
 from spcastat.intake.terms import Model
 from spcastat.kernels.eig import symmetric
-from spcastat.kernels.regression import remainder
+from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Blocks, Gram, Operator, Standardisation, matrix_in_blocks, prepare
 
@@ -82,7 +82,10 @@ class RowSampler(Sampler):
         What the fit did about missing values, which are NaN in `matrix`; draws do the same anew.
     covariates : ndarray of shape (m, q) or None
         What `matrix` was adjusted for. Draws are adjusted again: what regression leaves of residuals is what
-        it leaves of the variables.
+        it leaves of the variables. What it takes of the degrees of freedom again is given back to the
+        variances, which then have the size of those of the fit.
+    left : float
+        The share of its degrees of freedom that regression left to the fit.
     """
 
     matrix: Any
@@ -94,13 +97,14 @@ class RowSampler(Sampler):
     terms: Terms | None = None
     gaps: Gaps | None = None
     covariates: np.ndarray | None = None
+    left: float = 1.0
 
     @property
     def n(self) -> int:  # type: ignore[override]
         return len(self.units)
 
     def whole(self) -> Operator:
-        return self._operator(self.units)
+        return self._operator(self.units, self.left)
 
     def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
         return self._operator(self.units[rng.integers(self.n, size=self.n)])
@@ -114,7 +118,7 @@ class RowSampler(Sampler):
     def _by_row(self) -> Any:
         return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
 
-    def _operator(self, rows: np.ndarray) -> Operator:
+    def _operator(self, rows: np.ndarray, left: float = 1.0) -> Operator:
         X, (center, scale) = None, self.how
         if self.terms is not None:
             X = self.terms.learnt_from(rows, self.columns)
@@ -123,7 +127,9 @@ class RowSampler(Sampler):
             if is_sparse(X):
                 X = X.tocsc()
         if self.covariates is not None:
-            X = remainder(X, self.covariates[np.sort(rows)], None, self.columns)
+            Z, free = self.covariates[np.sort(rows)], len(rows) - 1
+            found = regress(X, Z, None, self.columns)
+            X = found.residuals(X, Z) * np.sqrt(left * free / (free - found.rank))
         if self.gaps is not None:
             how, rank = self.gaps.how, min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
             return prepare_with_gaps(X, None, center, scale, self.columns, how, rank, start=self.gaps.model)[
@@ -285,8 +291,18 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
         terms = Terms(replace(spec.model_spec, states={}), frame, spec.context or {}, str(spec.formula))
     units, matrix = _units(source, what), source.measured
     how = source.center_and_scale
+    left = ((source.free or 0.0) - 1.0) / (source.weight - 1.0)
     return RowSampler(
-        matrix, units, source.standard, how, spec.columns, keep_rows, terms, source.gaps, source.covariates
+        matrix,
+        units,
+        source.standard,
+        how,
+        spec.columns,
+        keep_rows,
+        terms,
+        source.gaps,
+        source.covariates,
+        left,
     )
 
 
