@@ -1,4 +1,4 @@
-"""Intake: data frames, arrays, formulas and covariance matrices become frozen, checked tables."""
+"""Reading data: convert data frames, arrays, formulas and covariance matrices to checked, frozen tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused of data: columns without numbers, missing and infinite values, weights that do not fit."""
+"""Checks of data: columns must hold numbers, values must be finite, and weights must match the rows."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def kind_of(column: pd.Series) -> str:
 
 
 def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bool = False) -> None:
-    """Raise ColumnTypeError for columns without numbers, given as label, column and kind.
+    """Raise ColumnTypeError for columns that do not hold numbers.
 
     Parameters
     ----------
     columns : iterable of (label, column, kind)
-        The offending columns; nothing happens if there are none.
+        The columns in question; no error is raised if there are none.
     everything : bool
         Whether no column of the data holds numbers.
     """
@@ -94,7 +94,7 @@ def without_numbers(
     positions : iterable of int, optional
         The columns to look at, all by default.
     """
-    # One look per dtype is enough but for objects, which have to be read.
+    # Columns of a dtype with numbers need not be looked at again; columns of objects have to be read.
     dtypes = list(frame.dtypes)
     bad: list[tuple[Hashable, pd.Series, str]] = []
     good: set[Any] = set()
@@ -111,20 +111,20 @@ def without_numbers(
 
 
 def frame_values(frame: Any, what: str) -> np.ndarray:
-    """Return the numbers of a frame that a plot or a table was given, missing ones as NaN.
+    """Return the values of a data frame given to a plot or a table, with NaN for missing values.
 
     Parameters
     ----------
     frame : DataFrame
     what : str
-        What it is, in the plural, for the message.
+        Name of the values in messages, in the plural.
 
     Raises
     ------
     ShapeError
-        For anything but a data frame with rows and columns.
+        If `frame` is not a data frame with rows and columns.
     ColumnTypeError
-        Where a column does not hold real numbers.
+        If a column does not hold real numbers.
     """
     if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
         size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
@@ -142,12 +142,8 @@ def require_numbers(frame: pd.DataFrame) -> None:
     refuse(bad, everything=len(bad) == frame.shape[1])
 
 
-#: A range is a rule; one with more numbers than this is not written out.
-LARGEST_RANGE = 2**24
-
-
 def require_rows(n: int, dropped: int = 0) -> None:
-    """Raise TooFewRowsError for fewer than two rows, `dropped` of them having been left out."""
+    """Raise TooFewRowsError for fewer than two rows; `dropped` others had missing values."""
     if n < 2:
         after = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
         raise TooFewRowsError(
@@ -172,14 +168,14 @@ def require_finite(matrix: Any, columns: pd.Index) -> None:
 
 
 def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
-    """Return a mask of the rows without missing values, or None if all are complete; refuse infinite ones.
+    """Return a mask of the rows without missing values, or None if all are kept; refuse infinite values.
 
     Parameters
     ----------
     matrix : ndarray of shape (n, p) or scipy.sparse CSC or CSR array
     columns : pandas.Index of length p
     na : {"raise", "drop", "em", "pairwise"}
-        The last two keep all rows.
+        With the last two all rows are kept.
 
     Raises
     ------
@@ -202,7 +198,7 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
 
 
 def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
-    """Raise MissingValuesError with its counts."""
+    """Raise MissingValuesError that reports the numbers of missing values and of rows with them."""
     raise MissingValuesError(
         f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use "
         "na='drop' to leave these rows out, or na='em' to estimate from what was measured."
@@ -210,20 +206,21 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
 
 
 def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
-    """Check row weights and put them in the order of the rows.
+    """Check row weights and return them in the order of the rows.
 
     A weight of 2 counts a row twice: variances are divided by ``sum(weights) - 1``.
 
     Parameters
     ----------
     weights : array-like of shape (n,)
-        A Series is aligned by label if the rows are `labelled`; anything else goes by position.
+        A Series is aligned by label if the rows are `labelled`; anything else is matched by position.
     index : pandas.Index of length n
+        Labels of the rows.
 
     Raises
     ------
     WeightsError
-        If the weights do not fit the rows, or are not finite, nonnegative real numbers.
+        If the weights do not match the rows, or are not finite, nonnegative real numbers.
 
     Returns
     -------
@@ -247,7 +244,7 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
 
 
 def require_weight(w: np.ndarray) -> None:
-    """Raise WeightsError unless two of the weights are positive and their sum exceeds 1."""
+    """Raise WeightsError unless at least two weights are positive and the sum of all exceeds 1."""
     total = float(w.sum())
     if (w > 0).sum() < 2:
         raise WeightsError(
@@ -271,7 +268,7 @@ def aligned(
     part: bool = False,
     error: type[DataError] = WeightsError,
 ) -> Any:
-    """Put a Series or a data frame into the order of `labels`.
+    """Return a Series or a data frame in the order of `labels`.
 
     Parameters
     ----------
@@ -280,17 +277,17 @@ def aligned(
     option : str
         The name of the argument, for messages.
     what : str
-        What the labels belong to, in the plural: "rows".
+        Name of the labelled things in messages, in the plural: "rows".
     part : bool
-        Whether `labels` may be a part of those of `values`, as the rows are that a fit kept. Labels
-        0, 1, ..., n - 1 that have nothing in common with `labels` are then none, and go by position.
+        Whether `labels` may be a subset of those of `values`, such as the rows that a fit kept. If `values`
+        have the default labels 0, 1, ..., n - 1 and share none of `labels`, they are matched by position.
     error : type
-        What is raised.
+        The type of the error.
 
     Raises
     ------
     DataError
-        `error`, where a label is missing, or labels repeat and are in another order.
+        Of type `error`, if a label is missing, or if labels are repeated and in another order.
     """
     own, n = values.index, len(labels)
     if own.equals(labels):
@@ -317,7 +314,7 @@ def aligned(
 def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
     """Return `length` finite real numbers as a new float64 array, or raise WeightsError.
 
-    `what` names in the plural the things that there is one number for.
+    `option` is the name of the argument, and `what` that of the items with one number each, in the plural.
     """
     v = real_array(values)
     if v is None:
@@ -338,10 +335,10 @@ def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
 
 
 def real_array(values: Any) -> np.ndarray | None:
-    """Return real numbers of any container as an array, masked ones as NaN; None for anything else."""
+    """Return real numbers in any container as an array, with NaN for masked ones; None for anything else."""
     if isinstance(values, bytes | bytearray | memoryview):
         return None
-    if isinstance(values, range) and len(values) > LARGEST_RANGE:
+    if isinstance(values, range) and len(values) > 2**24:  # a short text can ask for all memory
         return None
     try:
         masked = isinstance(values, np.ma.MaskedArray)
@@ -351,15 +348,15 @@ def real_array(values: Any) -> np.ndarray | None:
             if not (pd.api.types.is_numeric_dtype(found.dtype) or pd.api.types.is_bool_dtype(found.dtype)):
                 return None
             v = found.to_numpy(dtype=np.float64, na_value=np.nan)
-    except Exception:  # whatever an object of the user's own does when it is asked for an array
+    except Exception:  # a user's class may raise any error when it is converted
         return None
     return v if v.dtype.kind in "biuf" else None
 
 
 def rows_of(values: Any, what: str, k: int, fewer: int = 0) -> np.ndarray:
-    """Return rows of k, or of `fewer`, finite real numbers as an array of shape (n, k), or raise ShapeError.
+    """Return an array of shape (n, k), or (n, fewer), of finite real numbers, or raise ShapeError.
 
-    `what` names them in the plural.
+    `what` is the name of the rows in messages, in the plural.
     """
     found = real_array(values)
     if found is None or not np.isfinite(found).all():
@@ -375,7 +372,7 @@ def rows_of(values: Any, what: str, k: int, fewer: int = 0) -> np.ndarray:
 
 
 def suspicious(matrix: Any) -> bool:
-    """Whether the sum is not finite: cheap, without a mask as large as the data."""
+    """Whether the sum of all values is not finite: a cheap test without a mask as large as the data."""
     values = matrix.data if is_sparse(matrix) else matrix
     with np.errstate(all="ignore"):
         return not np.isfinite(np.add.reduce(values, axis=None))

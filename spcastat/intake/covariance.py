@@ -1,4 +1,4 @@
-"""From the user's covariance or correlation matrix to a Covariance."""
+"""Read and check a covariance or correlation matrix."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from spcastat.kernels.nearest import nearest_correlation
 from spcastat.kernels.powers import unit_of
 from spcastat.kernels.sparsity import is_sparse
 
-#: How far from symmetric, and below zero an eigenvalue, may be, relative to the largest.
+#: Allowed asymmetry, relative to the largest entry, and allowed negative eigenvalue, relative to the largest.
 TOLERANCE = 1e-8
-#: The same for matrices computed in single precision.
+#: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5
-#: Correlations that are not those of the numbers in the rows.
+#: Kinds of correlations that are not Pearson's of the numbers in the rows.
 OF_CODES = ("polychoric", "spearman")
-#: Up to this many variables the eigenvalues decide; above it a Cholesky factorisation does.
+#: Up to this many variables eigenvalues decide whether a matrix is semidefinite, above it a Cholesky
+#: factorisation.
 EIGEN_LIMIT = 3000
 
 
@@ -36,14 +37,14 @@ def read_covariance(
     ----------
     S : DataFrame or ndarray of shape (p, p)
         Symmetric up to 1e-8 of its largest absolute entry (1e-5 in single precision), and positive
-        semidefinite: no eigenvalue below -1e-8 times the largest. The rows of a DataFrame are labelled as
-        its columns are, in the same order. The columns of an array are called x1, ..., xp. What this
-        function returned is taken as it is.
+        semidefinite: no eigenvalue below -1e-8 times the largest. The rows of a DataFrame must have the
+        labels of its columns, in the same order. The columns of an array are called x1, ..., xp. A Covariance
+        that this function returned is not checked again.
     n_obs : int, optional
-        How many rows the matrix was computed from, 2 or more.
+        The number of rows that the matrix was computed from, at least 2.
     mean, scale : array-like of shape (p,), optional
-        What to subtract from new rows, and what to divide them by; a Series is aligned by label. The
-        scale is positive.
+        Subtracted from new rows, which are then divided by the (positive) scale. A Series is aligned by
+        label.
     nearest : bool
         Whether the nearest correlation matrix, with the variances of `S`, replaces one that is not positive
         semidefinite.
@@ -62,7 +63,7 @@ def read_covariance(
     OptionError
         If `n_obs` is not a whole number of 2 or more.
     WeightsError
-        If `mean` or `scale` do not fit.
+        If `mean` or `scale` are not valid.
     """
     if isinstance(S, Covariance):
         matrix, columns, named, about = S.matrix, S.columns, S.named, S.about
@@ -87,7 +88,7 @@ def read_covariance(
 
 
 def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
-    """Return a read-only copy, its labels, whether these are the user's, and what is known of the matrix."""
+    """Return a read-only copy of a matrix, its labels, whether these are the user's, and facts about it."""
     raw, columns, named, tolerance = _open(S)
     _require_finite(raw, columns)
     unit = unit_of(float(np.abs(raw).max()))
@@ -99,7 +100,7 @@ def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[st
         matrix = _nearest(matrix, columns, about)
     _require_semidefinite(matrix, columns, tolerance, unit)
     matrix *= unit
-    matrix *= unit  # one after the other: the square of the unit may be no number
+    matrix *= unit  # twice, because the square of the unit may overflow
     matrix.flags.writeable = False
     return matrix, columns, named, about
 
@@ -215,7 +216,7 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
 
 
 def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> np.ndarray:
-    """Return the symmetric part of `raw` over `unit` squared, after checking that little is lost."""
+    """Return the symmetric part of raw / unit**2, after checking that asymmetry is within `tolerance`."""
     matrix = raw / unit
     matrix /= unit
     gap = np.abs(matrix - matrix.T)
@@ -231,14 +232,14 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float
 
 
 def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> None:
-    """Raise CovarianceError unless S, the matrix over `unit` squared, is positive semidefinite."""
+    """Raise CovarianceError unless S, the matrix divided by unit**2, is positive semidefinite."""
     largest = float(np.abs(S).max())
     if np.diag(S).min() < -tolerance * largest:
         j = int(np.diag(S).argmin())
         raise CovarianceError(
             f"The variance of {shown(columns[j])} is {S[j, j] * unit * unit:g}; variances cannot be negative."
         )
-    # The largest diagonal entry is at most the largest eigenvalue: success here settles the question.
+    # The largest diagonal entry is at most the largest eigenvalue: if this succeeds, S is semidefinite.
     shifted = S.copy()
     shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= EIGEN_LIMIT else largest)
     try:
@@ -261,7 +262,7 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
 
 
 def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> str:
-    """Name a covariance that is larger than the two variances allow, if there is one."""
+    """Return text about a covariance that exceeds what its variances allow; empty if there is none."""
     spread = np.sqrt(np.clip(np.diag(S), 0, None))
     excess = np.abs(S) - np.outer(spread, spread)
     if excess.max() <= tolerance * np.abs(S).max():

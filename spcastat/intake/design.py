@@ -1,4 +1,4 @@
-"""The values of intake: how to read, what was read, and how new data go the same way."""
+"""The data classes of intake: options of reading, the data read, and how to read new data in the same way."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from spcastat.kernels.regression import Regression
 
 @dataclass(frozen=True, eq=False)
 class ReadOptions:
-    """How rows become columns of numbers: one value, from the user's call down to the chunks of a stream.
+    """Options of reading data, from the user's call down to the chunks of a stream.
 
     Attributes
     ----------
     formula : str or None
         One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
-        intercept is left out and factors are coded in full. What stands behind a bar, as in
-        ``"~ . | age + C(sex)"``, are covariates: the columns are then what regression on them leaves.
+        intercept is left out and factors are coded in full. What follows a bar, as in
+        ``"~ . | age + C(sex)"``, are covariates: the columns are then the residuals of regression on them.
         **Formulas run code**: do not take them from strangers. Transforms such as ``scale`` learn from the
-        kept rows, in which a row of weight 2 counts twice. Terms that depend on other rows and keep nothing
-        of them, such as ranks, are refused.
+        rows that are not dropped; a row of weight 2 counts twice. Terms that depend on other rows without a
+        stored state, such as ranks, are refused.
     context : Mapping or None
-        Names besides the columns that the formula may use.
+        Names that the formula may use in addition to the columns.
     weights : str, array-like of shape (n,), or None
-        Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. Text
-        names a column, which is none of the variables. A Series is aligned by label; with a stream numbers go
-        by position over all rows. Rows of weight 0 stay in the table.
+        Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. Text is
+        the name of a column, which then is not a variable. A Series is aligned by label; with a stream,
+        numbers are matched by position over all rows. Rows of weight 0 stay in the table.
     na : {"raise", "drop", "em", "pairwise"}
         What to do with rows that have missing values in the columns used. The last two keep them, with NaN in
-        the matrix; those need rows in memory.
+        the matrix, and need rows in memory.
     k_em : int or None
-        With "em": the rank of the model of missing values; that of the fit by default.
+        With "em": the rank of the model of missing values; by default that of the fit.
     categorical : {"refuse", "dummy"}
         Whether a formula may use text and categories, as one 0/1 column for each level.
 
     Raises
     ------
     OptionError
-        For an option that is not known, or that needs a formula.
+        For an unknown value, or for an option that needs a formula.
     """
 
     formula: Any = None
@@ -79,30 +79,29 @@ class ReadOptions:
             raise OptionError("context was given without a formula; leave it out, or give a formula.")
 
 
-#: Every column as it is, all rows alike, nothing missing.
+#: The defaults: every column is used unchanged, rows have equal weights, and missing values are an error.
 PLAIN = ReadOptions()
 
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """How raw data become the columns of a design, so that new data can go the same way.
+    """How raw data were converted to the columns of a design, so that new data can be converted equally.
 
     Attributes
     ----------
     kind : {"array", "frame", "formula"}
-        Whether columns are taken by position, by name, or made by a formula.
+        Whether columns are matched by position, matched by name, or computed by a formula.
     columns : pandas.Index
-        The p labels of the design's columns, the user's own where there are any.
+        The p labels of the design's columns: the user's, if there are any.
     formula : str or None
-        The formula as it was given.
+        The formula as the user wrote it.
     model_spec : spcastat.intake.terms.Model or None
-        A formula's terms with the state of its transforms and factors, replayed on new data. None where
-        there is no formula, or one that only picks columns.
+        The terms of the formula with the states of its transforms and factors, for use on new data. None
+        without a formula, and for a formula that only selects columns.
     context : Mapping or None
-        The names besides the columns that the formula uses.
+        The names that the formula uses in addition to the columns.
     inputs : Mapping or None
-        The frame's columns that `model_spec` reads; each maps to the levels it had if it holds text or
-        categories, and to None otherwise.
+        The columns that `model_spec` reads -> their levels if they hold text or categories, None otherwise.
     partial : Partial or None
         The covariates that the columns are adjusted for.
     """
@@ -151,26 +150,26 @@ class Partial:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A table of real numbers with the labels that it came with; finite but for gaps that were let in.
+    """A table of real numbers with its labels. All are finite, apart from missing values if `na` allows them.
 
     Attributes
     ----------
     matrix : ndarray of shape (n, p), or scipy.sparse CSC array
         Raw values, float64 or float32, neither centred nor scaled. Never written to.
     index : pandas.Index
-        The n labels of the rows kept.
+        The n labels of the rows used.
     spec : Spec
-        How the columns were made.
+        How the columns were computed.
     weights : ndarray of shape (n,) or None
-        Nonnegative row weights of the rows kept.
+        Nonnegative weights of the rows used.
     dropped : int
-        How many rows were left out because of missing values.
+        Number of rows dropped because of missing values.
     checked : bool
         Whether the values are known to be finite.
     shared : bool
-        Whether `matrix` is memory of the caller.
+        Whether `matrix` shares memory with the caller's data.
     covariates : ndarray of shape (n, q) or None
-        What `matrix` was adjusted for.
+        The covariates that `matrix` was adjusted for.
     """
 
     matrix: Any
@@ -193,7 +192,7 @@ class Design:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows kept and columns."""
+        """Number of rows used and number of columns."""
         return self.matrix.shape
 
 
@@ -208,9 +207,9 @@ class Covariance:
     columns : pandas.Index
         The p labels of the variables.
     mean, scale : ndarray of shape (p,) or None
-        What `transform` subtracts from new rows and divides them by.
+        Subtracted from new rows by `transform`, which then divides by the scale.
     n_obs : int or None
-        How many rows the matrix was computed from, where that is known.
+        The number of rows that the matrix was computed from, if known.
     named : bool
         Whether the labels are the user's own.
     about : Mapping

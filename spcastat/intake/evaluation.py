@@ -1,8 +1,8 @@
-"""The value of an expression of a formula.
+"""Evaluate an expression of a formula.
 
-What stays within the language of :mod:`spcastat.intake.safe` is computed by walking over the tree that was
-checked: nothing is compiled or run. Other expressions, which only Python's own formulas may hold, are
-compiled from the same tree.
+Expressions within the safe language of :mod:`spcastat.intake.safe` are interpreted by walking over the
+checked syntax tree: no code is compiled or run. Other expressions, which are allowed only in formulas given
+in Python, are compiled from the same tree.
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ _BINARY: dict[type[ast.AST], Any] = {
 _UNARY: dict[type[ast.AST], Any] = {
     ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
 }  # fmt: skip
-#: Operators whose results leave the range of whole numbers.
+#: Operators whose results may overflow the range of integers.
 _GROWING = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
-#: Operators that give 0 where whole numbers are divided by 0.
+#: Operators that return 0 if integers are divided by 0.
 _DIVIDING = (ast.FloorDiv, ast.Mod)
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What expressions are evaluated on.
+    """The data and names on which expressions are evaluated.
 
     Attributes
     ----------
     data : DataFrame of n rows
     context : mapping
-        Further names; a :class:`Closed` one if nothing may be run.
+        Further names; a :class:`Closed` one allows only the safe language.
     learning : Learning
+        The states of transforms.
     """
 
     data: pd.DataFrame
@@ -67,14 +68,14 @@ class Given:
 
 
 def value_of(expression: Expression, given: Given) -> Any:
-    """Return the value of an expression: an array of n numbers, or what formulaic makes columns of.
+    """Return the value of an expression: an array of n numbers, or what formulaic converts to columns.
 
     Raises
     ------
     FormulaError
-        If it is outside the language although the context is closed, or would take too long.
+        If the context is closed and the expression is not in the safe language, or if it would take too long.
     Exception
-        Whatever the functions in it raise.
+        Any error of the functions that it calls.
     """
     excess = excess_of(expression)
     if excess is not None:
@@ -90,17 +91,17 @@ def value_of(expression: Expression, given: Given) -> Any:
     return _run(expression, given)
 
 
-# --- without running ------------------------------------------------------------------------------
+# --- expressions of the safe language ---------------------------------------------------------------
 
 
 class _Walk:
-    """Computes a checked expression node by node."""
+    """Interpreter of a checked expression, node by node."""
 
     def __init__(self, expression: Expression, given: Given):
         self.expression, self.given = expression, given
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a part of the tree."""
+        """Return the value of a node of the tree."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
@@ -166,7 +167,7 @@ def _contrast(name: str) -> Any:
 
 
 def _combined(op: ast.AST, left: Any, right: Any) -> Any:
-    """Return what an operator makes of two numbers or columns; whole numbers that overflow become floats."""
+    """Apply an operator to two numbers or columns; integers that would overflow become floats."""
     compared = isinstance(op, (ast.Eq, ast.NotEq))
     a, b = (value if compared and _is_text(value) else _numbers(value) for value in (left, right))
     function = _BINARY[type(op)]
@@ -217,7 +218,7 @@ def _scalar(value: Any, where: str) -> Any:
 
 
 def _option(value: Any, text: str) -> Any:
-    """Return a value that may stand after the first argument of a transform."""
+    """Check a value that follows the first argument of a transform, and return it."""
     from formulaic.transforms.contrasts import Contrasts
 
     if isinstance(value, Contrasts) or (isinstance(value, type) and issubclass(value, Contrasts)):
@@ -230,7 +231,7 @@ def _option(value: Any, text: str) -> Any:
 
 
 def _column(value: Any) -> Any:
-    """Return the first argument of a transform: numbers, or the parts that a transform has made."""
+    """Check the first argument of a transform: numbers, or the dict of columns of another transform."""
     bare = getattr(value, "__wrapped__", value)
     if isinstance(bare, dict):
         return bare
@@ -240,11 +241,11 @@ def _column(value: Any) -> Any:
     return numbers
 
 
-# --- Python's own formulas ------------------------------------------------------------------------
+# --- other expressions, which are run ---------------------------------------------------------------
 
 
 def _run(expression: Expression, given: Given) -> Any:
-    """Compile the tree, names replaced, and evaluate it."""
+    """Compile the tree with names replaced, and evaluate it."""
     binder = _Binder(expression, given)
     tree = ast.Expression(body=binder.visit(copy.deepcopy(expression.tree)))
     code = compile(ast.fix_missing_locations(tree), "<formula>", "eval")
@@ -252,7 +253,7 @@ def _run(expression: Expression, given: Given) -> Any:
 
 
 class _Binder(ast.NodeTransformer):
-    """Replaces the names of an expression by made-up ones that stand for the values themselves."""
+    """Replaces the names of an expression by generated names that are bound to the values."""
 
     def __init__(self, expression: Expression, given: Given):
         self.expression, self.given = expression, given
@@ -264,7 +265,7 @@ class _Binder(ast.NodeTransformer):
         }
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Replace a name that is read for its value."""
+        """Replace a name whose value is read."""
         if node.id in self.bound:
             return node
         name = self.expression.name(node)
@@ -273,7 +274,7 @@ class _Binder(ast.NodeTransformer):
         return self.function(node, name)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Replace what is called; a transform gets its state."""
+        """Replace the called function; a transform gets its state."""
         text = self.expression.show(node)
         function = self.resolved(node.func)
         if isinstance(node.func, ast.Name) and node.func.id not in self.bound:
@@ -288,7 +289,7 @@ class _Binder(ast.NodeTransformer):
         return ast.Call(called, arguments, keywords)
 
     def resolved(self, function: ast.expr) -> Any:
-        """Return what a name, dotted or not, stands for besides columns; None for anything else."""
+        """Return the object that a (dotted) name refers to, if it is not a column; None for anything else."""
         if isinstance(function, ast.Attribute):
             return getattr(self.resolved(function.value), function.attr, None)
         if isinstance(function, ast.Name) and function.id not in self.bound:
@@ -297,7 +298,7 @@ class _Binder(ast.NodeTransformer):
         return None
 
     def known(self, name: str) -> Any:
-        """Return what a name stands for in the context or in formulaic."""
+        """Return the object with a name in the context or in formulaic, or None."""
         if name in self.given.context:
             return self.given.context[name]
         if name in REASONS:
@@ -306,12 +307,12 @@ class _Binder(ast.NodeTransformer):
         return own.get(name, _formulaic().get(name))
 
     def function(self, node: ast.Name, name: str) -> ast.expr:
-        """Return a word for a name of the context or of formulaic; builtins keep their names."""
+        """Return a generated name for an object of the context or of formulaic; builtins keep their names."""
         known = self.known(name)
         return node if known is None and name not in self.given.context else self.word(known)
 
     def word(self, value: Any) -> ast.Name:
-        """Return a made-up name for a value."""
+        """Bind a value to a generated name and return the name."""
         word = f"_value{len(self.names)}"
         while word in self.bound:
             word += "_"

@@ -1,4 +1,4 @@
-"""Python expressions inside formulas, read once: what is checked, named and evaluated is this one tree."""
+"""Python expressions in formulas, parsed once: checks, names and evaluation all use the same syntax tree."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-#: Characters of the longest expression.
+#: Largest number of characters of an expression.
 LONGEST = 100_000
-#: Levels of brackets and operators; sums and products of many parts count as one.
+#: Largest depth of brackets and operators; a sum or product of many terms counts as one level.
 DEEPEST = 100
 
 _NUMERAL = re.compile(r"[0-9.]+")
 
 
 class ExpressionError(Exception):
-    """Text that is not an expression; the message says why and ends without a full stop."""
+    """Raised for text that is not an expression; the message says why, without a full stop at its end."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """An expression, taken apart.
+    """A parsed expression.
 
     Attributes
     ----------
     text : str
-        Written anew from the tree, so that equal expressions have equal texts. Names that are not words of
-        Python stand in backticks.
+        The expression in a standard form, generated from the tree, so that equal expressions have equal
+        texts. Names that are not Python identifiers are in backticks.
     tree : ast.expr
-        In which each name in backticks is a word made up for it.
+        The syntax tree; names in backticks are replaced by generated identifiers.
     quoted : mapping from str to str
-        The names in backticks by those words.
+        Generated identifier -> name in backticks.
     odd : str or None
-        A line break or another character that cannot be seen, where one was left outside the backticks.
+        A line break or another unprintable character outside the backticks, if there was one.
     """
 
     text: str
@@ -43,24 +43,24 @@ class Expression:
     odd: str | None = None
 
     def name(self, node: ast.Name) -> str:
-        """Return the name that a node stands for."""
+        """Return the name of a node as the user wrote it."""
         return self.quoted.get(node.id, node.id)
 
     def show(self, node: ast.AST) -> str:
-        """Write a part of the tree as in `text`."""
+        """Return the text of a part of the tree, in the form of `text`."""
         return _written(node, self.quoted)
 
 
 def read_expression(text: str) -> Expression:
-    """Read one Python expression in which text in backticks is a name.
+    """Parse one Python expression in which text in backticks is a name.
 
-    Quotes and backticks are taken from left to right: whichever opens first hides the other until it is
-    closed. Comments are refused, since what follows them would depend on line breaks.
+    Quotes and backticks are read from left to right; a backtick in quotes is part of the text, and a quote in
+    backticks is part of the name. Comments are refused, since line breaks would decide where they end.
 
     Raises
     ------
     ExpressionError
-        If it is not one expression, too long, or nested too deeply.
+        If it is not a single expression, too long, or nested too deeply.
     """
     if len(text) > LONGEST:
         raise ExpressionError(f"it has {len(text)} characters; allowed are {LONGEST}")
@@ -91,23 +91,23 @@ def read_expression(text: str) -> Expression:
         raise ExpressionError(error.msg) from None
     except (RecursionError, MemoryError):
         raise ExpressionError("it is nested too deeply") from None
-    except ValueError as error:  # a null character, a number of thousands of digits
+    except ValueError as error:  # a null character, or a number with thousands of digits
         raise ExpressionError(str(error)) from None
     return Expression(written, tree, quoted, odd)
 
 
 def shortened(text: str, length: int = 300) -> str:
-    """Return text in quotes, its middle left out where it is long."""
+    """Return text in quotes, with the middle of long text left out."""
     return repr(cut(text, length))
 
 
 def cut(text: str, length: int = 100) -> str:
-    """Leave out the middle of text that is longer than `length`."""
+    """Return text without its middle if it is longer than `length`."""
     return text if len(text) <= length else f"{text[: length - 40]} ... {text[-30:]}"
 
 
 def parts_of(chain: ast.BinOp) -> tuple[ast.expr, list[ast.BinOp]]:
-    """Return where a chain such as ``a + b + c`` starts, and its steps in the order of their evaluation."""
+    """Return the first operand of a chain such as ``a + b + c``, and its operations in their order."""
     steps = []
     first: ast.expr = chain
     while isinstance(first, ast.BinOp):
@@ -117,7 +117,7 @@ def parts_of(chain: ast.BinOp) -> tuple[ast.expr, list[ast.BinOp]]:
 
 
 def depth_of(tree: ast.expr) -> int:
-    """Return the levels of a tree, up to one more than DEEPEST; a chain of operators counts as one."""
+    """Return the depth of a tree, at most DEEPEST + 1; a chain of operators counts as one level."""
     deepest = 0
     waiting: list[tuple[ast.AST, int]] = [(tree, 1)]
     while waiting and deepest <= DEEPEST:
@@ -133,7 +133,7 @@ def depth_of(tree: ast.expr) -> int:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Cut an expression into names in backticks, text in quotes, characters that are not seen, and code."""
+    """Split an expression into names in backticks, text in quotes, unprintable characters, and code."""
     at = 0
     while at < len(text):
         sign = text[at]
@@ -154,7 +154,7 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _end(text: str, start: int) -> int:
-    """Return where what opens at `start` closes."""
+    """Return the position of the closing quote or backtick for the one at `start`."""
     at = start + 1
     while at < len(text):
         if text[at] == text[start]:

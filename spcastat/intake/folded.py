@@ -1,4 +1,4 @@
-"""Columns of a formula for some rows, by terms that have learnt from the other rows alone."""
+"""Formulas in cross-validation: columns for held-out rows, by terms that learnt only from the other rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spcastat.intake.weights import take_weights
 
 
 class FoldedTerms:
-    """Reads parts of the rows as the whole was read; can be pickled where the context can.
+    """Reads subsets of the rows as all rows were read; picklable if the context is.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class FoldedTerms:
         self.columns = whole.columns
 
     def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
-        """Return the columns of the rows of a mask, and those of all others.
+        """Return the columns for the rows in a mask, and those for all other rows by the same terms.
 
         Raises
         ------
         DataError
-            Where the other rows have a level, or a value, that these do not know.
+            If the other rows have a level or a value that does not occur in the rows of the mask.
         """
         w = None if self.weights is None else self.weights[which]
         try:

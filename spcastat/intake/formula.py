@@ -1,9 +1,9 @@
-"""Formulas: one-sided, with missing values, weights and labels decided here.
+"""One-sided formulas: parsing, evaluation, and their missing values, weights and labels.
 
-A formula of Python's is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose programs
-you would not run, unless the context is a :class:`spcastat.intake.safe.Closed` one. Names come from the data,
-then from the context that is passed, then from formulaic's transforms. formulaic codes factors and
-multiplies; it reads and runs no text.
+A formula given in Python is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose
+programs you would not run, unless the context is a :class:`spcastat.intake.safe.Closed` one. Names are looked
+up in the data, then in the given context, then among formulaic's transforms. formulaic only codes factors and
+multiplies terms; it neither parses nor runs the text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spcastat.intake.terms import Model, Part, Piece, expand, pieces_of
 from spcastat.intake.transforms import Learning, UnknownLevels, require_levels, require_size
 from spcastat.intake.weights import require_no_weights
 
-#: Columns that a formula may make besides those of the data.
+#: Largest number of columns that a formula may make, in addition to those of the data.
 MOST_COLUMNS = 100_000
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -36,23 +36,24 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, eq=False)
 class Parsed:
-    """A formula understood for one frame.
+    """A formula parsed for a data frame.
 
     Attributes
     ----------
     text : str
-        The formula as given.
-    terms : list of tuples of Part, in the user's order, without the intercept
+        The formula as the user wrote it.
+    terms : list of tuples of Part
+        In the user's order, without the intercept.
     lookups : dict
-        The positions of the columns that stand in the formula as they are, by name.
+        Name -> position of the columns that are used without a transformation.
     used : dict
-        The positions of all columns that the terms read, by name.
+        Name -> position of all columns that the terms read.
     context : dict
         The part of the context that the terms read.
     plain : bool
-        Whether every term is one column as it is.
+        Whether every term is a single column without a transformation.
     given : Parsed or None
-        The covariates behind a bar.
+        The covariates after a bar.
     """
 
     text: str
@@ -65,16 +66,16 @@ class Parsed:
 
 
 def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: Any = None) -> Parsed:
-    """Read a one-sided formula for a frame with these columns.
+    """Parse a one-sided formula for a data frame with these columns.
 
-    ``.`` stands for all of them, but for those that are read behind a bar. Text as `weights` is the name of
-    a further column, which no term may read.
+    ``.`` stands for all of them, except those used after a bar. If `weights` is text, it is the name of a
+    further column, which no term may read.
 
     Raises
     ------
     FormulaError
-        If the formula is not text, cannot be read, has two sides or several bars, uses names that are
-        not known, or that of the weights, has no term, or a column before and behind the bar.
+        If the formula is not text, cannot be parsed, has two sides or several bars, uses unknown names or
+        the weights, has no term, or has a column both before and after the bar.
     DuplicateNamesError
         If labels look alike in a formula, or an expression is also the name of a column.
     """
@@ -153,7 +154,7 @@ def _resolve(
                 found = held[part.text]
             used.update({name: names[name] for name in sorted(found.values) if name in names})
             reads = [name for name in found.values if name not in names and name in context]
-            # as in R, a variable that is no function does not hide the function that is called
+            # as in R, a variable that is not callable does not hide a function of the same name
             reads += [name for name in found.calls if callable(context.get(name))]
             kept.update({name: context[name] for name in sorted(reads)})
     return Parsed(text, terms, lookups, used, kept, plain)
@@ -166,11 +167,11 @@ def inputs(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashab
     ------
     ColumnTypeError
         For text and categories unless `categorical` is ``"dummy"``, for objects and complex numbers, and
-        for dates and durations that stand in the formula as they are.
+        for dates and durations that are used without a transformation.
     """
     kinds: dict[Hashable, str] = {}
     bad = []
-    dtypes, numeric = list(frame.dtypes), set()  # one look per dtype is enough for numbers
+    dtypes, numeric = list(frame.dtypes), set()  # numeric dtypes need to be tested once only
     for name, position in parsed.used.items():
         if dtypes[position] in numeric:
             kinds[name] = "number"
@@ -187,7 +188,7 @@ def inputs(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashab
 
 
 def complete_rows(frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any, str], na: str) -> Any:
-    """Return a mask of the rows without missing values in the `used` columns, or None if all are.
+    """Return a mask of the rows without missing values in the `used` columns, or None if all are complete.
 
     Raises
     ------
@@ -214,15 +215,15 @@ def complete_rows(frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[A
 
 
 def plain_frame(frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any, str]) -> pd.DataFrame:
-    """Copy the `used` columns, without missing values, into types that formulaic understands.
+    """Return a copy of the `used` columns, without missing values, with types that formulaic understands.
 
-    Booleans become 0 and 1, text becomes objects, categories lose the levels that no row has.
+    Booleans become 0 and 1, text becomes objects, and unused categories are removed.
     """
     columns: dict[Any, Any] = {}
     for name, position in used.items():
         series = frame.iloc[:, position].reset_index(drop=True)
         if kinds[name] == "number":
-            # Whole numbers stay whole, so that C(year) makes year[2020] and not year[2020.0].
+            # Integers stay integers, so that C(year) makes year[2020] and not year[2020.0].
             whole = str(series.dtype).lower().startswith(("bool", "int", "uint8", "uint16", "uint32"))
             columns[name] = series.to_numpy(dtype=np.int64 if whole else np.float64)
         elif kinds[name] == "levels" and isinstance(series.dtype, pd.CategoricalDtype):
@@ -250,36 +251,36 @@ def evaluate(
 ) -> tuple[np.ndarray, list[str], Model]:
     """Evaluate the terms of a formula on complete data.
 
-    Nothing that threads share is changed: neither filters of warnings nor random states.
+    The function is thread-safe: it changes neither warning filters nor random states.
 
     Parameters
     ----------
     model : Model
     data : DataFrame
-        As :func:`plain_frame` makes it, n rows.
+        n rows, as :func:`plain_frame` returns them.
     index : pandas.Index of length n
         Labels of the rows for messages.
     context : Mapping
-        A :class:`spcastat.intake.safe.Closed` one if nothing may be run.
+        A :class:`spcastat.intake.safe.Closed` one allows only the safe language.
     text : str
         The formula, for messages.
     error : type
-        What to raise if the evaluation fails.
+        The type of error if the evaluation fails.
     weights : ndarray of shape (n,), optional
-        For transforms that have not learnt yet: a row of weight 2 counts as two rows.
+        Weights for transforms without a state: a row of weight 2 counts as two rows.
 
     Raises
     ------
     FormulaError or `error`
-        If a function of the formula fails, levels are unknown, too many columns would be made, or results are
-        not n finite real numbers.
+        If a function in the formula fails, levels are unknown, there would be too many columns, or results
+        are not n finite real numbers.
 
     Returns
     -------
     matrix : ndarray of shape (n, p), float64
     names : list of str
     model : Model
-        With what the transforms have learnt.
+        The terms with the states of their transforms.
     """
     unweighted = weights is None or bool((weights == 1).all())
     learning = Learning(dict(model.states), None if unweighted else weights)
@@ -319,7 +320,7 @@ def evaluate(
 
 
 def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all factors that are not numbers, by their texts."""
+    """Return the values of all factors except numbers, by their texts."""
     values: dict[str, Any] = {}
     for part in dict.fromkeys(part for term in model.terms for part in term):
         if part.method == "literal":
@@ -343,12 +344,12 @@ def _value_of(part: Part, given: Given) -> Any:
     if part.text not in given.data:
         return given.context[part.text]
     column = given.data[part.text]
-    # Products of whole numbers overflow without a word.
+    # Products of integers would overflow without an error.
     return column.astype(np.float64) if column.dtype.kind in "biu" else column
 
 
 def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataFrame, text: str) -> None:
-    """Raise FormulaError if the terms would make too many columns, before factors are coded."""
+    """Raise FormulaError, before factors are coded, if the terms would make too many columns."""
     widths = {name: _width(value) for name, value in values.items()}
     total = 0
     for term in model.terms:
@@ -365,7 +366,7 @@ def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataF
 
 
 def _width(value: Any) -> int:
-    """Return how many columns a factor makes."""
+    """Return the number of columns of a factor."""
     bare = getattr(value, "__wrapped__", value)
     about = getattr(value, "__formulaic_metadata__", None)
     coded = about is not None and about.kind.value == "categorical"
@@ -377,7 +378,7 @@ def _width(value: Any) -> int:
 
 
 def _combine(model: Model, values: Mapping[str, Any], encodings: dict[str, Any], rows: int) -> Any:
-    """Let formulaic code the factors and multiply: full dummy coding, no intercept, no NA handling."""
+    """Code factors and multiply terms with formulaic: full dummy coding, no intercept, no NA handling."""
     from formulaic import ModelSpec, SimpleFormula
     from formulaic.parser.types import Factor, Term
 

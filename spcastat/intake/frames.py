@@ -1,4 +1,4 @@
-"""Containers of data: what is taken, and how each becomes one matrix of floats."""
+"""The types of data that are accepted, and their conversion to one matrix of floats."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.intake.stored_index import StoredIndex
 from spcastat.kernels.sparsity import is_sparse
 
-#: Bytes (64 MB) up to which the numbers are copied, so that a fit does not change when the caller later
-#: changes the data in place. Larger arrays may be looked at without a copy: leave them unchanged.
+#: Data up to this size in bytes (64 MB) are copied, so that a fit does not change when the caller later
+#: changes the data in place. Larger arrays may be used without a copy and must be left unchanged.
 COPY_LIMIT = 64 * 1024 * 1024
 
 _ALLOWED = (
@@ -32,18 +32,18 @@ _ALLOWED = (
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Two-dimensional data of any container, not yet checked for types or missing values.
+    """Two-dimensional data from any container, not yet checked for types or missing values.
 
     Attributes
     ----------
     values : DataFrame, ndarray of shape (n, p), or scipy.sparse array of shape (n, p)
-        Sparse values are CSC; CSR where they came so and are too large for a copy.
+        Sparse values are in CSC format, or in CSR format if given so and too large for a copy.
     columns, index : pandas.Index
-        p and n labels; copies, so that renaming the caller's does not reach them.
+        p and n labels; copies, so that they do not change with the caller's.
     named, labelled : bool
-        Whether the columns, and the rows, came with labels of the user's own.
+        Whether the columns, and the rows, have labels from the user.
     shared : bool
-        Whether `values` use the caller's memory.
+        Whether `values` share memory with the caller's data.
     """
 
     values: Any
@@ -61,12 +61,12 @@ def array_labels(p: int) -> pd.Index:
 
 @lru_cache(maxsize=1)
 def _numbered(p: int) -> pd.Index:
-    """Every chunk of a stream asks for the same labels, which takes longer than to sum up a few rows."""
+    """Return the labels x1, ..., xp; cached, because every chunk of a stream needs the same ones."""
     return pd.Index([f"x{j}" for j in range(1, p + 1)])
 
 
 def open_table(data: Any) -> Table:
-    """Take data out of their container.
+    """Convert data of any accepted type to a table.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def open_table(data: Any) -> Table:
     ShapeError
         If the data are not two-dimensional or have no columns.
     ColumnTypeError
-        For an array that does not hold real numbers (the columns of frames are not looked at here).
+        For an array that does not hold real numbers (columns of data frames are not checked here).
     SparseStructureError
-        For sparse data with indices out of range, and the like.
+        For sparse data with invalid structure, e.g. indices out of range.
     """
     if type(data).__module__.partition(".")[0] == "narwhals":
         import narwhals as nw
@@ -120,7 +120,7 @@ def require_unique(columns: pd.Index) -> None:
 
 
 def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -> tuple[np.ndarray, bool]:
-    """Return the columns of `frame` at `positions` (all by default) as one array.
+    """Return the columns of `frame` at `positions`, by default all, as one array.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
     matrix : ndarray of shape (n, p)
         float32 if every column is, float64 otherwise; missing values are NaN.
     shared : bool
-        Whether the array uses the memory of `frame`.
+        Whether the array shares memory with `frame`.
     """
     chosen = frame
     if positions is not None and list(positions) != list(range(frame.shape[1])):
@@ -145,7 +145,7 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
     else:
         matrix = chosen.to_numpy(dtype=dtype, na_value=np.nan)
     first = frame.iloc[:, positions[0] if positions else 0]
-    # Conversions give new memory; a view overlaps the column that it starts with.
+    # A conversion allocates new memory; a view shares memory with its first column.
     shared = np.may_share_memory(matrix, first.to_numpy()) or not matrix.flags.writeable
     return matrix, bool(shared)
 
@@ -168,9 +168,9 @@ def numbers(table: Table) -> tuple[Any, bool]:
 
 
 def own(matrix: Any, shared: bool) -> Any:
-    """Return `matrix` as the package's own: a copy if it is `shared` and not above COPY_LIMIT.
+    """Return a copy of `matrix` if it is `shared` and not above COPY_LIMIT, else `matrix` itself.
 
-    A dense matrix comes back read-only.
+    A dense matrix is returned as a read-only view.
     """
     small = size_of(matrix) <= COPY_LIMIT
     if is_sparse(matrix):
@@ -183,7 +183,7 @@ def own(matrix: Any, shared: bool) -> Any:
 
 
 def size_of(matrix: Any) -> int:
-    """Return the bytes of a dense array, or of a CSC or CSR array."""
+    """Return the size in bytes of a dense array, or of a CSC or CSR array."""
     if is_sparse(matrix):
         return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
     return int(matrix.nbytes)
@@ -195,7 +195,7 @@ def _unnamed(values: Any, shared: bool) -> Table:
 
 
 def _overlap(a: Any, b: Any) -> bool:
-    """Whether two sparse matrices of one format share any of their arrays."""
+    """Whether two sparse matrices of the same format share memory."""
     pairs = ((a.data, b.data), (a.indices, b.indices), (a.indptr, b.indptr))
     return any(np.may_share_memory(x, y) for x, y in pairs)
 
@@ -236,13 +236,13 @@ def _open_sparse(data: Any) -> Any:
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
     dtype = np.float32 if data.dtype == np.float32 else np.float64
-    data = sound(data).astype(dtype, copy=False)  # before repeated entries, which may overflow, are added up
+    data = sound(data).astype(dtype, copy=False)  # before adding repeated entries, which may overflow
     from scipy.sparse import csc_array, csr_array
 
     rowwise = data.format == "csr" and data.data.nbytes + data.indices.nbytes > COPY_LIMIT
     matrix = csr_array(data, dtype=dtype) if rowwise else csc_array(data, dtype=dtype)
     if not matrix.has_canonical_format:
-        # Adding up repeated entries works in place: not on the caller's arrays.
+        # sum_duplicates works in place, so it must not get the caller's arrays.
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
@@ -300,12 +300,12 @@ def _is_arrow(data: Any) -> bool:
 
 
 def _column(series: Any) -> Any:
-    """Turn a narwhals series into what a pandas column is made of, without pyarrow."""
+    """Convert a narwhals series to an array for a pandas column, without pyarrow."""
     import narwhals as nw
 
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
-        wide = dtype in (nw.Int128, nw.UInt128)  # which NumPy does not have
+        wide = dtype in (nw.Int128, nw.UInt128)  # types that NumPy does not have
         plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:

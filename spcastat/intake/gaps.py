@@ -1,4 +1,4 @@
-"""Formulas of data with gaps: a term is missing in a row where a column that it reads is, nowhere else."""
+"""Formulas with missing values: a term is missing in the rows in which a column that it reads is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spcastat.intake.terms import Model, Part
 def missing_in(
     frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any, str]
 ) -> dict[Any, np.ndarray]:
-    """Return for each of the `used` columns where it has no value; refuse infinite ones."""
+    """Return masks of the missing values of the `used` columns; refuse infinite values."""
     missing = {}
     for name, position in used.items():
         column = frame.iloc[:, position]
@@ -48,25 +48,25 @@ def evaluate_with_gaps(
     known: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
     width: int = 0,
 ) -> tuple[np.ndarray, list[str], Model]:
-    """Evaluate the terms of a formula, each on the rows that have all it reads.
+    """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
 
-    Every factor learns (levels, means, bases) from the rows that it can be evaluated on, whatever is missing
-    in other columns, so that a term alone and within a longer formula are the same.
+    Every factor learns (levels, means, bases) from the rows on which it can be evaluated, whatever is missing
+    in other columns. So a term has the same values alone and in a longer formula.
 
     Parameters
     ----------
     model, index, context, text, error, weights
-        As for :func:`spcastat.intake.formula.evaluate`; factors whose states are in `model` learn nothing.
+        As for :func:`spcastat.intake.formula.evaluate`; factors with a state in `model` do not learn.
     frame : DataFrame of n rows
     used, kinds : mappings
-        Columns by their names in the formula: where they stand, and what they are.
+        Name of a column in the formula -> its position, and its kind.
     missing : mapping
-        What :func:`missing_in` gives.
+        The result of :func:`missing_in`.
     known : callable, optional
-        Checks the columns that a term reads. Without it the terms are new, and are tried on part of the rows.
-
+        For new data: checks the columns that a term reads. Without it the terms are those of a fit, and it is
+        tested that they transform each row by itself.
     width : int
-        How many columns the terms made of the rows of the fit, with `known`.
+        For new data: the number of columns of the fit.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def evaluate_with_gaps(
         NaN where a term is missing.
     names : list of str
     model : Model
-        With what the factors have learnt.
+        The terms with the states of their factors.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def evaluate_with_gaps(
     names: list[str] = []
     for term in model.terms:
         rows, data = rows_of(term)
-        block = None  # of new rows none of which has all that the term reads
+        block = None  # stays None if no new row has all columns that the term reads
         if rows.size:
             alone = Model((term,), states, encodings)
             values, found, _ = evaluate(alone, data, index[rows], context, text, error)
@@ -135,7 +135,7 @@ def evaluate_with_gaps(
 
 
 def _width(term: tuple[Part, ...], encodings: Mapping[str, Any]) -> int | None:
-    """Return how many columns a term of columns as they are makes; None for others."""
+    """Return the number of columns of a term made of untransformed columns; None for other terms."""
     width = 1
     for part in term:
         if part.method == "python":

@@ -1,4 +1,4 @@
-"""Arrays and datasets of xarray as tables: the labels of their axes name columns and rows."""
+"""xarray objects as tables: the labels of their axes become the labels of columns and rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def axes_of(data: Any) -> tuple[Any, int]:
 
 
 def column_labels(data: Any) -> pd.Index | None:
-    """Return the labels of the second axis, where it has any."""
+    """Return the labels of the second axis, or None if it has none."""
     return data.get_index(data.dims[1]) if data.dims[1] in data.indexes else None
 
 
@@ -57,12 +57,12 @@ def in_memory(data: Any) -> bool:
 
 
 def table_of(data: Any) -> pd.DataFrame | np.ndarray:
-    """Return a table of what is in memory.
+    """Return a table of values in memory.
 
     Raises
     ------
     DataError
-        For values in a file or on dask, where all rows are needed at once.
+        For values in a file or on dask.
     """
     axes_of(data)
     if not in_memory(data):
@@ -74,7 +74,7 @@ def table_of(data: Any) -> pd.DataFrame | np.ndarray:
 
 
 def frame_of(data: Any) -> pd.DataFrame | np.ndarray:
-    """Return a table in memory: a data frame, or an array where the columns have no labels.
+    """Return a table in memory: a data frame, or an array if neither rows nor columns have labels.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The names in a formula: columns, context, functions, and those that nobody knows."""
+"""The names in a formula: columns, names of the context, functions, and unknown names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
 
 @dataclass(frozen=True)
 class Names:
-    """The names that an expression reads, and those that it only calls as functions."""
+    """The names whose values an expression reads, and the names that it only calls as functions."""
 
     values: frozenset[str]
     calls: frozenset[str]
@@ -31,20 +31,20 @@ class Names:
 def formula_name(label: Any) -> str:
     """Return the name of a column inside a formula: its label as text.
 
-    formulaic cannot tell a column called 1 from the intercept, nor one called "." from all columns, so
-    numerals get a word in front.
+    Numerals get the prefix "column ", because formulaic would take a column called 1 for the intercept and
+    one called "." for all columns.
     """
     name = str(label)
     return f"column {name}" if _NUMERAL.fullmatch(name) else name
 
 
 def _is_value(thing: Any) -> bool:
-    """Return whether a name of the context can stand in a formula by itself: no module, no function."""
+    """Whether an object of the context can be a term of a formula: neither a function nor a module."""
     return not (callable(thing) or isinstance(thing, ModuleType))
 
 
 def with_words(formula: str) -> str:
-    """Put the word of :func:`formula_name` before the numerals in backticks."""
+    """Add the prefix of :func:`formula_name` to numerals in backticks."""
     return _QUOTED_NUMERAL.sub(r"`column \1`", formula)
 
 
@@ -54,12 +54,12 @@ def without_words(name: str) -> str:
 
 
 def formula_names(columns: pd.Index) -> dict[str, int]:
-    """Return the position of each column under the name that it has in a formula.
+    """Return a dict from the name of each column in a formula to its position.
 
     Raises
     ------
     DuplicateNamesError
-        If two labels look alike as text, such as 1 and "1".
+        If two labels are equal as text, such as 1 and "1".
     """
     names = {formula_name(label): position for position, label in enumerate(columns)}
     if len(names) < len(columns):
@@ -101,7 +101,7 @@ def require_known(
     Parameters
     ----------
     tokens : list of (text, Names)
-        Every part of the formula that has names, those taken away by a minus included.
+        Every part of the formula that has names, including parts after a minus sign.
     columns : collection of str
         The columns' names in a formula.
     context : Mapping

@@ -1,4 +1,4 @@
-"""From the user's data to a Design."""
+"""Read the user's data into a Design."""
 
 from __future__ import annotations
 
@@ -38,12 +38,11 @@ from spcastat.kernels.sparsity import is_sparse
 
 
 def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -> Design:
-    """Turn data into a checked table of numbers.
+    """Convert data to a checked table of numbers.
 
-    Every column is used, in its order, with its label; rows keep their labels. Booleans count as 0 and 1.
-    The caller's data are never written to. Their numbers are copied up to
-    :data:`spcastat.intake.COPY_LIMIT` bytes; larger arrays may be looked at in place, so leave them
-    unchanged as long as the fit is in use.
+    Without a formula all columns are used. Columns and rows keep their order and labels; booleans count as 0
+    and 1. The caller's data are never written to. Data up to :data:`spcastat.intake.COPY_LIMIT` bytes are
+    copied; larger arrays may be used without a copy, so leave them unchanged as long as the fit is in use.
 
     Parameters
     ----------
@@ -51,10 +50,10 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
         Sparse data stay sparse. Arrays get the columns x1, ..., xp. The mask of a masked array marks
         missing values.
     reading : ReadOptions
-        By default every column as it is, and no missing values.
+        By default all columns without transformation, and no missing values.
     defer : bool
-        Leave an array above :data:`spcastat.intake.COPY_LIMIT` unchecked for missing and infinite values,
-        which takes a pass over it; the caller calls ``Design.check`` if a sum over all values is not finite.
+        Do not check an array above :data:`spcastat.intake.COPY_LIMIT` for missing and infinite values, which
+        takes a pass over it. The caller must call ``Design.check`` if a sum over all values is not finite.
 
     Returns
     -------
@@ -66,7 +65,7 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
         Among others ShapeError, TooFewRowsError, ColumnTypeError, DuplicateNamesError,
         MissingValuesError, InfiniteValuesError and WeightsError.
     FormulaError
-        For a formula that cannot be read or evaluated.
+        For a formula that cannot be parsed or evaluated.
     """
     formula, na = reading.formula, reading.na
     table = open_table(data)
@@ -138,7 +137,7 @@ def _read_partial(
 def _read_columns(
     table: Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str, defer: bool
 ) -> Design:
-    """Read columns as they are: all of them, or those that a plain formula picks."""
+    """Read columns without transformation: all of them, or those that a plain formula selects."""
     if parsed is None:
         columns = table.columns
         spec = Spec("frame" if table.named else "array", columns)
@@ -166,7 +165,7 @@ def _read_columns(
 def _read_formula(
     table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
 ) -> Design:
-    """Read the columns that formulaic makes."""
+    """Read the columns that a formula computes."""
     gaps = missing_in(table.values, parsed.used, kinds) if na in GAPS else {}
     if any(one.any() for one in gaps.values()):
         return _read_with_gaps(table, parsed, kinds, w, gaps)
@@ -191,7 +190,7 @@ def _read_with_gaps(
     w: np.ndarray | None,
     gaps: Mapping[Any, np.ndarray],
 ) -> Design:
-    """Read the columns that formulaic makes, NaN where a column that a term reads is missing."""
+    """Read the columns that a formula computes, with NaN where a column that a term reads is missing."""
     index, w, _ = _rows(table.index, w, None)
     model = Model(tuple(parsed.terms))
     matrix, names, model = evaluate_with_gaps(
@@ -207,7 +206,7 @@ def _read_with_gaps(
 
 
 def _labels(table: Table, parsed: formulas.Parsed, names: list[str]) -> pd.Index:
-    """Return the labels of the columns that a formula makes: one that stands in it as it is keeps its own."""
+    """Return the labels of the columns of a formula; untransformed columns keep their labels."""
     if not names:
         raise FormulaError(f"formula={shown(parsed.text)} makes no column.")
     own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
@@ -219,7 +218,7 @@ def _labels(table: Table, parsed: formulas.Parsed, names: list[str]) -> pd.Index
 def _rows(
     index: pd.Index, w: np.ndarray | None, keep: np.ndarray | None
 ) -> tuple[pd.Index, np.ndarray | None, int]:
-    """Return index and weights of the rows kept, and how many were not."""
+    """Return index and weights of the rows in the mask `keep`, and the number of dropped rows."""
     dropped = 0
     if keep is not None:
         dropped = int((~keep).sum())

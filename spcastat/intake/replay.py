@@ -1,4 +1,4 @@
-"""New data, made into the columns of a fit."""
+"""Convert new data to the columns of a fit."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from spcastat.kernels.sparsity import is_sparse
 
 
 def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
-    """Make new data into the columns that `spec` describes.
+    """Convert new data to the columns that `spec` describes.
 
-    A fit to named columns takes them by name, in any order, and ignores others. A NumPy array or sparse
-    matrix with as many columns is taken by position, with a warning if the fit had names; a fit to an
-    array takes a frame by position, with a warning unless its names are x1, ..., xp. A formula needs names.
+    If the fit had column names, the columns of a data frame are matched by name, in any order, and others are
+    ignored. Arrays and sparse matrices are matched by position, with a warning if the fit had names. If the
+    fit had no names, a data frame is matched by position, with a warning unless its names are x1, ..., xp. A
+    formula needs names.
 
     Parameters
     ----------
     spec : Spec
     new : any container that :func:`read_data` takes, of shape (m, q); one row is enough
     na : {"raise", "drop", "em", "pairwise"}
-        What to do with rows that have missing values; dropping may leave none, and the last two keep all,
+        What to do with rows that have missing values. "drop" may leave no rows; the last two keep all rows,
         with NaN in the matrix.
 
     Returns
@@ -40,13 +41,13 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     matrix : ndarray of shape (m', p), or scipy.sparse CSC array
         Raw values, float64 or float32. It may share the memory of `new`: do not write to it.
     index : pandas.Index
-        The m' labels of the rows kept.
+        The labels of the m' rows that are kept.
 
     Raises
     ------
     NewDataError
-        For missing columns, another number of columns, an array where a formula needs names, levels that
-        the fit has not seen, or values that a transform cannot take.
+        For missing columns, another number of columns, an array if a formula needs names, levels that did not
+        occur in the fit, or values that a transform does not accept.
     DataError
         ShapeError, ColumnTypeError, DuplicateNamesError, MissingValuesError and InfiniteValuesError as in
         :func:`read_data`; TooFewRowsError if `new` has no rows.
@@ -56,7 +57,7 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     Warns
     -----
     DataWarning
-        If columns are taken by position although there are names.
+        If columns are matched by position although there are names.
     """
     one_of("na", na, MISSING)
     table = open_table(new)
@@ -68,7 +69,7 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
 def replay_table(
     spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
 ) -> tuple[Any, np.ndarray | None]:
-    """Make an opened table into the columns that `spec` describes; see :func:`replay`.
+    """Convert an opened table to the columns that `spec` describes; see :func:`replay`.
 
     Parameters
     ----------
@@ -76,13 +77,13 @@ def replay_table(
     table : Table
     na : {"raise", "drop", "em", "pairwise"}
     error : type
-        What to raise where a formula cannot be evaluated.
+        The type of error if a formula cannot be evaluated.
 
     Returns
     -------
     matrix : ndarray of shape (m', p), or scipy.sparse CSC array
     keep : ndarray of shape (m,) or None
-        A mask of the m' rows kept; None where all are.
+        A mask of the m' rows kept; None if all are.
     """
     if spec.partial is not None:
         Y, Z, keep = replay_both(spec, table, na, error)
@@ -118,7 +119,7 @@ def replay_both(
 
 
 def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
-    """Take columns by name or by position; return them with the labels that the new data give them."""
+    """Select columns by name or by position; return them with their labels in the new data."""
     p = len(spec.columns)
     framed = isinstance(table.values, pd.DataFrame)
     if spec.kind == "formula" and not framed:
@@ -158,7 +159,7 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
 def _formula(
     spec: Spec, table: Table, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Replay a formula; return the matrix and the mask of the rows kept (None: all)."""
+    """Evaluate a formula on new data; return the matrix and a mask of the rows kept (None: all)."""
     context = {} if spec.context is None else spec.context
     if na in GAPS:
         matrix = _with_gaps(spec, table, context, error)
@@ -173,7 +174,7 @@ def _formula(
 
 
 def _as_many(spec: Spec, matrix: np.ndarray, error: type[SpcaError]) -> np.ndarray:
-    """Return the matrix, which has as many columns as the fit."""
+    """Check the number of columns and return the matrix."""
     if matrix.shape[1] != len(spec.columns):
         raise error(
             f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
@@ -185,7 +186,7 @@ def _as_many(spec: Spec, matrix: np.ndarray, error: type[SpcaError]) -> np.ndarr
 def _with_gaps(
     spec: Spec, table: Table, context: Mapping[str, Any], error: type[SpcaError]
 ) -> np.ndarray | None:
-    """Replay a formula term by term, each where it has all it reads; None where nothing is missing."""
+    """Evaluate each term on the new rows that have all its columns; return None if nothing is missing."""
     frame, used, kinds, inputs = _formula_columns(spec, table)
     missing = missing_in(frame, used, kinds)
     if not any(one.any() for one in missing.values()):
@@ -210,13 +211,13 @@ def _with_gaps(
 
 
 def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
-    """Return the columns that a formula reads, as :func:`spcastat.intake.formula.evaluate` takes them.
+    """Return the columns that a formula reads, as input of :func:`spcastat.intake.formula.evaluate`.
 
     Returns
     -------
     data : DataFrame of m' rows
     keep : ndarray of shape (m,) or None
-        A mask of the m' rows kept; None where all are.
+        A mask of the m' rows kept; None if all are.
     """
     frame, used, kinds, inputs = _formula_columns(spec, table)
     keep = formulas.complete_rows(frame, used, kinds, na)
@@ -230,7 +231,7 @@ def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.
 def _formula_columns(
     spec: Spec, table: Table
 ) -> tuple[pd.DataFrame, dict[Any, int], dict[Any, str], dict[Any, tuple[Any, ...] | None]]:
-    """Return a frame, where in it the columns that a formula reads stand, their kinds and known levels."""
+    """Return the data frame, and positions, kinds and known levels of the columns that a formula reads."""
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
     frame = table.values
@@ -242,7 +243,7 @@ def _formula_columns(
     kinds: dict[Any, str] = {}
     for name, position in used.items():
         kind = kind_of(frame.iloc[:, position])
-        # Levels may be numbers, and a column of missing values only has no type of its own.
+        # Levels may be numbers, and the type of a column without values says nothing.
         kinds[name] = "levels" if inputs[name] is not None else kind
         if inputs[name] is None and kind not in ("number", "other"):
             refuse([(frame.columns[position], frame.iloc[:, position], kind)])
@@ -250,7 +251,7 @@ def _formula_columns(
 
 
 def _with_known_levels(data: pd.DataFrame, inputs: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:
-    """Return columns with levels as objects; raise NewDataError for one that the fit has not seen."""
+    """Return columns with levels as objects; raise NewDataError for levels that did not occur in the fit."""
     for name, levels in inputs.items():
         if levels is not None:
             data[name] = _known(data[name].astype(object), str(name), levels)

@@ -1,4 +1,4 @@
-"""Columns that number the rows: no measurements, though they look like numbers."""
+"""Detect columns of row numbers and identifiers, which are no measurements."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from spcastat.config import listed, warn
 from spcastat.errors import DataWarning
 from spcastat.kernels.sparsity import is_sparse
 
-#: What pandas calls a column without a name, such as the row names that R and pandas write into files.
+#: Names that pandas gives to columns without a name, such as the row names that R and pandas write into
+#: files.
 UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?|__index_level_\d+__|)")
-#: Names of identifiers, alone or after a sign: id, patient_id, row.
+#: Names of identifiers, such as id, patient_id and row.
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|idx|index|key|row|rownames|obs|case|nr|no)", re.IGNORECASE)
-#: Names of variables that can rise by one from row to row: time, and ranks.
+#: Names of variables that may increase by one from row to row: times and ranks.
 _COUNTED = re.compile(
     r".*(year|yr|time|date|month|week|day|hour|minute|second|quarter|period|wave|age|rank|order|trend)s?\d*|t",
     re.IGNORECASE,
 )
-#: With fewer rows than this, whole numbers are in order by chance.
+#: With fewer rows than this, whole numbers may be in order by chance.
 FEWEST = 10
 
 
 def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
-    """Warn where a column seems to number or name the rows rather than to measure something.
+    """Warn if a column seems to hold row numbers or identifiers rather than measurements.
 
-    That is a column without a name, one whose values rise by exactly one from row to row (unless it is called
-    as times and ranks are), or one that is called as identifiers are and holds rising whole numbers.
+    These are columns without a name; columns whose values increase by exactly one from row to row, unless
+    their name is that of a time or a rank; and columns of increasing whole numbers whose name is that of an
+    identifier.
 
     Parameters
     ----------
     matrix : ndarray of shape (n, p), sparse array, or None
-        Only the names are looked at where it is not dense.
+        If it is not dense, only the names are examined.
     columns : pandas.Index of length p
 
     Warns
@@ -64,7 +66,7 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
 
 
 def _numbers_rows(values: np.ndarray, name: str, named: bool) -> bool:
-    """Whether the values are whole numbers that rise by one, or just rise in a column of identifiers."""
+    """Whether the values are whole numbers that increase by one, or, if `named` an identifier, increase."""
     with np.errstate(invalid="ignore"):
         steps = np.diff(values)
         whole = bool((values == np.floor(values)).all())

@@ -1,4 +1,4 @@
-"""Whether the terms of a formula transform each row by itself, tried by evaluating them on some rows."""
+"""Test whether the terms of a formula transform each row by itself, by evaluating them on some rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spcastat.intake.formula import evaluate
 from spcastat.intake.safe import problem_of
 from spcastat.intake.terms import Model, Part
 
-#: Rows of the largest part on which terms are tried.
+#: Terms are tested on subsets of at most about this many rows.
 TRIED = 1000
 
 
@@ -30,16 +30,16 @@ def require_rowwise(
     *,
     where: str = "",
 ) -> None:
-    """Raise FormulaError if a term gives other values on part of the rows than on all.
+    """Raise FormulaError if a term has other values on a subset of the rows than on all rows.
 
-    Such a term, e.g. ranks, depends on which rows stand beside: the scores of new rows would not be those
-    of the fit. Transforms that keep what they have learnt pass. What is made of columns alone within the
-    language of :mod:`spcastat.intake.safe` transforms each row by itself by construction, and is not tried.
+    The values of such a term, e.g. ranks, depend on the other rows, so that scores of new rows would not be
+    comparable with those of the fit. Transforms that store what they have learnt pass the test. Terms within
+    the safe language of :mod:`spcastat.intake.safe` transform each row by itself and are not tested.
 
     Parameters
     ----------
     model : Model
-        With what its transforms have learnt from all rows.
+        With the states of its transforms, learnt from all rows.
     matrix : ndarray of shape (n, p)
         The values of the terms on all rows.
     names : list of str
@@ -50,7 +50,7 @@ def require_rowwise(
     context, text
         As for :func:`spcastat.intake.formula.evaluate`.
     where : str
-        Where the formula was given, for the message, with a space before it.
+        Where the formula was given, for the message, with a leading space.
     """
     tried = Model(_unproven(model, data, context), model.states, model.encodings)
     if not tried.terms or not matrix.size:
@@ -68,7 +68,7 @@ def require_rowwise(
             ) from None
         columns = [place[name] for name in found]
         expected = matrix[rows][:, columns]
-        # Rounding depends on how many rows are computed at once, relative to the largest of them.
+        # Rounding errors depend on the number of rows, and are relative to the largest value.
         slack = 1e-9 * np.abs(expected) + 1e-12 * largest[columns]
         differ = ~(np.abs(alone - expected) <= slack).all(axis=0)
         if differ.any():
@@ -83,7 +83,7 @@ def require_rowwise(
 
 
 def _unproven(model: Model, data: pd.DataFrame, context: Mapping[str, Any]) -> tuple[tuple[Part, ...], ...]:
-    """Return the terms with a part that is more than columns, numbers and known functions."""
+    """Return the terms with a part that is not in the safe language, and so must be tested."""
     proven = {
         part: part.text in data
         if part.method == "lookup"
@@ -96,9 +96,9 @@ def _unproven(model: Model, data: pd.DataFrame, context: Mapping[str, Any]) -> t
 
 
 def _parts(n: int) -> list[np.ndarray]:
-    """Return rows to try: the first and the later ones, single ones, and some backwards.
+    """Return subsets of n rows for the test: first half, second half, single rows, and some in reverse order.
 
-    Neither half alone tells all: the largest value of a rising column lies in the later one.
+    One half is not enough: for example, the largest value of an increasing column is in the second half.
     """
     if n < 2:
         return []

@@ -1,8 +1,8 @@
-"""The language of formulas that come from a command line or a file, and bounds for all formulas.
+"""The safe language for formulas from a command line or a file, and limits for all formulas.
 
-Python's formulas run as code. What comes from elsewhere may hold nothing but names of columns, numbers,
-operators and the functions listed here, and is never run: :mod:`spcastat.intake.evaluation` walks over the
-very tree that was checked.
+Formulas given in Python run as code. Formulas from elsewhere may only contain names of columns, numbers,
+operators and the functions listed here, and they are not run: :mod:`spcastat.intake.evaluation` interprets
+the same syntax tree that is checked here.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from spcastat.intake.transforms import CONTRASTS, LARGEST, NUMPY, OPTIONS, PLAIN
 
 #: Functions of formulaic that are allowed.
 TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *OPTIONS, *PLAIN)
-#: Operators that are allowed besides those of numbers.
+#: Operators that are allowed.
 OPERATORS = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.UAdd, ast.USub, ast.Invert,
     ast.BitAnd, ast.BitOr, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
 )  # fmt: skip
-#: Larger powers are out of the range of numbers, or take forever.
+#: Largest exponent: larger powers overflow, or take forever.
 LARGEST_POWER = 100
-#: Whole numbers up to here are exact as floating-point numbers, too.
+#: Largest integer: up to here integers are exact as floating-point numbers.
 LARGEST_NUMBER = 2**53
-#: Characters of a text in a formula.
+#: Largest number of characters of a text in a formula.
 LONGEST_TEXT = 1000
 
-#: All names of functions that are allowed.
+#: Names of all functions that are allowed.
 FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})
-#: The number of arguments of the functions of NumPy, by all their names.
+#: Name of a NumPy function, with and without "np." -> smallest and largest number of arguments.
 NUMPY_CALLS = {**NUMPY, **{f"np.{name}": count for name, count in NUMPY.items()}}
-#: Why functions that formulaic has are not allowed.
+#: Functions of formulaic that are not allowed, and why.
 REASONS = {
     "lag": ", which takes values from other rows",
     "exp10": ", which is x**10 in formulaic; write np.power(10.0, x) for ten to the power of x",
@@ -54,17 +54,17 @@ REASONS = {
 
 
 class Closed(dict[str, Any]):
-    """The names besides the columns of a formula that comes from a command line or a file.
+    """The context of a formula from a command line or a file.
 
-    Where this is the context, nothing but the language of this module is evaluated.
+    With this context only expressions in the language of this module are evaluated.
     """
 
     def __bool__(self) -> bool:
-        return True  # ``context or {}`` must not open it
+        return True  # so that ``context or {}`` does not replace an empty one by an open context
 
 
 def safe_context() -> Closed:
-    """Return the functions that a safe formula may call beyond those that formulaic has."""
+    """Return the context of safe formulas: the NumPy functions that they may call."""
     return Closed({name: getattr(np, name) for name in NUMPY if name not in TRANSFORMS})
 
 
@@ -101,18 +101,17 @@ def problem_of(
     strings: bool = False,
     context: Mapping[str, Any] | None = None,
 ) -> str | None:
-    """Return what in a Python expression is not allowed, in words, or None.
+    """Return, as text for a message, what is not allowed in a Python expression; None if all is allowed.
 
     Parameters
     ----------
     expression : str or Expression
     columns : collection of str
-        Names that stand for values.
+        Names of values.
     strings : bool
-        Whether text is allowed, as names of levels and options.
+        Whether text is allowed, for names of levels and options.
     context : mapping, optional
-        Names that mean something else to the user: functions in it that are not those of the list are not
-        allowed.
+        The user's names. If one of them hides an allowed function, calls of it are not allowed.
     """
     if isinstance(expression, str):
         text = expression
@@ -128,7 +127,7 @@ def problem_of(
 
 
 def excess_of(expression: Expression) -> str | None:
-    """Return what would take too long or too much memory in any formula, in words, or None."""
+    """Return, as text for a message, what would take too long or too much memory in any formula; or None."""
     for node in ast.walk(expression.tree):
         if not isinstance(node, ast.BinOp):
             continue
@@ -166,7 +165,7 @@ def _problems(
     strings: bool,
     context: Mapping[str, Any],
 ) -> Iterator[str]:
-    waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # and whether lists may stand there
+    waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # nodes, and whether they may be lists
     while waiting:
         node, listed_here = waiting.pop()
         below: list[tuple[ast.AST, bool]] = []
@@ -240,14 +239,14 @@ def called_name(expression: Expression, function: ast.expr) -> str | None:
 
 
 def contrast_of(node: ast.expr) -> str | None:
-    """Return ``contr.x`` if that is what a node is, or None."""
+    """Return the name ``contr.x`` if a node is a known contrast, else None."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "contr":
         return f"contr.{node.attr}" if node.attr in CONTRASTS else None
     return None
 
 
 def _overridden(expression: Expression, function: ast.expr, context: Mapping[str, Any]) -> bool:
-    """Whether a name of the list means something else where the formula was written."""
+    """Whether the user's context gives another meaning to the name of an allowed function."""
     root = function
     while isinstance(root, ast.Attribute):
         root = root.value
@@ -269,7 +268,7 @@ def _has_names(node: ast.AST) -> bool:
 
 
 def _small_power(node: ast.BinOp) -> bool:
-    """Whether the exponent is a moderate number, and the base no tower of numbers."""
+    """Whether the exponent is at most LARGEST_POWER, and the base is a number or contains a name."""
     power = node.right
     if isinstance(power, ast.UnaryOp) and isinstance(power.op, (ast.USub, ast.UAdd)):
         power = power.operand

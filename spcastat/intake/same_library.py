@@ -1,4 +1,4 @@
-"""Answers in the library of the question: a polars table for polars rows, an Arrow table for Arrow rows."""
+"""Return results in the library of the data: polars tables for polars data, Arrow tables for Arrow data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: The column of a table without row labels that says which rows are left, where some were dropped.
+#: Name of the column with the numbers of the rows that are left, if some were dropped.
 ROW = "row"
 
 
@@ -17,11 +17,11 @@ def in_library_of(data: Any, frame: pd.DataFrame) -> Any:
     Parameters
     ----------
     data : any data
-        What was given: a polars or Arrow table, or a frame of narwhals around one; anything else has its
-        answers in pandas.
+        The user's data: a polars or Arrow table, or a narwhals frame of one. For anything else, `frame`
+        itself is returned.
     frame : DataFrame
-        The answer. Where its row labels are not 0, 1, ... they become the first columns, called as the index
-        is or "row"; missing values become null.
+        The result. If its row labels are not 0, 1, ..., they become the first columns, with the names of the
+        index or "row". Missing values become null.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def with_columns(data: Any, frame: pd.DataFrame, names: list[str]) -> Any:
     ----------
     data : any data
     frame : DataFrame
-        The data with the further columns, in pandas.
+        The data with the additional columns, in pandas.
     names : list of str
     """
     table = _other_library(data)
@@ -58,7 +58,7 @@ def with_columns(data: Any, frame: pd.DataFrame, names: list[str]) -> Any:
 
 
 def _other_library(data: Any) -> Any:
-    """Return `data` as a frame of narwhals if their library is not pandas or one that works like it."""
+    """Return `data` as a narwhals frame; None if their library is pandas or has the interface of pandas."""
     if isinstance(data, (pd.DataFrame, np.ndarray)):
         return None
     import narwhals as nw
@@ -70,7 +70,7 @@ def _other_library(data: Any) -> Any:
 
 
 def _values(column: pd.Series) -> Any:
-    """Return a column without NaN or pandas' own types: None where a value is missing."""
+    """Return the values of a column without types of pandas, and with None for missing values."""
     if column.dtype.kind in "fiub" and column.notna().all():
         return column.to_numpy()
     cells = zip(column.to_list(), column.isna(), strict=True)

@@ -1,4 +1,4 @@
-"""Whether the arrays of a sparse matrix fit one another: products with others read memory of others."""
+"""Check the structure of sparse matrices: products with invalid ones would read beyond their arrays."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pandas as pd
 
 from spcastat.errors import SparseStructureError
 
-#: Entries of an array of pointers that are compared at once.
+#: Pointers are compared in chunks of this many.
 PIECE = 1_000_000
 
 
 def sound(data: Any) -> Any:
-    """Return a two-dimensional sparse matrix or array of the same entries, of which the structure is right.
+    """Check the structure of a two-dimensional sparse matrix or array, and return it.
 
-    Every index is looked at once; the values are not, nor is anything copied that is as long as they are.
-    Unsorted and repeated indices, explicit zeros and room behind the last entry are legal, and stay.
+    Every index is checked once; values are not checked, and the large arrays are not copied. Unsorted and
+    repeated indices and explicit zeros are valid. Unused space after the last entry is valid, and is cut off.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def sound(data: Any) -> Any:
     Raises
     ------
     SparseStructureError
-        Where indices, pointers and values contradict one another or the shape.
+        If indices, pointers, values and shape contradict one another.
     """
     check = _CHECKS.get(data.format)
     if check is None:
@@ -41,7 +41,7 @@ def sound(data: Any) -> Any:
 
 
 def require_sound_columns(frame: pd.DataFrame) -> None:
-    """Raise SparseStructureError if the positions in a sparse column of `frame` contradict its length."""
+    """Raise SparseStructureError if a sparse column of `frame` has positions that contradict its length."""
     for place, dtype in enumerate(frame.dtypes):
         if isinstance(dtype, pd.SparseDtype):
             _require_sound_column(frame.columns[place], frame.iloc[:, place].array, len(frame))
@@ -77,7 +77,7 @@ def _damaged(data: Any, reason: str) -> SparseStructureError:
 
 
 def _compressed(data: Any) -> Any:
-    """Check CSR, CSC and BSR; what stands behind the last entry is cut off."""
+    """Check CSR, CSC and BSR arrays; unused space after the last entry is cut off."""
     block = data.data.shape[1:] if data.format == "bsr" else (1, 1)
     outer, inner = (size // b for size, b in zip(data.shape, block, strict=True))
     if data.format == "bsr" and (outer * block[0], inner * block[1]) != tuple(data.shape):
@@ -145,7 +145,7 @@ def _lists(data: Any) -> Any:
 
 
 def _integers(data: Any, name: str, values: Any) -> np.ndarray:
-    """Return an array of integers with one axis."""
+    """Return `values` after checking that they are a one-dimensional array of integers."""
     if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iu":
         found = f"{values.dtype}, shape {values.shape}" if isinstance(values, np.ndarray) else type(values)
         raise _damaged(data, f"{name} must be integers along one axis, not {found}")
@@ -162,7 +162,7 @@ def _require_within(data: Any, name: str, values: np.ndarray, size: int) -> None
 
 
 def _ends(values: np.ndarray) -> tuple[int, int]:
-    """Return the smallest and the largest value; (0, 0) where there is none."""
+    """Return the smallest and the largest value; (0, 0) for an empty array."""
     return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 

@@ -1,4 +1,4 @@
-"""The row labels that pandas stores among the columns of Arrow tables and Parquet files."""
+"""Row labels that pandas stored as columns of Arrow tables and Parquet files."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import pandas as pd
 
 from spcastat.errors import FileError
 
-#: How pandas names the levels of an index without names.
+#: Names that pandas gives to the levels of an index without names.
 _UNNAMED = re.compile(r"__index_level_\d+__")
 
 
 class StoredIndex:
-    """Which columns hold the row labels of the data frame that was stored.
+    """Find the columns that hold the row labels of the stored data frame.
 
-    pandas writes the index as columns, and says so in the metadata of the schema. Libraries that drop the
-    metadata, such as polars, keep columns called ``__index_level_0__``, which are known by their names.
+    pandas writes an index as columns and lists them in the metadata of the schema. If a library such as
+    polars has dropped the metadata, columns called ``__index_level_0__`` and so on are recognised by their
+    names.
 
     Parameters
     ----------
@@ -45,17 +46,17 @@ class StoredIndex:
         Parameters
         ----------
         columns : callable
-            The name of a column -> its n values.
+            Returns the n values of a column, given its name.
         n : int
         start : int or None
-            How many rows of the stored frame come before these; None where they should be all of them, and
-            are numbered from 0 if a stored range has another length.
+            Number of rows of the stored frame before these. None if these should be all rows; they are then
+            numbered from 0 if a stored range has another length.
         """
         if self.labels:
             arrays = [columns(name) for name in self.labels]
             names = [None if _UNNAMED.fullmatch(name) else name for name in self.labels]
             if len(arrays) == 1:
-                return pd.Index(arrays[0]).rename(names[0])  # a name of None is none given
+                return pd.Index(arrays[0]).rename(names[0])  # pd.Index(name=None) would keep the array's name
             return pd.MultiIndex.from_arrays(arrays, names=names)
         if self.range is None:
             return pd.RangeIndex(n)
@@ -69,14 +70,14 @@ class StoredIndex:
 
 
 def _stored(schema: Any) -> list[Any]:
-    """Return what pandas wrote about the index; raise FileError where that is damaged."""
+    """Return pandas' metadata about the index; raise FileError if they are damaged."""
     try:
         stored = (schema.pandas_metadata or {}).get("index_columns", [])
         for one in stored:
             if isinstance(one, dict) and one.get("kind") == "range":
                 range(int(one["start"]), int(one["stop"]), int(one["step"]))
         return list(stored)
-    except Exception as error:  # the block is text of any kind
+    except Exception as error:  # damaged metadata can cause any error
         raise FileError(
             "The block that pandas writes into a Parquet file about its labels is damaged. Write the file "
             "again, or without that block: table.replace_schema_metadata(None)."

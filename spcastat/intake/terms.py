@@ -1,7 +1,7 @@
-"""The terms of a formula: Python expressions are set aside, and formulaic expands what is left.
+"""The terms of a formula: Python expressions are replaced by words, and formulaic expands the result.
 
-formulaic sees made-up words in place of names and expressions, so that it never reads, rewrites or runs any
-of their text. How many terms there will be is counted before they are made.
+formulaic gets generated words in place of names and expressions, so that it never parses, rewrites or runs
+their text. The number of terms is computed before the formula is expanded.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from spcastat.errors import FormulaError
 from spcastat.intake.expressions import Expression, read_expression, shortened
 from spcastat.intake.names import with_words
 
-#: Terms that a formula may make besides the columns of the data, repeated ones included.
+#: Largest number of terms, including repeated ones, in addition to the columns of the data.
 MOST_TERMS = 100_000
-#: Exponents of sets of terms, as in ``(a + b)**2``.
+#: Largest exponent of a set of terms, as in ``(a + b)**2``.
 LARGEST_EXPONENT = 100
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a formula as formulaic cuts it; `kind` is its word for it."""
+    """A token of a formula; `kind` is formulaic's name for its type."""
 
     text: str
     kind: str
@@ -45,15 +45,15 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The terms of a formula and what they have learnt.
+    """The terms of a formula, with the states of their transforms and factors.
 
     Attributes
     ----------
     terms : tuple of tuples of Part
     states : dict
-        What each transform has learnt, by the text of its call.
+        Text of the call of a transform -> what it has learnt.
     encodings : dict
-        formulaic's kind and state of each factor with levels, by its text.
+        Text of a factor with levels -> formulaic's kind and state of it.
     """
 
     terms: tuple[tuple[Part, ...], ...]
@@ -62,7 +62,7 @@ class Model:
 
 
 def pieces_of(formula: str) -> list[Piece]:
-    """Cut a formula into names, numbers, operators, brackets and Python expressions.
+    """Split a formula into names, numbers, operators, brackets and Python expressions.
 
     Raises
     ------
@@ -97,12 +97,12 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
         For messages.
     pieces : list of Piece
     columns : collection of str
-        What ``.`` stands for.
+        The columns that ``.`` stands for.
 
     Raises
     ------
     FormulaError
-        If it cannot be read, has two sides or several parts, makes more terms than MOST_TERMS, or none.
+        If it cannot be parsed, has two sides or several parts, has too many terms, or none.
     """
     from formulaic import Formula, SimpleFormula
 
@@ -157,7 +157,7 @@ def unreadable(formula: str, reason: str) -> FormulaError:
 
 
 def _require_few(formula: str, plain: str, context: Mapping[str, Any], columns: int) -> None:
-    """Raise FormulaError if a formula would make too many terms, before any is made."""
+    """Raise FormulaError, before a formula is expanded, if it would have too many terms."""
     from formulaic.parser import DefaultFormulaParser
 
     tree: Any = DefaultFormulaParser().get_ast(plain, context=dict(context))
@@ -183,14 +183,14 @@ def _require_few(formula: str, plain: str, context: Mapping[str, Any], columns: 
 
 
 def _count(symbol: str, below: list[int], columns: int, exponent: str) -> int:
-    """Return how many terms an operator makes, repeated ones included."""
+    """Return the number of terms, including repeated ones, that an operator makes."""
     if symbol == ".":
         return columns
     if len(below) < 2:
         return sum(below)
     left, right = below[0], below[1]
     if symbol in ("**", "^"):
-        if not exponent.isdigit():  # reported when it is expanded
+        if not exponent.isdigit():  # an error will be raised when the formula is expanded
             return left
         power = int(exponent) if len(exponent) < 10 else MOST_TERMS
         return left**power if power <= LARGEST_EXPONENT else 10 * (MOST_TERMS + columns)

@@ -1,7 +1,7 @@
-"""What formulas call: functions of one row at a time, and transforms that learn from the rows.
+"""Functions in formulas: functions of single rows, and transforms that learn from all rows.
 
-The transforms are formulaic's. What they learn is learnt here where rows have weights: a row of weight 2
-counts as two rows, so that whole weights give what ``np.repeat`` of the rows gives.
+The transforms are formulaic's. If rows have weights, their states are computed here: a row of weight 2 counts
+as two rows, so that integer weights give the same result as repeating the rows with ``np.repeat``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from spcastat.errors import FormulaError
 from spcastat.intake.expressions import shortened
 
-#: The number of arguments, by the names of the functions of NumPy that transform each row by itself.
+#: NumPy functions that transform each row by itself -> smallest and largest number of arguments.
 NUMPY = {
     **dict.fromkeys(
         (
@@ -29,9 +29,9 @@ NUMPY = {
     "clip": (3, 3),
     "round": (1, 2),
 }  # fmt: skip
-#: Functions of NumPy that overflow in whole numbers without a word.
+#: NumPy functions that overflow for integers without an error; they are called with floats.
 _IN_FLOATS = ("power", "square")
-#: The options of the transforms, in their order after the values.
+#: Transform -> its arguments after the values, in their order.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "poly": ("degree", "raw"),
     "center": (),
@@ -44,9 +44,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "cr": ("df", "knots", "lower_bound", "upper_bound", "constraints", "extrapolation"),
     "cc": ("df", "knots", "lower_bound", "upper_bound", "constraints", "extrapolation"),
 }  # fmt: skip
-#: Functions of formulaic that keep nothing, and what they take beside values.
+#: Functions of formulaic without a state -> their arguments after the values.
 PLAIN: dict[str, tuple[str, ...]] = {"C": ("contrasts", "levels", "spans_intercept"), "I": ()}
-#: Codings of factors, as ``contr.sum``, and what they take.
+#: Codings of factors, such as ``contr.sum`` -> their arguments.
 CONTRASTS: dict[str, tuple[str, ...]] = {
     "SAS": ("base",),
     "diff": ("backward",),
@@ -55,24 +55,24 @@ CONTRASTS: dict[str, tuple[str, ...]] = {
     "sum": (),
     "treatment": ("base",),
 }
-#: Columns that one call may make, and entries of one list in a formula.
+#: Largest number of columns of a call, and of entries of a list in a formula.
 LARGEST = 1000
-#: Degrees of polynomials and of splines.
+#: Largest degrees of polynomials and of splines.
 HIGHEST = {"poly": 100, "bs": 20}
-#: Numbers that one term, or all of them, may make (4 GB), if they are not 100 times those they are made of.
+#: A formula may make this many numbers (4 GB), or 100 times as many as it reads if that is more.
 NUMBERS = 5 * 10**8
 
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """What transforms know.
+    """The states of transforms, and the weights with which they learn.
 
     Attributes
     ----------
     states : dict
-        What each call has learnt, by its text. It is filled where a call has learnt nothing.
+        Text of a call -> what it has learnt. Calls without a state learn, and add theirs.
     weights : ndarray of shape (n,) or None
-        Of the rows to learn from; None for equal ones.
+        Weights of the rows; None for equal weights.
     """
 
     states: dict[str, Any]
@@ -80,11 +80,11 @@ class Learning:
 
 
 class UnknownLevels(Exception):
-    """Values that are not levels of a factor."""
+    """Raised for values that are not levels of a factor."""
 
 
 def plain_function(name: str) -> Any:
-    """Return a function of NumPy that transforms each row by itself, without further arguments."""
+    """Return a NumPy function that transforms each row by itself, restricted to positional arguments."""
     function = getattr(np, name)
     fewest, most = NUMPY[name]
 
@@ -99,13 +99,13 @@ def plain_function(name: str) -> Any:
 
 
 def takes(name: str, fewest: int, most: int) -> str:
-    """Say how many arguments a function takes."""
+    """Return text on how many arguments a function takes."""
     count = str(fewest) if fewest == most else f"{fewest} or {most}"
     return f"{name} takes {count} argument{'s' if most > 1 else ''}"
 
 
 def factor(data: Any, contrasts: Any = None, *, levels: Any = None, spans_intercept: bool = True) -> Any:
-    """Mark values as levels of a factor; formulaic's ``C`` that tells of unknown levels by an error.
+    """Mark values as levels of a factor: formulaic's ``C`` with an error for unknown levels.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def factor(data: Any, contrasts: Any = None, *, levels: Any = None, spans_interc
 
 
 def require_levels(data: Any, levels: Any) -> None:
-    """Raise UnknownLevels if `data` hold what is not among `levels`."""
+    """Raise UnknownLevels if `data` hold values that are not among `levels`."""
     import pandas as pd
 
     unknown = set(pd.unique(pd.Series(getattr(data, "__wrapped__", data)))).difference(levels)
@@ -132,25 +132,25 @@ def transformed(
     name: str | None, function: Any, text: str, learning: Learning, values: Any, given: tuple[Any, ...],
     named: Mapping[str, Any],
 ) -> Any:  # fmt: skip
-    """Call a transform with what it has learnt; where it has learnt nothing, let it learn first.
+    """Call a transform with its state; without a state it learns first.
 
     Parameters
     ----------
     name : str or None
-        Its name in :data:`OPTIONS`; None for one of the user's.
+        Its name in :data:`OPTIONS`; None for a transform of the user's.
     function : callable
-        Of formulaic's kind, with a state.
+        A stateful transform as in formulaic.
     text : str
-        The call, under which its state is kept.
+        The text of the call, which is the key of its state.
     learning : Learning
     values : array of shape (n,) or (n, m), or a dict of such
     given, named
-        Its further arguments.
+        Further positional and keyword arguments.
 
     Raises
     ------
     FormulaError
-        If it would make too many columns, or has no definition for weights.
+        If it would make too many columns, or is not defined for weights.
     """
     state = dict(learning.states.get(text) or {})
     if name is None:
@@ -171,7 +171,7 @@ def transformed(
 def bound(
     text: str, names: tuple[str, ...], given: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return arguments by their names; raise TypeError for too many, unknown or repeated ones."""
+    """Return arguments by name; raise TypeError for too many, unknown or repeated arguments."""
     if len(given) > len(names):
         most = len(names) + 1
         raise TypeError(f"{_shown(text)} has {len(given) + 1} arguments; at most {most} are allowed")
@@ -187,15 +187,16 @@ def bound(
 
 
 def require_size(text: str, rows: int, columns: int, read: int) -> None:
-    """Raise FormulaError if a term makes more numbers than is sensible.
+    """Raise FormulaError if a term would need too much memory.
 
     Parameters
     ----------
     text : str
-        What makes them.
+        The term, for the message.
     rows, columns : int
+        Shape of its values.
     read : int
-        How many numbers of the data it is made of.
+        Number of values of the data that it reads.
     """
     allowed = max(NUMBERS, 100 * read)
     if rows * columns > allowed:
@@ -210,7 +211,7 @@ def _shown(text: str) -> str:
 
 
 def _require_moderate(name: str, text: str, values: Any, options: Mapping[str, Any]) -> None:
-    """Raise FormulaError if a transform would make more columns than LARGEST, or of too high a degree."""
+    """Raise FormulaError if a transform has too many columns or too high a degree."""
     counts = {option: options[option] for option in ("degree", "df") if options.get(option) is not None}
     for option, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
@@ -232,7 +233,7 @@ def _by_part(
     name: str, function: Any, values: Any, options: dict[str, Any], state: dict[Any, Any],
     w: np.ndarray | None,
 ) -> Any:  # fmt: skip
-    """Transform values, or each part of those that a transform has made."""
+    """Transform values; if they are the dict of columns of another transform, each of its parts."""
     if not isinstance(values, dict):
         return _transform(name, function, np.asarray(values), options, state, w)
     made = {}
@@ -246,9 +247,9 @@ def _transform(
     name: str, function: Any, x: np.ndarray, options: dict[str, Any], state: dict[str, Any],
     w: np.ndarray | None,
 ) -> Any:  # fmt: skip
-    x = x.astype(np.float64) if x.dtype.kind in "biu" else x  # powers of whole numbers overflow
+    x = x.astype(np.float64) if x.dtype.kind in "biu" else x  # powers of integers overflow
     finite = np.isfinite(x) if x.dtype.kind == "f" else np.ones(1, dtype=bool)
-    if not finite.all():  # nothing can be learnt; the term is named where all terms are looked at
+    if not finite.all():  # the error for all terms is raised later
         return np.where(finite, 0.0, np.nan)
     if w is not None and not state and not (name == "poly" and options.get("raw")):
         options = _learn(name, function, x, options, state, w)
@@ -258,7 +259,7 @@ def _transform(
 def _learn(
     name: str, function: Any, x: np.ndarray, options: dict[str, Any], state: dict[str, Any], w: np.ndarray
 ) -> dict[str, Any]:
-    """Fill the state of a transform from weighted rows; return the options to call it with."""
+    """Compute the state of a transform from weighted rows; return the options for its call."""
     if name == "poly":
         state.update(_recurrence(x, int(options.get("degree", 1)), w))
     elif name == "bs":
@@ -273,7 +274,7 @@ def _learn(
 
 
 def _moments(x: np.ndarray, center: Any, divide: Any, ddof: float, w: np.ndarray) -> dict[str, Any]:
-    """Return the state of ``scale``: weighted mean and standard deviation, with sum(w) - ddof."""
+    """Return the state of ``scale``: weighted mean and standard deviation (divisor sum(w) - ddof)."""
     state: dict[str, Any] = {"ddof": ddof, "center": None, "scale": None}
     if center is not False:
         state["center"] = np.average(x, axis=0, weights=w) if center is True else np.array(center)
@@ -285,7 +286,7 @@ def _moments(x: np.ndarray, center: Any, divide: Any, ddof: float, w: np.ndarray
 
 
 def _recurrence(x: np.ndarray, degree: int, w: np.ndarray) -> dict[str, Any]:
-    """Return the state of ``poly``: the three-term recurrence of polynomials orthogonal under `w`."""
+    """Return the state of ``poly``: the three-term recurrence of polynomials orthogonal with weights `w`."""
     alpha: dict[int, float] = {}
     norms: dict[int, float] = {}
     before, last = np.zeros_like(x), np.ones_like(x)
@@ -300,7 +301,7 @@ def _recurrence(x: np.ndarray, degree: int, w: np.ndarray) -> dict[str, Any]:
 
 
 def _spline_options(x: np.ndarray, options: dict[str, Any], w: np.ndarray) -> dict[str, Any]:
-    """Return the options of ``bs`` with the bounds and quantiles of weighted rows in place of ``df``."""
+    """Return the options of ``bs`` with bounds and knots computed from weighted rows, instead of ``df``."""
     counted = w > 0
     low, high = options.get("lower_bound"), options.get("upper_bound")
     low = float(x[counted].min()) if low is None else low
@@ -311,14 +312,14 @@ def _spline_options(x: np.ndarray, options: dict[str, Any], w: np.ndarray) -> di
             counted = counted & (x >= low) & (x <= high)
         degree = options.get("degree", 3)
         inner = options["df"] - degree - bool(options.get("include_intercept", False))
-        if inner >= 0 and counted.any():  # otherwise it says itself what is wrong
+        if inner >= 0 and counted.any():  # otherwise bs raises an error
             made["knots"] = _quantiles(x[counted], w[counted], np.linspace(0, 1, inner + 2)[1:-1]).tolist()
             del made["df"]
     return made
 
 
 def _quantiles(x: np.ndarray, w: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the quantiles of ``np.quantile(np.repeat(x, w), shares)`` without the repetition."""
+    """Return ``np.quantile(np.repeat(x, w), shares)`` without repeating the values."""
     if not len(shares):
         return shares
     if (w != np.round(w)).any():
@@ -337,10 +338,10 @@ def _quantiles(x: np.ndarray, w: np.ndarray, shares: np.ndarray) -> np.ndarray:
 def _cubic_state(
     function: Any, x: np.ndarray, options: dict[str, Any], state: dict[str, Any], w: np.ndarray
 ) -> None:
-    """Fill the state of a cubic spline.
+    """Compute the state of a cubic spline from weighted rows.
 
-    Its knots are quantiles of the distinct values, which repeated rows do not change; the constraint that
-    centres its columns is their weighted mean.
+    The knots are quantiles of the distinct values, which do not depend on weights. The constraint that
+    centres the columns is their weighted mean.
     """
     function(x[w > 0], **options, _state=state)
     if isinstance(options.get("constraints"), str):

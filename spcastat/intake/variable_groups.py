@@ -1,4 +1,4 @@
-"""Groups of variables, as tables and plots take them: a name for each variable."""
+"""Groups of variables in tables and plots: a group name for each variable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from spcastat.errors import ShapeError
 
 
 def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
-    """Return the group of every variable; categories in their order, or in that of their first variables."""
+    """Return the group of every variable, in the order of `index`, as a categorical.
+
+    `groups` is a sequence of names, a mapping or Series from variables to names, or a Categorical. Groups of
+    names are in the order in which they occur first. Raises ShapeError for anything else.
+    """
     if isinstance(groups, pd.DataFrame):
         raise ShapeError(
             f"groups is a data frame of shape {groups.shape}; give one of its columns, with a group for each "
@@ -32,7 +36,7 @@ def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
 
 
 def _named_groups(values: Any, p: int) -> pd.Categorical:
-    """Return the groups of a sequence of names; raise ShapeError if it is not one."""
+    """Return the groups of a sequence of p names; raise ShapeError for anything else."""
     try:
         names = [None if _missing(one) else one for one in elements(values, p)]
         known = list(dict.fromkeys(one for one in names if one is not None))

@@ -1,4 +1,4 @@
-"""Row weights that are a column of the data: taken out of the variables by their name."""
+"""Row weights that are given as the name of a column of the data."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     table : Table
         Its column names are unique.
     weights : str or object
-        Anything but text is not a name and comes back as it is, with the whole table; so does a name for an
-        array, which :func:`spcastat.intake.checks.read_weights` refuses.
+        If it is not text, it is returned unchanged, with the whole table. So is a name if the table is an
+        array; :func:`spcastat.intake.checks.read_weights` then raises an error.
 
     Returns
     -------
     table : Table
     weights : array of shape (n,)
-        By position, whatever the labels of the rows. Checked no further than that they are numbers.
+        In the order of the rows. It is only checked that they are numbers.
 
     Raises
     ------
     WeightsError
-        Where there is no such column, or it does not hold real numbers.
+        If there is no such column, or it does not hold real numbers.
     ShapeError
         If there is no other column.
     """
@@ -54,7 +54,7 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
 
 
 def require_no_weights(formula: str, names: set[str], weights: Any) -> None:
-    """Raise FormulaError where a formula reads the column that holds the weights.
+    """Raise FormulaError if a formula reads the column that holds the weights.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The table of methods: the one place that names them all."""
+"""The registry of methods, which names them all."""
 
 from spcastat.registry.method_table import CONTROLS, SOLVERS, Method
 

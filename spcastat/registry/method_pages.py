@@ -1,4 +1,4 @@
-"""What the options of a method mean, read from the docstrings of its solver."""
+"""Documentation of the options of a method, taken from the docstrings of its solver."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.registry.method_table import Method
 from spcastat.solvers.thresholding import ROTATIONS
 
-#: Options that are not a field of a solver, because the engine serves them for all that have them.
+#: Options that are not fields of a solver, because the engine implements them: name -> (type, meaning).
 SERVED = {
     "start": (
         '{"pca", "column", "ones"}, or array of shape (p, k)',
-        "Where the iteration begins: PCA's loadings, the longest column of the data (the variable of the "
-        "largest variance that is left), equal loadings, or loadings given. The default is the authors' own.",
+        "Starting values: PCA's loadings, the variable with the largest remaining variance, equal loadings, "
+        "or given loadings. The default is that of the method's authors.",
     ),
     "n_init": (
         "int",
-        "Number of starts, of which the best fit is kept: the one asked for, the others by name, rotations, "
-        "columns and random directions.",
+        "Number of starts; the best fit is returned. The starts are `start`, the other named starts, "
+        "rotations, columns and random directions.",
     ),
     "objective": (
         '{"pev", "adjusted", "least_squares"}',
@@ -30,15 +30,15 @@ SERVED = {
     ),
     "screen": (
         "bool or int",
-        "Whether the search runs on the variables of largest variance and is then verified against all; a "
-        "number is that of the variables to begin with. By default the size of the data decides.",
+        "Whether to search first among the variables of largest variance and then verify the result with "
+        "all; a number says how many variables to start with. By default the size of the data decides.",
     ),
 }
-#: Where a docstring has nothing to add.
+#: Meanings of options that the docstrings of solvers do not explain.
 _COMMON = {
     "card": "Nonzeros of each component.",
-    "max_iter": "Steps of one run, at most.",
-    "deflation": "How a component is taken out before the next is sought. A name in DEFLATIONS.",
+    "max_iter": "Largest number of iterations of a run.",
+    "deflation": "How a component is removed before the next is computed. A name in DEFLATIONS.",
 }
 #: Tables of names that docstrings refer to.
 _TABLES: dict[str, Iterable[str]] = {
@@ -46,9 +46,9 @@ _TABLES: dict[str, Iterable[str]] = {
     "DEFLATIONS": DEFLATIONS,
     "ROTATIONS": ROTATIONS,
 }
-#: Defaults of what the engine serves.
+#: Defaults of options that the engine implements.
 _AIM: dict[str, Any] = {"objective": "pev", "screen": None}
-#: How the type of a field, where the values of a call are checked already, is told to users.
+#: Type of a field, after the values of a call have been checked -> type as users write it.
 _KINDS = {
     "tuple of int": "int, or k ints",
     "tuple of float": "number, or k numbers",
@@ -59,7 +59,7 @@ _KINDS = {
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """An option of a method: its name, what values it takes, its default as text, and what it means."""
+    """An option of a method: its name, the values it takes, its default as text, and its meaning."""
 
     name: str
     kind: str
@@ -80,7 +80,7 @@ def options_of(method: Method) -> list[Option]:
 
 
 def _default(method: Method, name: str) -> str:
-    """Return the default of an option as text; an empty one where a value must be given."""
+    """Return the default of an option as text; empty if a value must be given."""
     if name == "start":
         return repr(method.solver.first_start)
     if name == "n_init":
@@ -91,7 +91,7 @@ def _default(method: Method, name: str) -> str:
 
 
 def _starts(method: Method) -> str:
-    """Return the number of starts, and where it is another under some control of the sparsity, of each."""
+    """Return the number of starts; if it depends on how sparsity is controlled, the number for each way."""
     starts = {name: method.build({name: ()}).n_init for name in method.controls}
     if len(set(starts.values())) < 2:
         return str(next(iter(starts.values()), 1))
@@ -99,7 +99,7 @@ def _starts(method: Method) -> str:
 
 
 def _with_names(meaning: str) -> str:
-    """Write out the tables of names that a docstring refers to."""
+    """Replace "A name in TABLE" by the names in that table."""
     for table, names in _TABLES.items():
         meaning = re.sub(rf"\bA name in {table}", "One of " + ", ".join(repr(one) for one in names), meaning)
     return meaning
@@ -112,7 +112,7 @@ def goal_of(method: Method) -> str:
 
 
 def _told(solver: type) -> dict[str, tuple[str, str]]:
-    """Return kind and meaning of each attribute that the docstrings of a class and its bases describe."""
+    """Return type and meaning of each attribute that the docstrings of a class and its bases describe."""
     found: dict[str, tuple[str, str]] = {}
     for base in solver.__mro__:
         text = inspect.cleandoc(base.__dict__.get("__doc__") or "")

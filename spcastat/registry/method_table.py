@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from spcastat.solvers import Solver
 
-#: Options by which a user says how sparse a fit should be.
+#: Options that control how sparse a fit is.
 CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
 
-#: Options by which the best of several starts is chosen, and by which the search runs on some of many
-#: variables.
+#: Options that the engine implements: how to choose the best of several starts, and whether to search first
+#: among some of many variables.
 AIMED = ("objective",)
 SCREENED = ("screen",)
 
@@ -26,20 +26,20 @@ class Method:
     Attributes
     ----------
     name : str
-        What users write.
+        The name that users write.
     title, paper : str
-        For headers and tables.
+        Title and source, for headers and tables.
     home : str
-        Module, below `spcastat`, and class of the solver, the frozen dataclass whose fields are the options.
-        It is imported when it is first asked for.
+        Module (in `spcastat`) and class of the solver, a frozen dataclass whose fields are the options. It is
+        imported on first use.
     fixed : Mapping
-        Fields that the name itself decides.
+        Values of the fields that the name implies.
     without : tuple of str
-        Fields that make no sense under this name.
+        Fields that are no options under this name.
     further : tuple of str
-        Options that the engine serves for this method: AIMED, SCREENED.
+        Options that the engine implements for this method: AIMED, SCREENED.
     use : str
-        When to take it, and when not, in a sentence or two.
+        When to use the method, and when not, in a sentence or two.
     """
 
     name: str
@@ -59,18 +59,18 @@ class Method:
 
     @cached_property
     def options(self) -> tuple[str, ...]:
-        """The names of the options that the method has."""
+        """The names of the options of the method."""
         own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
         own = [name for name in own if name not in self.fixed and name not in self.without]
         return tuple(own) + self.further + (("start", "n_init") if self.solver.uses_starts else ())
 
     @cached_property
     def controls(self) -> tuple[str, ...]:
-        """Those of the options that set the sparsity."""
+        """The names of the options that control sparsity."""
         return tuple(name for name in CONTROLS if name in self.options)
 
     def build(self, options: Mapping[str, Any]) -> Solver:
-        """Return the solver with `options` (checked before) and defaults for the rest."""
+        """Return the solver with these (checked) `options`, and defaults for the others."""
         return self.solver(**self.fixed, **options)
 
 
@@ -86,10 +86,10 @@ _ALL = (
         "Joint search over supports",
         "of this package",
         "search.joint_method.Joint",
-        use="The default. All components at once, with as many nonzeros as asked for, and as good as a "
-        "search from many starts makes them: by the variance of the scores without overlap (adjusted), or by "
-        "how well the variables are reconstructed (pev) or predicted (least_squares). With variance, the "
-        "fewest nonzeros that keep that share. Slower than one descent.",
+        use="The default. All components at once, with as many nonzeros as asked for, optimised by a search "
+        "from many starts: for the variance of the scores without overlap (adjusted), or for how well the "
+        "variables are reconstructed (pev) or predicted (least_squares). With variance, the fewest nonzeros "
+        "that keep that share. Slower than one descent.",
     ),
     Method(
         "bcd-l0",
@@ -111,8 +111,8 @@ _ALL = (
         {"norm": "l1"},
         ("accelerate",),
         AIMED,
-        use="As bcd-l0, where small changes in the data should hardly move the loadings: supports come from "
-        "a soft threshold. With a norm bound t the criterion never rises; with card it may.",
+        use="As bcd-l0, if small changes in the data should hardly change the loadings: supports come from "
+        "a soft threshold. With a norm bound t the criterion never increases; with card it may.",
     ),
     Method(
         "greedy",
@@ -120,16 +120,15 @@ _ALL = (
         _HMP,
         "solvers.greedy.Greedy",
         use="One component after another, each support grown by one variable at a time: fast, without "
-        "starts, and the same for every run. A first component is often the best there is; later ones depend "
-        "on it.",
+        "starts, and the same in every run. The first component is often optimal; later ones depend on it.",
     ),
     Method(
         "controlled",
         "Sparsity-controlled PCA (SC_c-PCA)",
         _HMP,
         "solvers.greedy.Controlled",
-        use="To compare with the published control of a share of PCA's variance: greedy, it keeps the "
-        "promise after every component, but not with the fewest nonzeros there could be.",
+        use="To compare with the published method of keeping a share of PCA's variance. It is greedy: every "
+        "component keeps that share, but not with the fewest possible nonzeros.",
     ),
     Method(
         "zou",
@@ -144,14 +143,14 @@ _ALL = (
         "Sparse PCA by optimal scoring",
         "Dou, Dai, Xu and Zhang (2011)",
         "solvers.regression.OptimalScoring",
-        use="Where the scores should be as uncorrelated as sparse loadings allow: targets are orthonormal.",
+        use="If the scores should be as uncorrelated as sparse loadings allow: targets are orthonormal.",
     ),
     Method(
         "threshold",
         "PCA, small loadings cut off",
         "Cadima and Jolliffe (1995)",
         "solvers.thresholding.Threshold",
-        use="What is often done by hand. As a yardstick only: it was shown to mislead where variables are "
+        use="What is often done by hand. For comparison only: it was shown to mislead if variables are "
         "correlated.",
     ),
     Method(
@@ -159,8 +158,8 @@ _ALL = (
         "PCA rotated, small loadings cut off",
         "Jolliffe (1995)",
         "solvers.thresholding.Rotate",
-        use="What factor analysts do: a rotation to simple structure, then small loadings left out. Good "
-        "where groups of variables hardly overlap.",
+        use="What factor analysts do: a rotation to simple structure, then small loadings are left out. Good "
+        "if groups of variables hardly overlap.",
     ),
     Method(
         "rsvd-l0",
@@ -219,7 +218,7 @@ _ALL = (
         _GPOWER,
         "solvers.gpower.GPowerBlock",
         {"norm": "l0"},
-        use="All components at once on very wide data, one penalty sharing the nonzeros out.",
+        use="All components at once on very wide data; one penalty distributes the nonzeros among them.",
     ),
     Method(
         "gpower-l1-block",
@@ -241,7 +240,7 @@ _ALL = (
         "DC-PCA, logarithmic penalty",
         "Sriperumbudur et al. (2011)",
         "solvers.dcpca.DCPCA",
-        use="Where a penalty close to the number of nonzeros is wanted rather than a bound on it.",
+        use="If a penalty close to the number of nonzeros is wanted rather than a bound on it.",
     ),
     Method(
         "pathspca",
@@ -263,8 +262,9 @@ _ALL = (
         "Iterative elimination",
         "Wang and Wu (2012), Adv. Comput. Math.",
         "solvers.elimination.Elimination",
-        use="Backward elimination by the smallest loading: cheaper than that of gspca by the exact loss, and "
-        "on the pitprops no better. One eigenvector for each variable that goes: for p up to some hundreds.",
+        use="Backward elimination by the smallest loading: cheaper than gspca, which uses the exact loss, "
+        "and on the pitprops no better. One eigenvector for each eliminated variable: for p up to some "
+        "hundreds.",
     ),
     Method(
         "dspca",
@@ -279,7 +279,7 @@ _ALL = (
         "Augmented Lagrangian sparse PCA",
         "Lu and Zhang (2012)",
         "solvers.alspca.ALSPCA",
-        use="Where loadings must be nearly orthogonal or scores nearly uncorrelated, to bounds that you set.",
+        use="If loadings must be nearly orthogonal or scores nearly uncorrelated, to bounds that you set.",
     ),
     Method(
         "nspca",
@@ -294,15 +294,14 @@ _ALL = (
         "SCoTLASS",
         "Jolliffe, Trendafilov and Uddin (2003)",
         "solvers.scotlass.ScotLASS",
-        use="Where loadings must be exactly orthogonal: the price is variance, and few nonzeros may be out "
-        "of reach.",
+        use="If loadings must be exactly orthogonal. It costs variance, and few nonzeros may be impossible.",
     ),
     Method(
         "pca",
         "Principal components (dense)",
         "Hotelling (1933)",
         "solvers.pca.PCA",
-        use="The yardstick: no zeros, the largest variance.",
+        use="For comparison: no zeros, the largest variance.",
     ),
     Method(
         "rspca-l0",
@@ -354,23 +353,24 @@ _ALL = (
         "PCA of the l1 variance (dense)",
         "Kwak (2008), IEEE PAMI",
         "solvers.rspca.PCAL1",
-        use="The dense yardstick of the robust methods.",
+        use="For comparison with the robust methods: no zeros.",
     ),
     Method(
         "r1-pca",
         "R1-PCA, lengths of residuals (dense)",
         "Ding, Zhou, He and Zha (2006), ICML",
         "solvers.r1pca.R1PCA",
-        use="The dense yardstick for rows far off the subspace of the others: all components at once, in any "
-        "rotation of the coordinates the same. Rows far out within the subspace keep most of their weight.",
+        use="Dense, robust against rows far from the subspace of the others: all components at once, and "
+        "the same in any rotation of the coordinates. Rows far out within the subspace keep most of their "
+        "weight.",
     ),
     Method(
         "l1-factor",
         "L1 factorisation (dense)",
         "Ke and Kanade (2005), CVPR",
         "solvers.l1_factor.L1Factor",
-        use="The dense yardstick where single entries of the table are grossly wrong, in many rows: a matrix "
-        "of rank k with the smallest absolute residuals. It depends on the coordinates; r1-pca does not.",
+        use="Dense, robust against gross errors in single entries, also of many rows: a matrix of rank k "
+        "with the smallest absolute residuals. It depends on the coordinates; r1-pca does not.",
     ),
     Method(
         "spcagrid",

@@ -1,4 +1,4 @@
-"""Tables in text files: CSV and its relatives, for the command and for Python alike."""
+"""Tables in text files such as CSV, for the command and for Python."""
 
 from spcastat.textfiles.delimited import TextTable, column_names
 from spcastat.textfiles.encoded import PACKED, usual_separator

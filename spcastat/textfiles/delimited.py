@@ -1,4 +1,4 @@
-"""Tables of text with one row a line. Every line must have as many fields as the first."""
+"""Text tables with one row a line; every line must have as many fields as the first."""
 
 from __future__ import annotations
 
@@ -15,45 +15,46 @@ from spcastat.errors import DuplicateNamesError, FileError
 from spcastat.textfiles.encoded import EncodedFile
 from spcastat.textfiles.notation import MISSING, decimal_in, in_python, require_names, separator_in
 
-#: Characters, at least, from which the notation of a table is taken.
+#: Separator and decimal mark are determined from at least this many characters, if the file has them.
 SAMPLE = 100_000
 
 
 class TextTable:
-    """A table in a text file, every line of which has been checked.
+    """A table in a text file. Every line is checked when the file is opened.
 
-    A first column without a name holds the labels of the rows, as pandas and R write them. Labels are text,
-    so that 007 stays 007. Empty lines are left out.
+    A first column without a name holds the row labels, as pandas and R write them. Labels are text, so that
+    007 stays 007. Empty lines are skipped.
 
     Parameters
     ----------
     path : str
     usual : str
-        The separator that the ending of the name stands for.
+        The usual separator for the file's suffix.
     sep, decimal, encoding : str, optional
+        Determined from the file by default.
     header : bool, optional
         Whether the first line holds the names of the columns.
     labels : str, optional
         The column of row labels.
     say : callable
-        Makes (option, value) into words for messages; see :func:`in_python`.
+        Returns the text for an (option, value) in messages; see :func:`in_python`.
     content : bytes, optional
-        What is read in place of a file.
+        Bytes to read instead of a file.
 
     Attributes
     ----------
     columns : list of str
-        With the empty name of a first column of labels.
+        Includes the empty name of a first column of labels.
     rows : int
     found : list of (str, str)
-        Options that were not given, and whose values the first lines or bytes show.
+        Options that were not given, with the unusual values that were found in the file.
 
     Raises
     ------
     FileError
-        If it is not such a table; the message names the line.
+        If the file is not such a table; the message names the line.
     OptionError
-        If its first lines can be read in two ways.
+        If the first lines are ambiguous.
     DuplicateNamesError
         For two columns with one name.
     """
@@ -75,7 +76,7 @@ class TextTable:
         self.name, self._say = path, say
         self.found = [("encoding", self._file.encoding)] if self._file.marked else []
         with self._file.text() as text:
-            sample = [*text.readlines(SAMPLE), *islice(text, 2)]  # the first line alone may be long
+            sample = [*text.readlines(SAMPLE), *islice(text, 2)]  # the first line alone may be longer
         first = next((line for line in sample if line.strip()), None)
         if first is None:
             raise FileError(f"{path} cannot be read: it is empty.")
@@ -112,7 +113,7 @@ class TextTable:
     def _walk(self, how: dict[str, Any]) -> Iterator[pd.DataFrame]:
         how |= {"sep": self._sep, "decimal": self._decimal, "names": self.columns, "index_col": False}
         how |= {"header": 0 if self._header else None}
-        if self._labels is not None:  # labels are text, so that 007 and NA stay what they are
+        if self._labels is not None:  # labels are text, so that 007 and NA are not converted
             how |= {"dtype": {self._labels: str}, "keep_default_na": False}
             how["na_values"] = {name: MISSING for name in self.columns if name != self._labels}
         read = 0
@@ -153,7 +154,7 @@ class TextTable:
         return names, rows
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield every record with the number of its last line; refuse what pandas would read otherwise."""
+        """Yield every record with the number of its last line; refuse what pandas would read differently."""
         start = 1
         with self._file.text() as text:
             reader = csv.reader(text, delimiter=self._sep, strict=True)
@@ -169,7 +170,7 @@ class TextTable:
                     start = reader.line_num + 1
             except csv.Error as error:
                 reason = str(error)
-                if "unexpected end" in reason or "field limit" in reason:  # of the bytes of one field
+                if "unexpected end" in reason or "field limit" in reason:  # limit on the length of a field
                     reason = f"a quotation mark that is opened in the record at line {start} is never closed"
                 raise FileError(f"{self.name} cannot be read: line {reader.line_num}: {reason}.") from error
 
@@ -188,12 +189,12 @@ class TextTable:
 
 
 def _is_blank(record: Sequence[str]) -> bool:
-    """Whether a line holds nothing but spaces; quotation marks around nothing are a field."""
+    """Whether a line holds only spaces; a pair of quotation marks is a field."""
     return not record or (len(record) == 1 and bool(record[0]) and not record[0].strip(" \t"))
 
 
 def column_names(name: str, first: Sequence[str], header: bool, say: Callable[[str, Any], str]) -> list[str]:
-    """Return the names of the columns; the empty one of a first column of row labels stays.
+    """Return the names of the columns, among them the empty name of a first column of row labels.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The text of a file: unpacked and decoded, readable from its start as often as needed."""
+"""Decompressed and decoded text of a file, which can be read repeatedly from its start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from spcastat.errors import FileError, OptionError, SpcaError
 
-#: Byte-order marks and their encodings; longer marks stand before those that they start with.
+#: Byte-order marks and their encodings; a mark comes before those that are a prefix of it.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -23,7 +23,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-#: Control characters that no text starts with. NUL is left to the check of each line: text in UTF-16 has it.
+#: Control characters that do not occur at the start of text. NUL is not among them, since UTF-16 text has it.
 _CONTROLS = {*range(0x01, 0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20)}
 
 
@@ -37,19 +37,19 @@ def _open_zst(path: Path) -> Any:
     return io.BufferedReader(zstandard.open(path, "rb"))
 
 
-#: Functions that open packed files, by the last ending of the name.
+#: Last suffix of a compressed file -> function that opens it.
 PACKED: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
     ".zst": _open_zst,
 }
-#: The separator that the ending of a name stands for.
+#: Suffix -> usual separator.
 _ENDINGS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 def usual_separator(path: str | os.PathLike[str]) -> str | None:
-    """Return the separator that the ending of a name stands for, packed or not; None for no text."""
+    """Return the usual separator for a file's suffix, compressed or not; None if it is no text table."""
     endings = [ending.lower() for ending in Path(path).suffixes]
     if endings and endings[-1] in PACKED:
         endings.pop()
@@ -57,23 +57,23 @@ def usual_separator(path: str | os.PathLike[str]) -> str | None:
 
 
 class EncodedFile:
-    """The text of a file, or of bytes that were read before.
+    """The text of a file, or of given bytes.
 
     Parameters
     ----------
     path : str
-        A file whose name ends in .gz, .bz2, .xz or .zst is unpacked.
+        A file whose name ends in .gz, .bz2, .xz or .zst is decompressed.
     encoding : str or None
-        As Python calls it; by default that of the byte-order mark, or UTF-8.
+        Python's name of the encoding; by default that of the byte-order mark, or else UTF-8.
     say : callable
         See :func:`spcastat.textfiles.notation.in_python`.
     content : bytes, optional
-        The bytes, if they do not come from a file; `path` is what messages call them then.
+        Bytes to read instead of the file; `path` is then their name in messages.
 
     Raises
     ------
     FileError
-        If the bytes cannot be text.
+        If the bytes are not text.
     OptionError
         For an unknown encoding, and for one that contradicts the byte-order mark.
     """
@@ -106,12 +106,13 @@ class EncodedFile:
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
-        """Open the text, with line ends as they are.
+        """Open the text, without converting line ends.
 
         Raises
         ------
         FileError
-            On leaving, if the text could not be read; the message names the line of undecodable bytes.
+            At the end of the ``with`` block, if the text could not be read. The message names the line of
+            bytes that cannot be decoded.
         """
         with self._bytes() as file:
             lines = io.TextIOWrapper(file, encoding=self.encoding, newline="")
@@ -121,7 +122,7 @@ class EncodedFile:
                 raise self._undecodable() from error
             except (SpcaError, MemoryError):
                 raise
-            except Exception as error:  # pandas, and what unpacks the file, raise anything
+            except Exception as error:  # pandas and the decompressing modules raise errors of many types
                 raise self._unreadable(error) from error
             finally:
                 lines.detach()
@@ -144,7 +145,7 @@ class EncodedFile:
 
     def _require_known(self, encoding: str) -> None:
         try:
-            "".encode(encoding)  # also refuses codecs that are not of text, such as "hex"
+            "".encode(encoding)  # also raises an error for codecs such as "hex" that do not encode text
         except (LookupError, ValueError):
             raise OptionError(
                 f"{self._say('encoding', encoding)}: this encoding is not known; it takes a name such as "
@@ -153,7 +154,7 @@ class EncodedFile:
 
     def _undecodable(self) -> FileError:
         name, where = self.encoding.removesuffix("-sig"), ""
-        if not name.startswith(("utf-16", "utf-32")):  # in all others a line ends in the byte of "\n"
+        if not name.startswith(("utf-16", "utf-32")):  # in all other encodings lines end in the byte of "\n"
             with self._bytes() as file:
                 for number, line in enumerate(file, start=1):
                     try:

@@ -1,6 +1,6 @@
-"""The notation of a table of text: separator, decimal mark, and whether its first line holds names.
+"""The notation of a text table: separator, decimal mark, and whether its first line holds names.
 
-What is not given is taken from the first lines if only one answer is possible; otherwise it is refused.
+Options that are not given are determined from the first lines. If these are ambiguous, an error is raised.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None")
 
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
-#: Numbers with a mark that can only stand before decimals, or also between thousands.
+#: Mark -> patterns of numbers in which it is before decimals, and in which it may be between thousands.
 _WITH_MARK = {
     mark: (
         re.compile(rf"[+-]?\d*\{mark}\d+([eE][+-]?\d+)?", re.ASCII),
@@ -29,23 +29,23 @@ _WITH_MARK = {
 
 
 def in_python(option: str, value: Any) -> str:
-    """Return how Python code gives an option of reading: a call of pandas.
+    """Return an option of reading as Python code, for messages: a call of pandas.
 
-    The command has its own form; both are called with "sep", "decimal", "header" or "encoding".
+    `option` is "sep", "decimal", "header" or "encoding". The command has a function of its own for this.
     """
     given = ("0" if value else "None") if option == "header" else repr(value)
     return f"pd.read_csv(path, {option}={given})"
 
 
 def separator_in(name: str, line: str, usual: str, say: Callable[[str, Any], str]) -> str:
-    """Return the separator of a table, by its first line.
+    """Determine the separator of a table from its first line.
 
-    It is `usual`, that of the ending of the name, unless another one is the only one in the line.
+    It is `usual`, the usual one for the file's suffix, unless another separator is the only one in the line.
 
     Raises
     ------
     OptionError
-        If several others are in the line.
+        If the line has several other separators.
     """
     outside = re.sub(r'"[^"]*"', "", line)
     others = [one for one in SEPARATORS if one in outside]
@@ -61,12 +61,12 @@ def separator_in(name: str, line: str, usual: str, say: Callable[[str, Any], str
 
 
 def decimal_in(name: str, rows: Iterable[Sequence[str]], say: Callable[[str, Any], str]) -> str:
-    """Return the decimal mark in rows whose fields commas do not separate.
+    """Determine the decimal mark from rows whose fields are not separated by commas.
 
     Raises
     ------
     OptionError
-        If all marks may as well stand between thousands, such as 8.302 or 1,770.
+        If all marks may also be between thousands, as in 8.302 or 1,770.
     """
     cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
     found = {}
@@ -90,7 +90,7 @@ def decimal_in(name: str, rows: Iterable[Sequence[str]], say: Callable[[str, Any
 def require_names(name: str, first: Sequence[str], say: Callable[[str, Any], str]) -> None:
     """Raise OptionError if the first line of a table holds numbers where names of columns are expected.
 
-    The numbers from 0 or 1 that pandas and R write after an empty first field are names.
+    The numbers 0, 1, ... or 1, 2, ... after an empty first field, as pandas and R write them, count as names.
     """
     cells = [cell.strip() for cell in first]
     is_number = [_NUMBER.fullmatch(cell) is not None for cell in cells]
