@@ -1,9 +1,9 @@
-"""Data to try the package on: one bundled correlation matrix, and generators with a known answer.
+"""Example data: a bundled correlation matrix, and generators of data with known sparse components.
 
-Every generator takes ``rng``: ``None`` (the fixed seed 0), a whole number, or a NumPy ``Generator``;
-one seed, one data set. What is known about a frame stands in its ``.attrs``, as plain lists and
-strings so that the frame can be copied, concatenated, compared and written to Parquet as any other;
-`true_loadings` makes a labelled table of them.
+Every generator takes ``rng``: ``None`` (seed 0), a whole number, or a NumPy ``Generator``; the same seed
+gives the same data. Facts about the data are in the frame's ``.attrs``, as plain lists and strings, so that
+the frame can be copied, concatenated, compared and written to Parquet. `true_loadings` returns the true
+loadings as a labelled table.
 """
 
 from __future__ import annotations
@@ -24,6 +24,6 @@ __all__ = [
 ]
 
 BUNDLED = {
-    # the name on the command line: its loader, whose first line of documentation is what is listed
+    # name on the command line -> loader; the first line of its docstring is shown in lists
     "pitprops": load_pitprops,
 }

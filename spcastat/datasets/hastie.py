@@ -12,7 +12,6 @@ from spcastat.config import generator, real_number, whole_number
 from spcastat.datasets.known import MOST_NUMBERS, labelled
 
 _FINITE = sys.float_info.max
-_V1, _V2, _E = 290.0, 300.0, 1.0  # variances
 
 
 def make_hastie(
@@ -22,26 +21,25 @@ def make_hastie(
     outliers: int = 0,
     outlier_variance: float = 6000.0,
 ) -> pd.DataFrame:
-    """Ten variables around three hidden factors, of which two sparse components are the truth.
+    """Ten variables driven by three hidden factors, with two true sparse components.
 
     ``V1 ~ N(0, 290)``, ``V2 ~ N(0, 300)`` and ``V3 = -0.3 V1 + 0.925 V2 + e`` with ``e ~ N(0, 1)``, where
-    290 and 300 are variances; X1..X4 = V1, X5..X8 = V2 and X9, X10 = V3, each plus its own noise. The
-    first sparse component is V2, from X5..X8, the second V1, from X1..X4 [1]_.
+    290 and 300 are variances; X1..X4 = V1, X5..X8 = V2 and X9, X10 = V3, each plus independent noise. The
+    first sparse component is V2, with loadings on X5..X8, and the second is V1, with loadings on X1..X4 [1]_.
 
     Parameters
     ----------
     n : int, default 1000
-        Number of rows, at least 2, the outliers among them.
+        Number of rows, at least 2, including the outliers.
     rng : None, int or numpy.random.Generator, default 0
-        Source of the draws; None is the seed 0.
+        Seed or generator of the random numbers; None is the seed 0.
     noise : float, default 1.0
-        Variance of the noise of every X (sigma^2 in [2]_, which goes up to 4000).
+        Variance of the noise of every variable (sigma^2 in [2]_, up to 4000 there).
     outliers : int, default 0
-        How many of the `n` rows are outliers: the last ones (500 of 10000 in [2]_). Their X1..X8 are 0.
-        The other rows are the same as without outliers.
+        Number of outliers among the `n` rows, which are the last ones (500 of 10000 in [2]_). Their X1..X8
+        are 0. The other rows are the same as without outliers.
     outlier_variance : float, default 6000.0
-        Variance of X9 and X10 in the outliers, drawn independently (delta^2 in [2]_, up to 6000, for
-        which its Table 3 is printed).
+        Variance of X9 and X10 in the outliers, drawn independently (delta^2 in [2]_, 6000 in its Table 3).
 
     Returns
     -------
@@ -66,7 +64,7 @@ def make_hastie(
     outliers = whole_number("outliers", outliers, 0, n)
     outlier_variance = real_number("outlier_variance", outlier_variance, 0.0, _FINITE)
     draw = generator(rng)
-    V1, V2, e = (np.sqrt(variance) * draw.standard_normal(n) for variance in (_V1, _V2, _E))
+    V1, V2, e = (np.sqrt(variance) * draw.standard_normal(n) for variance in (290.0, 300.0, 1.0))
     V3 = -0.3 * V1 + 0.925 * V2 + e
     X = np.column_stack([V1] * 4 + [V2] * 4 + [V3] * 2) + np.sqrt(noise) * draw.standard_normal((n, 10))
     if outliers:

@@ -1,4 +1,4 @@
-"""What the generators share: the random numbers, and the true loadings kept with the data."""
+"""Shared parts of the generators: a limit on their size, and the true loadings stored with the data."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import pandas as pd
 
 from spcastat.errors import OptionError
 
-#: Numbers that a generator draws, at most (1.6 GB, with what it needs besides).
+#: Largest number of values that a generator returns (needs 1.6 GB).
 MOST_NUMBERS = 100_000_000
 
 
 def labelled(X: np.ndarray, V: np.ndarray, **facts: Any) -> pd.DataFrame:
-    """Return `X` (n, p) as a frame with columns X1..Xp that carries its true loadings `V` (p, k).
+    """Return `X` (n, p) as a frame with columns X1..Xp, and its true loadings `V` (p, k) in ``attrs``.
 
-    ``attrs["loadings"]`` is a list of p rows of k numbers. pandas compares ``attrs`` with ``==`` when
-    it concatenates and writes them as JSON into Parquet: arrays and frames would break the first and
-    be lost in the second.
+    ``attrs["loadings"]`` is a list of p rows of k numbers. pandas compares ``attrs`` with ``==`` when it
+    concatenates frames, which fails for arrays, and writes them as JSON to Parquet, which loses arrays.
     """
     frame = pd.DataFrame(X, columns=[f"X{j}" for j in range(1, X.shape[1] + 1)])
     frame.attrs.update(kind="synthetic", **facts, loadings=V.tolist())
@@ -26,12 +25,12 @@ def labelled(X: np.ndarray, V: np.ndarray, **facts: Any) -> pd.DataFrame:
 
 
 def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
-    """Return the loadings that a generator of this package put into `data`.
+    """Return the true loadings of data from a generator of this package.
 
     Parameters
     ----------
     data : DataFrame (n, p)
-        Made by `make_hastie`, `make_toy` or `make_highdim`, with all its columns.
+        From `make_hastie`, `make_toy` or `make_highdim`, with all columns.
 
     Returns
     -------
@@ -41,7 +40,7 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `data` carries no loadings, or some for another number of columns.
+        If `data` has no true loadings, or not as many columns as these.
     """
     rows = data.attrs.get("loadings") if isinstance(data, pd.DataFrame) else None
     if rows is None or len(rows) != data.shape[1]:

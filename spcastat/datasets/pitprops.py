@@ -1,4 +1,4 @@
-"""Jeffers' pitprops: the published correlation matrix, and synthetic rows that have it."""
+"""Jeffers' pitprops: the published correlation matrix, and synthetic rows with exactly this matrix."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_pitprops() -> pd.DataFrame:
     Returns
     -------
     DataFrame (13, 13)
-        Correlations to three decimals, unit diagonal, rows and columns labelled alike. ``attrs`` has
+        Correlations to three decimals, with a unit diagonal and equal row and column labels. ``attrs`` has
         ``kind`` ("correlation"), ``n_obs`` (180) and ``source``. The 180 rows were never published:
         see `pitprops_sample`.
 
@@ -52,15 +52,15 @@ def load_pitprops() -> pd.DataFrame:
 def pitprops_sample(n: int = 180, rng: Any = 0) -> pd.DataFrame:
     """Synthetic rows that have exactly the correlation matrix of the pitprops.
 
-    Normal draws, whitened exactly and multiplied by a square root of the correlation matrix: for
-    methods that need rows. These are not Jeffers' measurements, which were never published.
+    They are for methods that need rows: normal draws, whitened exactly and multiplied by a square root of the
+    correlation matrix. They are not Jeffers' measurements, which were never published.
 
     Parameters
     ----------
     n : int, default 180
-        Number of rows, at least 14: thirteen variables of full rank and their means need as many.
+        Number of rows, at least 14, which thirteen centred variables of full rank need.
     rng : None, int or numpy.random.Generator, default 0
-        Source of the draws; None is the seed 0.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------
@@ -71,13 +71,13 @@ def pitprops_sample(n: int = 180, rng: Any = 0) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `n` is below 14 or `rng` is of another kind.
+        If `n` is below 14 or `rng` is of another type.
     """
     R = load_pitprops()
     p = len(R)
     n = whole_number("n", n, p + 1, MOST_NUMBERS // p)
     draws = generator(rng).standard_normal((n, p))
-    # Orthonormal columns that are orthogonal to the constant: white, with mean zero.
+    # Orthonormal columns that are orthogonal to the constant: uncorrelated, with mean zero.
     Q = np.linalg.qr(np.column_stack([np.ones(n), draws]))[0][:, 1:]
     X = np.sqrt(n - 1.0) * Q @ np.linalg.cholesky(R.to_numpy()).T
     frame = pd.DataFrame(X, columns=R.columns)

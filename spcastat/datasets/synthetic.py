@@ -10,7 +10,7 @@ import pandas as pd
 from spcastat.config import flag, generator, whole_number
 from spcastat.datasets.known import MOST_NUMBERS, labelled
 
-# As printed, to three decimals: orthogonal, of unit length to 1e-3.
+# Eigenvalues and eigenvectors as printed, to three decimals: orthogonal, of unit length to 1e-3.
 _TOY = (
     (250.0, 240.0, 50.0, 50.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0),
     (0.422, 0.422, 0.422, 0.422, 0, 0, 0, 0, 0.380, 0.380),
@@ -25,17 +25,17 @@ _HIGHDIM = (400.0, 300.0, 100.0, 100.0, 50.0, 50.0, 50.0, 50.0, 30.0, 30.0)
 
 
 def _completed(V: np.ndarray, k: int, draw: np.random.Generator) -> np.ndarray:
-    """Return `V` (p, 2), orthonormal, with random columns orthonormalised after it: (p, k)."""
+    """Return the orthonormal `V` (p, 2), completed by random columns to k orthonormal columns."""
     p, given = V.shape
     Q = np.linalg.qr(np.column_stack([V, draw.standard_normal((p, k - given))]))[0]
-    Q[:, :given] = V  # Q has them up to sign and rounding
+    Q[:, :given] = V  # equal up to sign and rounding
     return Q
 
 
 def _normal(n: int, U: np.ndarray, variances: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     """Return n rows of N(0, I + U (D - I) U'), for orthonormal `U` (p, k) and D = diag(variances).
 
-    The symmetric square root of the covariance is I + U (D^(1/2) - I) U': nothing of size p x p.
+    The symmetric square root of the covariance is I + U (D^(1/2) - I) U', so that no p x p matrix is needed.
     """
     Z = draw.standard_normal((n, U.shape[0]))
     return Z + ((Z @ U) * (np.sqrt(variances) - 1.0)) @ U.T
@@ -44,19 +44,19 @@ def _normal(n: int, U: np.ndarray, variances: np.ndarray, draw: np.random.Genera
 def make_toy(n: int, rng: Any = 0, nonneg: bool = False) -> pd.DataFrame:
     """Ten normal variables whose covariance has two sparse, or sparse nonnegative, leading eigenvectors.
 
-    The eigenvalues are 250, 240, 50, 50, 6, 5, 4, 3, 2, 1 (210, 190, 50, ... with `nonneg`); the first
-    two eigenvectors are those printed in [1]_, brought to unit length, and the other eight are random
-    vectors orthonormalised after them, drawn from `rng` before the rows.
+    The eigenvalues are 250, 240, 50, 50, 6, 5, 4, 3, 2, 1 (210, 190, 50, ... with `nonneg`). The first two
+    eigenvectors are those printed in [1]_, scaled to unit length. The other eight are random vectors, drawn
+    from `rng` before the rows and orthonormalised.
 
     Parameters
     ----------
     n : int
         Number of rows, at least 2.
     rng : None, int or numpy.random.Generator, default 0
-        Source of the draws; None is the seed 0.
+        Seed or generator of the random numbers; None is the seed 0.
     nonneg : bool, default False
-        The data of section 3.3.1, with nonnegative eigenvectors of 5 nonzeros each, instead of those of
-        section 3.1.2, with 6.
+        Whether to use the nonnegative eigenvectors of section 3.3.1, with 5 nonzeros each, instead of those
+        of section 3.1.2, with 6.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def make_toy(n: int, rng: Any = 0, nonneg: bool = False) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `n` is below 2 or `rng` is of another kind.
+        If `n` is below 2 or `rng` is of another type.
 
     References
     ----------
@@ -86,11 +86,11 @@ def make_toy(n: int, rng: Any = 0, nonneg: bool = False) -> pd.DataFrame:
 
 
 def make_highdim(n: int, p: int = 500, rng: Any = 0) -> pd.DataFrame:
-    """Many normal variables, few rows, and two leading eigenvectors of 50 nonzeros each.
+    """Many normal variables whose covariance has two leading eigenvectors with 50 nonzeros each.
 
     The eigenvalues are 400, 300, 100, 100, 50, 50, 50, 50, 30, 30 and 1 for the rest. The first
-    eigenvector is 1/sqrt(50) on X1..X50; the second is -1/sqrt(50) on X31..X40 and 1/sqrt(50) on
-    X41..X80; the next eight are random, orthonormalised after them, drawn from `rng` before the rows [1]_.
+    eigenvector is 1/sqrt(50) on X1..X50; the second is -1/sqrt(50) on X31..X40 and 1/sqrt(50) on X41..X80.
+    The next eight are random vectors, drawn from `rng` before the rows and orthonormalised [1]_.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def make_highdim(n: int, p: int = 500, rng: Any = 0) -> pd.DataFrame:
     p : int, default 500
         Number of variables, at least 80.
     rng : None, int or numpy.random.Generator, default 0
-        Source of the draws; None is the seed 0.
+        Seed or generator of the random numbers; None is the seed 0.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def make_highdim(n: int, p: int = 500, rng: Any = 0) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `n` is below 2, `p` below 80, or `rng` of another kind.
+        If `n` is below 2, `p` is below 80, or `rng` is of another type.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How sure a fit is: bootstrap, complementary halves, split samples and permutations, of arrays."""
+"""Inference for a fit: bootstrap, stability selection, sample splitting and permutation tests."""
 
 from spcastat.inference.bootstrap import bootstrap
 from spcastat.inference.permutation import permutation_test

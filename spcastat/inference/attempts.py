@@ -1,4 +1,4 @@
-"""Draws on which no fit is possible are drawn anew, and counted."""
+"""Repeat draws of samples that cannot be fitted, and count them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from spcastat.errors import ComponentsError, ConstantColumnError, DataError, Mis
 
 Found = TypeVar("Found")
 
-#: Samples that are tried for one draw.
+#: Largest number of samples for one draw.
 ATTEMPTS = 100
 
 
 def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
-    """Return what a draw gives, and how many samples were drawn before it that cannot be fitted.
+    """Return the result of the first draw that can be fitted, and how many failed before it.
 
-    Those have a rank below k, a column without variation that is to be scaled, or, with gaps, one
-    without variation or without any value.
+    A sample cannot be fitted if its rank is below k, if a column to be scaled does not vary, or, with missing
+    values, if a column has no variation or no value.
 
     Raises
     ------
     DataError
-        Where 100 samples running cannot be fitted.
+        If 100 consecutive samples cannot be fitted.
     """
     for failed in range(ATTEMPTS):
         try:

@@ -1,4 +1,4 @@
-"""The bootstrap of a sparse fit: variables are selected anew in every draw."""
+"""The bootstrap of a sparse fit: variables are selected again in every draw."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ class Draw:
     Attributes
     ----------
     places : ndarray of int, shape (m,)
-        The loadings that are not zero.
+        Positions of the nonzero loadings in V.T, flattened.
     values : ndarray of shape (m,)
+        The nonzero loadings.
     variances, whole, similarity : ndarray of shape (k,)
         As in :class:`spcastat.state.resampled.Bootstrapped`.
     again : int
+        Number of samples before this one that could not be fitted.
     """
 
     places: np.ndarray
@@ -40,7 +42,7 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """Draws by their numbers: what is sent to other processes."""
+    """The job of computing the draws with given numbers, which is sent to other processes."""
 
     sampler: Sampler
     refit: Refit
@@ -54,7 +56,7 @@ class _Work:
         return [self._kept(op, V, again) for op, V, (_, again) in zip(ops, found, drawn, strict=True)]
 
     def _drawn(self, number: int) -> tuple[tuple[Operator, Sequence[np.ndarray]], int]:
-        """Return a sample and where its fit begins, and how many samples there were before it."""
+        """Return a sample with the starts of its fit, and how many samples failed before it."""
         rng = draw_generator(self.seed, number)
 
         def draw() -> tuple[Operator, Sequence[np.ndarray]]:
@@ -64,7 +66,7 @@ class _Work:
         return attempted(draw)
 
     def _kept(self, drawn: Operator, V: np.ndarray, again: int) -> Draw:
-        """Return what is kept of a fit."""
+        """Return the parts of a fit that are stored."""
         aligned = align(V, self.refit.V, self.op, self.refit.kinds)
         places = np.flatnonzero(aligned.V.T)
         return Draw(
@@ -94,7 +96,7 @@ def bootstrap(
     sampler : Sampler or StreamRows
     refit : Refit
     op : Operator
-        The data of the fit, in which scores are compared.
+        The data of the fit, on which the scores of draws and fit are compared.
     n : int
         Number of draws.
     kind : {"normal", "percentile"}
@@ -103,7 +105,7 @@ def bootstrap(
     Returns
     -------
     Bootstrapped
-        Of the draws that were made before Ctrl-C.
+        If interrupted by Ctrl-C, of the draws made so far.
     """
     sampler = sampler.prepared("bootstrap", n, seed)
     work = _Work(sampler, refit, op, seed)

@@ -1,4 +1,4 @@
-"""Permutation tests of variables against the components that the other variables make."""
+"""Permutation tests of the association of variables with components computed from the other variables."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from spcastat.resample.refit import Refit
 from spcastat.resample.sampler import RowSampler
 from spcastat.state.resampled import Tested
 
-#: Correlations closer than this are equal: sums in another order differ by rounding.
+#: Correlations that differ by less than this are equal: sums in another order differ by rounding.
 EQUAL = 1e-10
-#: A score of which less than this share is left beside the others depends on them.
+#: A score depends on the other scores if these leave less than this share of its length.
 DEPENDENT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class _Scores:
-    """Unit-length scores that one variable is tested against: those of a fit without it.
+    """Unit-length scores of a fit, and the variables that are tested against them.
 
     Attributes
     ----------
     variables : ndarray of int, shape (q,)
-        The variables that are tested against them.
+        The variables to test. The fit does not contain them.
     T : ndarray of shape (n, k)
-        Each is free of the others, so that a variable is tested for what it has in common with one alone.
+        Scores, with the other scores partialled out of each, so that a variable is tested for its association
+        with one component given the others.
     """
 
     variables: np.ndarray
@@ -41,7 +42,7 @@ class _Scores:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """One permutation of the rows after another."""
+    """The job of comparing the correlations after one permutation of the rows with those observed."""
 
     X: np.ndarray
     scores: list[_Scores]
@@ -55,7 +56,7 @@ class _Work:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """Fits without one of the selected variables each."""
+    """The job of fitting without one of the selected variables, for some of these."""
 
     sampler: RowSampler
     refit: Refit
@@ -82,7 +83,7 @@ class _Left:
 def permutation_test(
     sampler: RowSampler, refit: Refit, op: Operator, n: int, *, fdr: str, seed: int, n_jobs: int = 1
 ) -> Tested:
-    """Test every variable against the score that the other variables make of every component.
+    """Test every variable against the score of every component computed from the other variables.
 
     Parameters
     ----------
@@ -98,9 +99,9 @@ def permutation_test(
     Notes
     -----
     A variable that the fit selected is tested against a fit without it, so that its own selection does not
-    count as evidence. That fit begins with PCA of the other variables: from the loadings of the fit it would
-    climb to variables that were selected for going with the one left out. The others are tested against the
-    fit itself, which has nothing of them.
+    count as evidence. That fit starts from PCA of the other variables; from the loadings of the original fit
+    it would keep variables that were selected for their association with the one left out. Variables that
+    were not selected are tested against the original fit, which does not contain them.
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -133,21 +134,21 @@ def permutation_test(
 
 
 def _rows(sampler: RowSampler) -> np.ndarray:
-    """Return the rows of all units as the fit centred and scaled them, shape (n, p)."""
+    """Return the rows of all units, centred and scaled as in the fit, shape (n, p)."""
     rows, standard = sampler.matrix[sampler.units], sampler.standard
     Y = ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
     return Y if sampler.covariates is None else rotated(Y, sampler.covariates[sampler.units], None)
 
 
 def _unit_columns(Y: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns at unit length, zeros where they do not vary, and where that is."""
+    """Return columns scaled to unit length, and a mask of constant columns, which become zero."""
     size = np.linalg.norm(Y, axis=0)
     still = size <= CONSTANT * np.sqrt(len(Y)) * largest
     return np.where(still, 0.0, Y / np.where(still, 1.0, size)), still
 
 
 def _free(T: np.ndarray) -> np.ndarray:
-    """Return what each score has beside the others, centred and of unit length; zeros where it is nothing."""
+    """Return each score with the others partialled out, at unit length; zero if it depends on the others."""
     T = T - T.mean(axis=0)
     size = np.linalg.norm(T, axis=0)
     T = T / np.where(size > 0, size, 1.0)
@@ -160,7 +161,7 @@ def _free(T: np.ndarray) -> np.ndarray:
 
 
 def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndarray:
-    """Return the correlations of the variables with the scores of permuted rows, shape (p, k)."""
+    """Return the correlations, shape (p, k), of the variables with the scores, whose rows are permuted."""
     found = np.zeros((X.shape[1], scores[0].T.shape[1]))
     for one in scores:
         found[one.variables] = X[:, one.variables].T @ one.T[order]
@@ -168,7 +169,7 @@ def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndar
 
 
 def _narrower(refit: Refit, p: int) -> Any:
-    """Return the solver with cardinalities of at most `p`; of a search for the fewest, those found."""
+    """Return the solver with cardinalities of at most `p`; if these were searched, with those found."""
     solver: Any = refit.plan.solver
     card = getattr(solver, "card", None)
     if card is None and refit.together is not None:

@@ -1,4 +1,4 @@
-"""Sample splitting: one half of the rows chooses the variables, the other estimates their loadings."""
+"""Sample splitting: one half of the rows selects the variables, the other half estimates their loadings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spcastat.state.resampled import Split
 
 
 class _Work:
-    """One draw from the second half after another."""
+    """The job of bootstrapping the second half once."""
 
     def __init__(self, half: Sampler, chosen: np.ndarray, seed: int):
         self.half, self.chosen, self.seed = half, chosen, seed
@@ -31,7 +31,7 @@ class _Work:
 def split(
     sampler: Sampler | StreamRows, refit: Refit, op: Operator, n: int, *, seed: int, n_jobs: int = 1
 ) -> Split:
-    """Choose supports on half of the rows, and bootstrap the leading eigenvectors on them on the other.
+    """Select supports on half of the rows; bootstrap the leading eigenvectors on these on the other half.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def split(
     refit : Refit
     op : Operator
     n : int
-        Draws from the second half.
+        Number of bootstrap draws from the second half.
     seed, n_jobs : int
     """
     rng = draw_generator(seed, 0)
@@ -54,7 +54,7 @@ def split(
     V = V * np.where(np.einsum("ij,ij->j", V, chosen) < 0, -1.0, 1.0)
     finished = run_jobs(_Work(halves[1], V, seed), n, n_jobs=n_jobs, what="bootstrap of one half")
     if len(finished.results) < 2:
-        raise KeyboardInterrupt  # no spread
+        raise KeyboardInterrupt  # too few for standard deviations
     places = np.flatnonzero(chosen.T)
     drawn = np.array([W.T.ravel()[places] for W, _ in finished.results])
     return Split(

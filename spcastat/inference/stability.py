@@ -1,4 +1,4 @@
-"""Complementary halves: which loadings would be selected again on half as many rows.
+"""Stability selection by complementary halves: which loadings are selected again on half of the rows.
 
 Shah and Samworth (2013), "Variable selection with error control: another look at stability selection",
 JRSS B 75; Meinshausen and Buehlmann (2010), "Stability selection", JRSS B 72.
@@ -20,15 +20,17 @@ from spcastat.resample.sampler import CovarianceSampler, Sampler
 from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Halved
 
-#: A variable is an associate of a selected one that at least this many fits of halves leave out, ...
+#: Variables may be listed as substitutes of a selected variable that at least this many fits of halves leave
+#: out, ...
 FEWEST = 5
-#: ... where it is chosen in this share of them, and so much more often than beside it.
+#: ... if at least this share of these fits selects them, and so much more than of the fits with that
+#: variable.
 SHARE, MORE = 0.25, 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """Pairs of halves by their numbers."""
+    """The job of fitting the pairs of halves with given numbers."""
 
     sampler: Sampler
     refit: Refit
@@ -48,7 +50,7 @@ class _Work:
         return kept
 
     def _drawn(self, number: int) -> tuple[list[tuple[Operator, Sequence[np.ndarray]]], int]:
-        """Return both halves and where their fits begin, and how many pairs there were before them."""
+        """Return both halves with the starts of their fits, and how many pairs failed before them."""
         rng = draw_generator(self.seed, number)
 
         def draw() -> list[tuple[Operator, Sequence[np.ndarray]]]:
@@ -69,7 +71,7 @@ def stability(
     seed: int,
     n_jobs: int = 1,
 ) -> Halved:
-    """Split the rows at random, fit both halves, and align them with the fit; again and again.
+    """Repeatedly split the rows at random, fit both halves, and align them with the fit.
 
     Parameters
     ----------
@@ -77,14 +79,17 @@ def stability(
     refit : Refit
     op : Operator
     n_pairs : int
+        Number of splits.
     threshold : float in (0.5, 1]
+        Selection frequency above which a loading is stable.
     groups : float in (0, 1]
+        Smallest absolute correlation of two variables in a group.
     seed, n_jobs : int
 
     Notes
     -----
-    Rows in pieces whose columns are too many for the cross-products of all halves are taken with those
-    columns for which there is room: see :mod:`spcastat.resample.screened_columns`.
+    If rows come in chunks and have too many columns to store the cross-products of all halves, only the
+    columns for which there is memory are used: see :mod:`spcastat.resample.screened_columns`.
     """
     fewer = None
     if isinstance(sampler, StreamRows) and not refit.plan.solver.ruled:
@@ -135,7 +140,7 @@ def stability(
 
 
 def _of_all(found: Halved, J: np.ndarray, p: int) -> Halved:
-    """Return what was found among the columns J, shape (m,), in places among all p of them."""
+    """Convert results on the columns J, shape (m,), to positions among all p columns."""
     labels, associates = np.arange(p), found.associates.copy()
     labels[J] = J[found.clusters]
     associates[:, 1:3] = J[associates[:, 1:3].astype(int)]
@@ -144,7 +149,7 @@ def _of_all(found: Halved, J: np.ndarray, p: int) -> Halved:
 
 
 def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
-    """Return the correlations of some variables; zero beside one that does not vary."""
+    """Return the correlations of the variables J; zero for variables that do not vary."""
     S = op.block(J)
     sd = np.sqrt(np.diag(S).clip(min=0.0))
     sizes = np.outer(sd, sd)
@@ -154,7 +159,7 @@ def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
 
 
 def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
-    """Return for each variable the first of its cluster: all pairs in one correlate by `groups` or more."""
+    """Return for each variable the first of its cluster; all pairs in it correlate by at least `groups`."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
@@ -173,7 +178,7 @@ def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
 def _associates(
     V: np.ndarray, places: np.ndarray, chosen: np.ndarray, met: np.ndarray, correlation: np.ndarray
 ) -> np.ndarray:
-    """Return rows of component, selected variable, associate and their correlation."""
+    """Return rows of component, selected variable, a variable that replaces it, and their correlation."""
     p, k = V.shape
     found = []
     for component in range(k):

@@ -1,4 +1,4 @@
-"""Tables of strings and their renderers; frames in, text out.
+"""Tables of loadings and variances, and their rendering as text, HTML, LaTeX and Markdown.
 
 >>> import pandas as pd
 >>> frame = pd.DataFrame({"PC1": [0.8, 0.6, 0.0]}, index=["a", "b", "c"])
@@ -37,7 +37,7 @@ __all__ = [
     "variance_table",
 ]
 
-#: Name of a format to the function that writes it.
+#: Name of a format -> function that renders a document in it.
 RENDERERS: dict[str, Callable[[Document, Layout], str]] = {
     "text": plain_text.render,
     "html": html.render,
@@ -54,13 +54,13 @@ def render(document: Document, kind: str = "text", width: int = 80, layout: Layo
     document : Document
     kind : {"text", "html", "latex", "markdown"}
     width : int
-        As in :class:`Layout`, where no layout is given.
+        As in :class:`Layout`; used if no layout is given.
     layout : Layout, optional
 
     Raises
     ------
     OptionError
-        A format that does not exist, a width below 40, or anything but a document and a layout.
+        For an unknown format, a width below 40, or a `document` or `layout` of another type.
     """
     kind = one_of("kind", kind, RENDERERS)
     if not isinstance(document, Document):

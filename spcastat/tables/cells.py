@@ -1,26 +1,27 @@
-"""Numbers as the strings that stand in a cell."""
+"""Numbers formatted as the text of table cells."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
-#: Decimals of a number, at most.
+#: Largest number of decimals.
 MOST_DIGITS = 10
 
 
 class Figures(str):
-    """The text of one number, or of an interval, which can be written anew with other digits.
+    """The text of a number or an interval, which can be formatted again with other digits.
 
     Attributes
     ----------
     numbers : tuple of float
         One number, or the two ends of an interval.
     digits : int
-        Decimals; of numbers in scientific notation those of the mantissa.
+        Number of decimals; in scientific notation, of the mantissa.
     scientific : bool
+        Whether the number is in scientific notation.
     stars : str
-        What follows the number.
+        Marks of significance that follow the number.
     """
 
     numbers: tuple[float, ...]
@@ -48,7 +49,7 @@ class Figures(str):
         return made
 
     def again(self, more: int = 0, decimal: str = ".") -> Figures:
-        """Return the same numbers with `more` decimals, which may be negative, and another decimal mark."""
+        """Return the same numbers with `more` decimals (fewer if negative) and another decimal mark."""
         digits = min(max(self.digits + more, 0), MOST_DIGITS)
         return Figures.of(self.numbers, digits, scientific=self.scientific, stars=self.stars, decimal=decimal)
 
@@ -56,7 +57,7 @@ class Figures(str):
 def fixed(value: float, digits: int) -> Figures:
     """Return `value` with `digits` decimals; a nonzero that would print as zero becomes "<.001".
 
-    The sign of such a small number is kept in front: "-<.001". NaN is "NA", as in R.
+    A negative number of that kind becomes "-<.001". NaN is "NA", as in R.
     """
     return Figures.of((value,), digits)
 
@@ -90,10 +91,10 @@ def each(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
 
 
 def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
-    """Format values that belong together: equal decimals, `digits` figures for the largest of them.
+    """Format values with the same number of decimals, so that the largest has `digits` significant digits.
 
-    Decimals are kept below seven; values that reach 10^7 or stay below 10^-4 are all written in
-    scientific notation.
+    There are at most seven decimals. If the largest absolute value is at least 10^7 or below 10^-4, all
+    values are in scientific notation.
     """
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
     if not sizes:
@@ -106,7 +107,7 @@ def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
 
 
 def percent(share: float, digits: int = 2) -> Figures:
-    """Return a fraction in percent, without the sign for percent."""
+    """Return a fraction in percent, without the percent sign."""
     return fixed(100 * share, digits)
 
 

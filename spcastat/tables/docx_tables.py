@@ -1,4 +1,4 @@
-"""Tables of Word, by python-docx: real ones, whose headings stand on every page, between three rules."""
+"""Word tables, by python-docx: native tables with three rules, whose headings are repeated on every page."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from spcastat.tables.latex_cells import points
 from spcastat.tables.panels import blocks, label_room, label_width, panels, wrapped
 from spcastat.tables.table_layout import Layout
 
-#: Points: the width of a page between its margins, that of text at both sides of a cell, the size of letters.
+#: In points: width of the text of a page, margins on both sides of a cell together, font size.
 PAGE, GAP, SIZE = 468, 11, 9
-#: Widths of common fonts over those of Computer Modern, at most, and of bold letters over others.
+#: Largest ratio of the width of common fonts to Computer Modern, and ratio of bold to regular letters.
 WIDE, BOLD = 1.3, 1.1
-#: Points that long labels have at least, and long headings at most.
+#: In points: smallest width of a column of long labels, largest width of long headings.
 LEAST, HEADING = 140, 70
-#: Style of the paragraphs in a table.
+#: Name of the paragraph style in tables.
 STYLE = "Table Text"
 _SIDES = {"l": WD_ALIGN_PARAGRAPH.LEFT, "c": WD_ALIGN_PARAGRAPH.CENTER, "r": WD_ALIGN_PARAGRAPH.RIGHT}
 
 
 def add_tables(word: WordDocument, document: Document, layout: Layout | None = None) -> None:
-    """Add the tables of a document with their caption, and facts and notes below.
+    """Add the tables of a document, with its caption above and its facts and notes below.
 
-    Tables that are wider than ``layout.width`` characters, 80 being the width of the page, are split.
+    Tables wider than ``layout.width`` characters are split; 80 is the width of the page.
     """
     layout = layout or Layout()
     document = layout.of(document)
@@ -55,12 +55,12 @@ def add_tables(word: WordDocument, document: Document, layout: Layout | None = N
 
 
 def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> None:
-    """Add "Table 1. Text", whose number Word keeps up to date, and to which it can refer by `label`.
+    """Add a caption such as "Table 1. Text", with a number that Word updates and a bookmark named `label`.
 
     Parameters
     ----------
     kind : {"Table", "Figure"}
-        That of a table stays on the page of what follows.
+        The caption of a table stays on the page of the table.
     """
     paragraph = word.add_paragraph(style="Caption")
     paragraph.paragraph_format.keep_with_next = kind == "Table"
@@ -80,7 +80,7 @@ def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> No
 
 
 def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
-    """Add a paragraph of letters of `size` points, and return it."""
+    """Add a paragraph in font size `size`, in points, and return it."""
     paragraph = word.add_paragraph()
     paragraph.paragraph_format.space_after = Pt(2)
     paragraph.paragraph_format.line_spacing = 1.0
@@ -105,7 +105,7 @@ def _small(word: WordDocument, label: str, text: str) -> None:
 
 
 def _panels(block: tuple[Table, ...], page: int) -> Iterator[tuple[tuple[Table, ...], list[int]]]:
-    """Yield tables that share their columns, and the points of these, that of labels first."""
+    """Yield the panels of a block of tables, with the widths of their columns in points, labels first."""
 
     label, columns = label_width(block, _measure), []
     for i, text in enumerate(block[0].headings):
@@ -118,7 +118,7 @@ def _panels(block: tuple[Table, ...], page: int) -> Iterator[tuple[tuple[Table, 
 
 
 def _require_style(word: WordDocument) -> None:
-    """Add the style of what stands in tables, by which all of them can be restyled in Word."""
+    """Add the paragraph style of tables, by which users can change the look of all tables in Word."""
     if STYLE in [style.name for style in word.styles]:
         return
     style: Any = word.styles.add_style(STYLE, WD_STYLE_TYPE.PARAGRAPH)
@@ -136,9 +136,10 @@ def _add_table(word: WordDocument, table: Table, widths: list[int], title: str) 
     grid = word.add_table(rows=0, cols=len(widths))
     grid.autofit = False
     properties = grid._tbl.tblPr
-    for old in properties.findall(qn("w:tblLook")):  # the schema has an order
+    for old in properties.findall(qn("w:tblLook")):  # added again below, in the order of the schema
         properties.remove(old)
-    properties.append(_element("w:tblCellMar", *(_margin(side) for side in ("left", "right"))))
+    margins = (_element(f"w:{side}", w=str(GAP * 10), type="dxa") for side in ("left", "right"))
+    properties.append(_element("w:tblCellMar", *margins))
     properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
     properties.append(_element("w:tblCaption", val=printable(table.title or title or "Table")))
     for column, width in zip(grid.columns, widths, strict=True):
@@ -178,7 +179,7 @@ def _add_row(grid: Any, widths: list[int]) -> Any:
 
 
 def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
-    """Write text into a cell: numbers with a true minus and in one piece, stars above the line."""
+    """Write text into a cell: numbers with a minus sign and without line breaks, stars as superscripts."""
     paragraph = cell.paragraphs[0]
     paragraph.style = STYLE
     paragraph.alignment = _SIDES[side]
@@ -195,7 +196,7 @@ def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
 
 
 def _rules(cell: Any, **eighths: int) -> None:
-    """Draw rules at the sides of a cell, so many eighths of a point wide."""
+    """Draw rules at the sides of a cell; widths are in eighths of a point."""
     properties = cell._tc.get_or_add_tcPr()
     borders = properties.find(qn("w:tcBorders"))
     if borders is None:
@@ -219,12 +220,8 @@ def _element(tag: str, /, *children: Any, **attributes: str) -> Any:
     return made
 
 
-def _margin(side: str) -> Any:
-    return _element(f"w:{side}", w=str(GAP * 10), type="dxa")
-
-
 def _field(code: str, result: str) -> Iterator[Any]:
-    """Yield the parts of a field that Word computes, with what it gives now."""
+    """Yield the elements of a Word field with the given code and its present result."""
     yield _element("w:fldChar", fldCharType="begin")
     instruction = _element("w:instrText")
     instruction.set(qn("xml:space"), "preserve")
@@ -238,7 +235,7 @@ def _field(code: str, result: str) -> Iterator[Any]:
 
 
 def _bookmark(label: str, number: int) -> tuple[Any, Any]:
-    """Return the ends of a bookmark, whose name has the 40 letters, digits and _ that Word takes."""
+    """Return the start and end of a bookmark; Word allows 40 letters, digits and underscores in its name."""
     name = "".join(char if char.isalnum() else "_" for char in label)[:40]
     return (
         _element("w:bookmarkStart", id=str(number), name=name),

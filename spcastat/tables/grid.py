@@ -1,7 +1,7 @@
-"""The neutral grid that every renderer reads: rows, tables and a document of strings.
+"""Rows, tables and documents of formatted text, which all renderers read.
 
-Nothing here knows a number: cells are already formatted, and a blank cell means what its builder says
-it means (in a table of loadings: exactly zero).
+Cells are text, already formatted. The meaning of an empty cell is that of the table; in a table of loadings
+it is exactly zero.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from spcastat.config import shown
 from spcastat.errors import ShapeError
 
-#: Decimals of loadings, unless others are wanted.
+#: Default number of decimals of loadings.
 DIGITS = 3
 
 
@@ -24,13 +24,13 @@ class Row:
     Attributes
     ----------
     label : str
-        What stands in the label column.
+        Text in the label column.
     cells : tuple of str
-        One formatted cell a column; an empty string is a blank.
+        The text of each column.
     group : str
-        Rows that follow one another with the same `group` stand under that heading; "" is not a group.
+        Heading of a group: consecutive rows with the same `group` are shown under it. "" is no group.
     rule : bool
-        Draw a rule above the row.
+        Whether there is a rule above the row.
     """
 
     label: str
@@ -46,24 +46,24 @@ class Table:
     Attributes
     ----------
     title : str
-        What the table shows; it stands above the label column.
+        What the table shows; the heading of the label column.
     headings : tuple of str
-        One heading for each column of cells. Tables of a document with equal headings that follow one
-        another share their columns.
+        One heading for each column of cells. Consecutive tables of a document with equal headings are shown
+        with common columns.
     rows : tuple of Row
     align : str
-        One letter for each column of cells, "l", "c" or "r"; "" is right for all.
+        One letter for each column of cells, "l", "c" or "r"; "" aligns all to the right.
     notes : tuple of str
         Sentences below the table.
     sparse : bool
-        A panel with some of the columns leaves out the rows that are blank in all of them.
+        Whether a panel with some of the columns omits rows that are empty in all of these.
     together : int
-        This many columns at a time stay in one panel.
+        Groups of this many columns are never split between panels.
 
     Raises
     ------
     ShapeError
-        A row or `align` with another number of columns than `headings`.
+        If a row or `align` does not have as many columns as `headings`.
     """
 
     title: str
@@ -108,18 +108,18 @@ class Document:
     ----------
     title : str
     facts : tuple of (str, str)
-        Label and text of each fact of the header: what was fitted, on what, how.
+        Label and text of each line of the header: what was fitted to which data, and how.
     tables : tuple of Table
     notes : tuple of str
-        Sentences at the end, after those of the tables.
+        Sentences at the end, after the notes of the tables.
     key : tuple of (str, str)
-        Short names that stand in the tables, and the names in full.
+        Shortened names in the tables, and the full names.
     digits : int
-        Decimals of the loadings.
+        Number of decimals of the loadings.
     caption : str
-        Where it is given, it stands for the title.
+        Replaces the title, unless it is empty.
     label : str
-        By which other parts of a paper refer to the tables.
+        Label for references to the tables from other parts of a paper.
     """
 
     title: str
@@ -143,14 +143,14 @@ class Document:
 
     @property
     def texts(self) -> set[str]:
-        """Every text that is written, but for labels and keys of the document itself."""
+        """All texts of the document, except the labels of facts and the key."""
         tables, rows = self.tables, [row for table in self.tables for row in table.rows]
         texts = {self.title, self.caption, *self.notes, *(text for fact in self.facts for text in fact)}
         texts.update(*((table.title, *table.headings, *table.notes) for table in tables))
         return texts.union(*((row.label, row.group, *row.cells) for row in rows))
 
     def respelled(self, spelling: Mapping[str, str]) -> Document:
-        """Return the document with each of its `texts` replaced."""
+        """Return the document with each of its `texts` replaced by its value in `spelling`."""
 
         def every(texts: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(spelling[text] for text in texts)
@@ -176,7 +176,7 @@ class Document:
         )
 
     def with_cells(self, change: Callable[[str], str]) -> Document:
-        """Return the document with every cell changed."""
+        """Return the document with `change` applied to every cell."""
         return self._with_tables(
             lambda table: dataclasses.replace(
                 table,
@@ -188,7 +188,7 @@ class Document:
         )
 
     def with_names(self, labels: Mapping[str, str], headings: Mapping[str, str]) -> Document:
-        """Return the document with other labels of rows and headings, and what they were in its key."""
+        """Return the document with row labels and headings replaced, and the replaced ones in its key."""
 
         def renamed(table: Table) -> Table:
             rows = (dataclasses.replace(row, label=labels.get(row.label, row.label)) for row in table.rows)

@@ -1,4 +1,4 @@
-"""Tables of great_tables, for those who style with it: numbers stay numbers, written as everywhere."""
+"""Tables of great_tables, for further styling: cells are numbers, formatted as in the other renderers."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from spcastat.tables.table_layout import Layout
 if TYPE_CHECKING:
     from great_tables import GT
 
-#: Names of the columns of labels and of groups.
+#: Names of the columns with row labels and with groups of rows.
 LABEL, GROUP = "label", "group"
 _SIDES = {"l": "left", "c": "center", "r": "right"}
 
 
 def table_of(document: Document, title: str | None, layout: Layout) -> GT:
-    """Return tables that share their columns as one of great_tables, each of them a group of rows.
+    """Return tables with common columns as one great_tables table; each of them is a group of rows.
 
     Parameters
     ----------
     document : Document
     title : str, optional
-        Of the table wanted; by default the first, and those that share its columns.
+        The title of one table; by default the first table and those with the same columns.
     layout : Layout
 
     Raises
     ------
     OptionError
-        For a table that is not there.
+        If there is no such table.
     """
     from great_tables import GT
 
@@ -64,7 +64,7 @@ def table_of(document: Document, title: str | None, layout: Layout) -> GT:
 
 
 def _chosen(document: Document, title: str | None) -> tuple[Table, ...]:
-    """Return the tables that share the columns of the first, or the one of that title."""
+    """Return the table with that title; by default the first table and those with the same columns."""
     if not document.tables:
         raise OptionError("as_gt() was called, and there is no table to give.")
     if title is None:
@@ -78,7 +78,7 @@ def _chosen(document: Document, title: str | None) -> tuple[Table, ...]:
 
 
 def _distinct(headings: tuple[str, ...]) -> list[str]:
-    """Return a name of its own for each column; equal ones are numbered."""
+    """Return unique names of columns; equal headings are numbered."""
     names: list[str] = []
     for heading in headings:
         name, count = heading or "column", 1
@@ -90,7 +90,7 @@ def _distinct(headings: tuple[str, ...]) -> list[str]:
 
 
 def _values(texts: list[str]) -> list[Any]:
-    """Return numbers where a column has no words, blanks as NaN; else the texts."""
+    """Return the cells of a column as numbers, with NaN for empty cells; as text if some are not numbers."""
     numbers = [_number(text) for text in texts]
     return texts if any(number is None for number in numbers) else numbers
 
@@ -104,7 +104,7 @@ def _number(text: str) -> float | None:
 
 
 def _written(made: GT, name: str, texts: list[str], decimal: str) -> GT:
-    """Return the table with every number of a column written as in the other formats."""
+    """Return the table with the numbers of a column formatted as in the other renderers."""
     if any(_number(text) is None for text in texts):
         return made
     written = [text.again(0, decimal) if isinstance(text, Figures) else text for text in texts]

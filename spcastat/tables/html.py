@@ -1,6 +1,6 @@
-"""A self-contained HTML fragment: everything escaped, nothing loaded, readable without its style.
+"""Render a document as a self-contained HTML fragment, which loads nothing and is readable without its style.
 
-Numbers keep the plain hyphen as their minus, so that a table pasted into a spreadsheet stays numbers.
+The minus of numbers is a plain hyphen, so that numbers pasted into a spreadsheet remain numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from spcastat.tables.grid import Document, Row, Table
 from spcastat.tables.panels import BREAKS, blocks
 from spcastat.tables.table_layout import Layout
 
-#: Colours follow the page, so that the table reads on dark ground too.
+#: No colours are set, so that tables are readable on dark pages too.
 STYLE = """<style>
 div.spcastat { overflow-x: auto; }
 table.spcastat { border-collapse: collapse; border: 0; margin: 0.5em 0; font-variant-numeric: tabular-nums; }
@@ -39,18 +39,18 @@ div.spcastat p.note { font-size: 85%; margin: 0.2em 0; }
 _CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 
 
-#: Rows of a table that are always shown; a click shows the others.
+#: Number of rows that are always shown; a click shows the others.
 FOLD = 200
-#: Headings longer than this may take several lines.
+#: Headings with more characters than this may wrap.
 LONG = 14
-#: Longer names may be broken within their words.
+#: Names with more characters than this may be broken within words.
 BROKEN = 24
 
 
 def render(document: Document, layout: Layout | None = None) -> str:
-    """Return the document as one ``<div class="spcastat">``; its width is not used: a browser scrolls.
+    """Return the document as one ``<div class="spcastat">``.
 
-    Long names wrap.
+    ``layout.width`` is not used: long names wrap, and browsers scroll wide tables.
     """
     return "\n".join(_lines((layout or Layout()).of(document))) + "\n"
 
@@ -90,19 +90,19 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
 
 
 def _name(text: str) -> str:
-    """Return a name with places where it may go on in the next line."""
+    """Return a name with marks where a line may break, if it is long."""
     return "<wbr>".join(map(escape, BREAKS.split(text))) if len(text) > BROKEN else escape(text)
 
 
 def _cell(cell: str) -> str:
-    """Return a cell with its stars above the line, those of other cells allowed for."""
+    """Return the text of a cell, with its stars as a superscript."""
     stars = cell.stars if isinstance(cell, Figures) else ""
     text = escape(cell[: len(cell) - len(stars)])
     return f"{text}<sup>{stars}</sup>" if stars else text
 
 
 def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
-    """Yield the headings of a table, and these of its rows."""
+    """Yield the headings of a table and the given `rows`."""
     classes = [_CLASSES[side] for side in table.align]
     yield "<tbody>"
     heads = (
@@ -124,7 +124,7 @@ def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
 
 
 def _long(text: str, css: str) -> str:
-    """Return the attribute of class of a heading, which may wrap where it is long."""
+    """Return the class attribute of a heading; a long one may wrap."""
     if len(text) <= LONG:
         return css
     return css.replace('class="', 'class="long ') if css else ' class="long"'

@@ -1,4 +1,4 @@
-r"""LaTeX with the rules of booktabs, as a ``table`` or, past a page, a ``longtable``."""
+r"""Render a document as LaTeX with booktabs: as a ``table`` or, if longer than a page, a ``longtable``."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from spcastat.tables.latex_cells import (
 from spcastat.tables.panels import blocks, column_widths, label_room, label_width, panels
 from spcastat.tables.table_layout import Layout
 
-#: Points: width and height of a page of the class article, twice \\tabcolsep as it is set below, a line.
+#: In points: width and height of the text of a page (class article), twice \\tabcolsep as set below, height
+#: of a line.
 PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
-#: Points that long labels have at least, and long headings at most.
+#: In points: smallest width of a column of long labels, largest width of long headings.
 LEAST, HEADING = 120, 62
-#: Characters of a line below the table.
+#: Number of characters in a line of the notes below a table.
 NOTE = 85
 
 
 def render(document: Document, layout: Layout | None = None) -> str:
     """Return one ``table`` or ``longtable`` for each panel, with facts and notes below the last.
 
-    Tables are split into panels as in text of ``layout.width`` characters, 80 being the width of a page of
-    the class ``article``. The first line names the packages that are needed.
+    Tables wider than ``layout.width`` characters are split into panels; 80 is the width of a page of the
+    class ``article``. The first line names the packages that are needed.
     """
     layout = layout or Layout()
     document = layout.of(document, "." if layout.siunitx else layout.decimal)
@@ -52,7 +53,7 @@ def render(document: Document, layout: Layout | None = None) -> str:
 
 
 def _tall(parts: list[Panel], document: Document) -> Iterator[bool]:
-    """Yield of every panel whether it is longer than a page; below the last stand the notes."""
+    """Yield for every panel whether it is longer than a page, including the notes below the last one."""
     for part in parts:
         yield part.height + (part is parts[-1]) * _height(document) > HEIGHT
 
@@ -64,19 +65,19 @@ def _needed(long: bool, siunitx: bool) -> str:
 
 @dataclass(frozen=True)
 class Panel:
-    """Tables that share their columns, which fit on a page.
+    """Tables with common columns that fit the width of a page.
 
     Attributes
     ----------
     tables : tuple of Table
     columns : str
-        The specification of the columns.
+        The column specification of the ``tabular``.
     room : int
-        Points of the column of labels, 0 where it takes what it needs.
+        Width of the label column in points; 0 for its natural width.
     head : callable
-        A heading and its column as LaTeX.
+        Returns a heading as LaTeX, given its text and the alignment of its column.
     cell : callable
-        A cell as LaTeX.
+        Returns a cell as LaTeX.
     """
 
     tables: tuple[Table, ...]
@@ -87,12 +88,12 @@ class Panel:
 
     @property
     def width(self) -> int:
-        """Columns, that of the labels among them."""
+        """Number of columns, including the label column."""
         return len(self.tables[0].headings) + 1
 
     @property
     def height(self) -> float:
-        """Points, about."""
+        """Approximate height in points."""
         lines = sum(
             2 + len({row.group for row in table.rows} - {""}) + sum(map(self._lines, table.rows))
             for table in self.tables
@@ -107,7 +108,7 @@ class Panel:
         return hanging(text, self.room) if self.room else [escape(text)]
 
     def apart(self) -> Iterator[Panel]:
-        """Yield the panel of each table by itself."""
+        """Yield a panel for each of the tables."""
         for table in self.tables:
             yield dataclasses.replace(self, tables=(table,))
 
@@ -129,7 +130,7 @@ class Panel:
             yield " & ".join([r"\quad " * bool(row.group) + label, *map(self.cell, row.cells)]) + r" \\"
 
     def _labels(self, rows: tuple[Row, ...]) -> Iterator[str]:
-        """Yield labels as LaTeX; further lines of a long name stand in the rows below that have no name."""
+        """Yield labels as LaTeX; further lines of a long label fill the following rows without a label."""
         waiting: list[str] = []
         for row, below in zip(rows, [*rows[1:], None], strict=True):
             waiting = self.label(row.label) if row.label else waiting
@@ -169,7 +170,7 @@ def _heading(width: int, braced: bool) -> Callable[[str, str], str]:
 
 
 def _widths(block: tuple[Table, ...], heading: int, siunitx: bool) -> list[int]:
-    """Return the points of the columns, where headings longer than `heading` stand in several lines."""
+    """Return the widths of the columns in points, if headings wider than `heading` points are wrapped."""
     without = tuple(dataclasses.replace(table, headings=("",) * len(table.headings)) for table in block)
     heads = [min(points(text), heading) for text in block[0].headings]
     found = list(map(max, heads, column_widths(without, points)))
@@ -203,7 +204,7 @@ def _float(part: Panel, document: Document, again: bool, below: list[str]) -> It
 
 
 def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Iterator[str]:
-    """Yield a table that breaks across pages, with its headings on each of them."""
+    """Yield the lines of a table that breaks across pages, with its headings repeated on each page."""
     (table,) = part.tables
     caption = _caption(document, again)
     yield from (r"\begingroup", r"\setlength{\tabcolsep}{4pt}")
@@ -231,6 +232,6 @@ def _below(document: Document) -> Iterator[str]:
 
 
 def _height(document: Document) -> float:
-    """Return the height of what stands below the tables, in points."""
+    """Return the height of the facts, notes and key below the tables, in points."""
     texts = [label + text for label, text in (*document.facts, *document.key)] + list(document.all_notes)
     return sum(1 + len(text) // NOTE for text in texts) * 0.8 * LINE

@@ -1,8 +1,8 @@
-r"""Text of any kind as LaTeX that shows it, and numbers in the S columns of siunitx.
+r"""Convert text to LaTeX that displays it, and numbers to S columns of siunitx.
 
-Greek letters, signs and quotes of names are written as commands. Other letters outside ASCII are left
-as they are: those of Western Europe compile everywhere, further Latin letters need
-``\usepackage[T1]{fontenc}``, other scripts XeLaTeX or LuaLaTeX with a font that has them.
+Greek letters, symbols and quotation marks become commands. Other letters outside ASCII are not changed:
+Western European letters compile everywhere, further Latin letters need ``\usepackage[T1]{fontenc}``, and
+other scripts need XeLaTeX or LuaLaTeX with a suitable font.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from spcastat.tables.cells import Figures
 from spcastat.tables.grid import Table
 from spcastat.tables.panels import BREAKS, wrapped
 
-#: A number as it stands in a cell: sign, "<", digits, exponent.
+#: A number in a cell: sign, "<", digits, exponent.
 NUMBER = re.compile(r"(-?)(<?)(\d*[.,]?\d+)(?:e([+-]\d+))?")
 
-#: Names of the Greek letters in the order of their code points; those that LaTeX lacks are Latin letters.
+#: LaTeX names of the Greek letters in order of their code points; a Latin letter if LaTeX has no command.
 _SMALL = """
 alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon
 phi chi psi omega
@@ -35,7 +35,7 @@ def _letters() -> dict[str, str]:
     return letters
 
 
-#: Every character that is not written as itself.
+#: Characters that need another spelling in LaTeX.
 ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -44,13 +44,13 @@ ESCAPES = str.maketrans(
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         **{char: "\\" + char for char in "&%_#$"},
-        # Fonts of OT1 show these three as other characters.
+        # Fonts with OT1 encoding show these three as other characters.
         "<": "$<$",
         ">": "$>$",
         "|": "$|$",
         '"': "''",
         "`": r"\`{}",
-        # After the end of a row, LaTeX would read these as an option.
+        # At the start of a row, LaTeX would read these as an option of the preceding line end.
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
@@ -79,16 +79,16 @@ ESCAPES = str.maketrans(
         "√": r"$\surd$",
         "→": r"$\rightarrow$",
         "\N{NO-BREAK SPACE}": "~",
-        # Put between hyphens, which would become a dash.
+        # Inserted between hyphens, which would become a dash otherwise.
         "\N{WORD JOINER}": "{}",
         **_letters(),
     }
 )
 
 
-#: Points by which further lines of a name are indented.
+#: Indentation of further lines of a name, in points.
 INDENT = 7
-#: Points of characters of Computer Modern that are much wider or narrower than the others of their kind.
+#: Widths, in points, of Computer Modern characters that are much wider or narrower than others of their kind.
 _WIDTHS = {
     **{"m": 8.4, "M": 9.2, "w": 7.3, "W": 10.3, "%": 8.4, "&": 7.8, "@": 7.8},
     **dict.fromkeys("-−<|", 7.8),
@@ -97,21 +97,21 @@ _WIDTHS = {
 
 
 def escape(text: str) -> str:
-    """Return `text` on one line as LaTeX that shows it."""
+    """Return LaTeX that displays `text` on one line."""
     apart = re.sub(r"-(?=-)", "-\N{WORD JOINER}", text.strip())
     return " ".join(part.translate(ESCAPES) for part in re.split(r"[ \t\r\n\f\v]+", apart))
 
 
 def points(text: str) -> int:
-    """Return the width of `text` in Computer Modern of 10 pt, to about a tenth."""
+    """Return the width of `text` in 10 pt Computer Modern, in points, accurate to about 10 percent."""
     match = NUMBER.fullmatch(text)
-    if match and match[4]:  # it stands as a power of ten
+    if match and match[4]:  # set as a power of ten
         return points(text[: match.start(4) - 1]) + 23 + 5 * len(str(int(match[4])))
     return ceil(sum(_WIDTHS.get(c, 7.2 if c.isupper() else 5.3 if c.isalpha() else 5) for c in text))
 
 
 def stacked(text: str, width: int, side: str) -> str:
-    """Return a heading in lines of at most `width` points, above one another."""
+    """Return a heading wrapped into lines of at most `width` points."""
     lines = [escape(line) for line in wrapped(text, width, points)]
     if len(lines) == 1:
         return lines[0]
@@ -119,18 +119,18 @@ def stacked(text: str, width: int, side: str) -> str:
 
 
 def hanging(text: str, width: int) -> list[str]:
-    """Return a name in lines of `width` points for a column of paragraphs; all but the first are indented."""
+    """Return the lines of a name for a column of `width` points; all but the first are indented."""
     first, *rest = (escape(line) for line in wrapped(text, int(0.93 * width) - INDENT, points))
     return [first, *(rf"\hspace*{{{INDENT}pt}}{line}" for line in rest)]
 
 
 def breakable(text: str) -> str:
-    """Return a name that may be broken where its words end."""
+    """Return a name with line breaks allowed between its words."""
     return r"\allowbreak{}".join(escape(piece) + " " * piece.endswith(" ") for piece in BREAKS.split(text))
 
 
 def number(cell: str) -> str:
-    """Return numbers in math mode, with a true minus; any other cell as text."""
+    """Return a number in math mode, with a minus sign; any other cell as text."""
     stars = cell.stars if isinstance(cell, Figures) else ""
     bare = cell[: len(cell) - len(stars)]
     if isinstance(cell, Figures) and len(cell.numbers) > 1:
@@ -149,22 +149,23 @@ def _math(match: re.Match[str]) -> str:
     return f"{sign}{'{<}' if less else ''}{digits.replace(',', '{,}')}{power}"
 
 
-# --- columns of siunitx, which line up numbers at the decimal mark ---------------------------------
+# --- S columns of siunitx, which align numbers at the decimal mark ---------------------------------
 
-#: What siunitx reads: sign, digits, decimals, exponent.
+#: A number that siunitx can read: sign, digits, decimals, exponent.
 _PLAIN = re.compile(r"(-?)(\d*)(?:\.(\d+))?(?:e([+-]\d+))?")
 
 
 def column_of(tables: tuple[Table, ...], place: int, decimal: str) -> str:
-    """Return the specification of a column: S with its format, or its own side where it has no number.
+    """Return the specification of a column: S with a format, or l, c or r for a column without numbers.
 
     Parameters
     ----------
     tables : tuple of Table
-        Tables that share their columns.
+        Tables with common columns.
     place : int
+        Index of the column.
     decimal : {".", ","}
-        The decimal mark that is shown; cells have a point.
+        The decimal mark to show; the cells have a point.
     """
     shape = _shape(tables, place)
     if not shape:
@@ -177,13 +178,13 @@ def column_of(tables: tuple[Table, ...], place: int, decimal: str) -> str:
 
 
 def width_of(tables: tuple[Table, ...], place: int) -> int:
-    """Return the points that an S column keeps free for its numbers."""
+    """Return the width that an S column reserves for its numbers, in points."""
     sample = re.sub(r"\d", lambda digits: "0" * int(digits[0]), _shape(tables, place))
     return points(sample.replace("e", "00000")) + 4 * len(_stars(tables, place))
 
 
 def _shape(tables: tuple[Table, ...], place: int) -> str:
-    """Return the format of the numbers of a column, with a digit for each of theirs; "" without any."""
+    """Return siunitx's table-format for the numbers of a column; "" if it has none."""
     found = [match for match in map(_read, _cells(tables, place)) if match]
     if not found:
         return ""
@@ -206,7 +207,7 @@ def _stars(tables: tuple[Table, ...], place: int) -> str:
 
 
 def cell_of(cell: str) -> str:
-    """Return a number as siunitx reads it, anything else in braces."""
+    """Return a cell for an S column: numbers unchanged, other text in braces."""
     if not cell:
         return ""
     stars = cell.stars if isinstance(cell, Figures) else ""

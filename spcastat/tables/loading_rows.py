@@ -1,4 +1,4 @@
-"""The table of sparse loadings: a blank is exactly zero, and nothing else is blank."""
+"""The table of sparse loadings. A cell is blank if, and only if, the loading is exactly zero."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from spcastat.labels import full_names, short_names
 from spcastat.tables.cells import Figures, each, interval
 from spcastat.tables.grid import Row, Table
 
-#: What stands for a nonzero loading below the cut.
+#: Shown for a nonzero loading below the cut.
 HIDDEN = "."
-#: With more variables than this in a table they are sorted, unless the call says otherwise.
+#: Tables with more variables than this are sorted by default.
 UNSORTED = 25
-#: The variables that are zero in all components are named where their names have at most so many characters.
+#: Variables that are zero in all components are named if their names have at most this many characters.
 NAMED = 240
 
 
@@ -34,21 +34,21 @@ class Arrangement:
     Attributes
     ----------
     sort : bool, optional
-        Order the variables by the component on which their absolute loading is largest, then by its size;
-        False keeps the order of the data. By default tables of more than 25 variables are sorted.
+        Whether to sort the variables by the component on which their absolute loading is largest, then by its
+        size; False keeps the order of the data. By default tables of more than 25 variables are sorted.
     max_rows : int, optional
-        The most variables to show; by default all that have a loading. If there are more, those with the
-        largest loadings of every component are shown, and a note counts the others.
+        The largest number of variables to show; by default all with a nonzero loading are shown. If there are
+        more, those with the largest loadings of every component are shown, and a note counts the others.
     groups : Series, mapping or sequence of length p, optional
-        A group for each variable, such as the scale of a questionnaire to which it belongs. The variables
-        of a group stand together under its name.
+        A group for each variable, such as the scale of a questionnaire to which it belongs. The variables of
+        a group are shown together under its name.
     cut : float
-        Loadings below it in absolute value print as "." and are counted in a note.
+        Loadings below it in absolute value are shown as "." and counted in a note.
 
     Raises
     ------
     OptionError
-        An option out of its range.
+        If an option is out of its range.
     """
 
     sort: bool | None = None
@@ -66,7 +66,7 @@ class Arrangement:
     def rows(
         self, values: NDArray[np.float64], names: pd.Index, others: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.intp], list[str]]:
-        """Return the places of the variables to show, in their order, and the heading of each ("" for none).
+        """Return the indices of the variables to show, in order, and the group heading of each ("": none).
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Arrangement:
             Loadings.
         names : Index of length p
         others : ndarray of shape (p, k), optional
-            Loadings of dense PCA: the leading variables of these are shown too, as far as there is room.
+            Loadings of dense PCA. Variables with the largest of these are shown too, if there is room.
         """
         kept = leading(values, len(values) if self.max_rows is None else self.max_rows)
         room = (UNSORTED if self.max_rows is None else self.max_rows) - len(kept)
@@ -105,29 +105,29 @@ def loadings_table(
     intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     stars: pd.DataFrame | None = None,
 ) -> Table:
-    """Return the loadings as a table of one row a variable and one column a component.
+    """Return the loadings as a table with one row for each variable and one column for each component.
 
-    A loading that is exactly zero is blank. A nonzero that rounds to zero prints as "<.001" or
-    "-<.001". Variables that are zero in all components are left out and named or counted in one note.
+    A loading that is exactly zero is blank. A nonzero loading that rounds to zero is shown as "<.001" or
+    "-<.001". Variables that are zero in all components are omitted, and a note names or counts them.
 
     Parameters
     ----------
     loadings : DataFrame, p x k
-        Variables in the rows, components in the columns, names of any type.
+        Variables in the rows, components in the columns, with labels of any type.
     arrangement : Arrangement, optional
         Which variables are shown, and in which order.
     digits : int
-        Decimals of a loading, 1 to 10. Contributions in percent have two fewer.
+        Number of decimals, 1 to 10. Contributions in percent have two fewer.
     contributions : bool
-        Show squared loadings in percent instead.
+        Whether to show squared loadings in percent instead.
     columns : DataFrame, p rows, optional
-        Further numbers of each variable, such as its communality, as last columns with two decimals.
+        Further numbers of each variable, such as its communality, shown as last columns with two decimals.
     dense : DataFrame, p x k, optional
-        Loadings of dense PCA, next to the sparse ones.
+        Loadings of dense PCA, shown next to the sparse ones.
     intervals : (DataFrame, DataFrame), p x k each, optional
-        Lower and upper bounds, below the loadings; those of zero loadings are not shown.
+        Lower and upper bounds, shown below nonzero loadings.
     stars : DataFrame of str, p x k, optional
-        What follows each loading.
+        Marks that follow each loading.
 
     Returns
     -------
@@ -136,10 +136,10 @@ def loadings_table(
     Raises
     ------
     ShapeError, ColumnTypeError
-        `loadings` is not a data frame of numbers with a row and a column, or another frame is not of its
+        If `loadings` is not a data frame of numbers with rows and columns, or another frame does not have its
         shape.
     OptionError
-        An option out of its range.
+        If an option is out of its range.
     """
     if arrangement is not None and not isinstance(arrangement, Arrangement):
         raise OptionError(f"arrangement={shown(arrangement)} was given; it must be an Arrangement or None.")
@@ -179,7 +179,7 @@ def loadings_table(
 
 
 def _alike(others: NDArray[Any], values: NDArray[np.float64], what: str) -> NDArray[Any]:
-    """Return `others`, which must have the shape of the loadings."""
+    """Check that `others` has the shape of the loadings, and return it."""
     if others.shape != values.shape:
         raise ShapeError(
             f"{what} of shape {others.shape} was given with loadings of shape {values.shape}; these must be "
@@ -189,7 +189,7 @@ def _alike(others: NDArray[Any], values: NDArray[np.float64], what: str) -> NDAr
 
 
 def _marks(stars: Any, values: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Return checked stars."""
+    """Check the data frame of stars and return its values."""
     marks = stars.to_numpy(dtype=object) if isinstance(stars, pd.DataFrame) else np.empty(0, dtype=object)
     if not all(isinstance(mark, str) for mark in marks.ravel()):
         raise ShapeError("stars of something else than text were given; they are a data frame of strings.")
@@ -197,7 +197,7 @@ def _marks(stars: Any, values: NDArray[np.float64]) -> NDArray[np.object_]:
 
 
 def _bounds(intervals: Any, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return the checked lower and upper bounds."""
+    """Check the lower and upper bounds and return their values."""
     if not isinstance(intervals, (tuple, list)) or len(intervals) != 2:
         raise ShapeError(
             f"intervals of type {type(intervals).__name__} were given; they are a pair of data frames, lower "
@@ -207,7 +207,7 @@ def _bounds(intervals: Any, values: NDArray[np.float64]) -> list[NDArray[np.floa
 
 
 def _starred(cells: list[tuple[str, ...]], stars: NDArray[np.object_]) -> list[tuple[str, ...]]:
-    """Return the cells of numbers with their stars."""
+    """Return the cells with stars added to numbers."""
     return [
         tuple(
             Figures.of(cell.numbers, cell.digits, stars=mark) if isinstance(cell, Figures) else cell
@@ -220,7 +220,7 @@ def _starred(cells: list[tuple[str, ...]], stars: NDArray[np.object_]) -> list[t
 def _intervals(
     shown: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], digits: int
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the line of intervals below each variable, blank where a loading is zero."""
+    """Yield the row of intervals below each variable; cells of zero loadings are blank."""
     for values, lows, highs in zip(shown.tolist(), lower.tolist(), upper.tolist(), strict=True):
         yield tuple(
             interval(low, high, digits) if value else ""
@@ -229,7 +229,7 @@ def _intervals(
 
 
 def _next_to(rows: list[Row], dense: list[tuple[Figures, ...]]) -> list[Row]:
-    """Return the rows with the dense loading after every sparse one; continuation lines get none."""
+    """Return the rows with a dense loading after every sparse one; rows without a label get none."""
     found = iter(dense)
     blank = ("",) * len(dense[0])
     return [
@@ -248,7 +248,7 @@ def _next_to(rows: list[Row], dense: list[tuple[Figures, ...]]) -> list[Row]:
 def _cells(
     shown: NDArray[np.float64], digits: int, cut: float, contributions: bool
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of each variable."""
+    """Yield the cells of each variable to be shown."""
     values = shown.ravel()
     if contributions:
         # The square of a loading below 1e-162 is zero in floating point; the loading is not.
@@ -266,7 +266,7 @@ def _notes(
     cut: float,
     contributions: bool,
 ) -> Iterator[str]:
-    """Yield what blanks and marks mean, and which variables are not in the table."""
+    """Yield the notes: what blanks and marks mean, and which variables are not in the table."""
     loaded, hidden = (values != 0).any(axis=1), int(((shown != 0) & (np.abs(shown) < cut)).sum())
     if contributions:
         yield "Contributions are squared loadings in percent."
@@ -287,7 +287,7 @@ def _notes(
 
 
 def _zero_in_all(names: list[Any], p: int) -> str:
-    """Return the one line on the variables that have no loading: their names where these are few."""
+    """Return the note on variables that are zero in all components; it names them if they are few."""
     count = f"{len(names)} of {plural(p, 'variable')}"
     for some in (full_names(names), short_names(names)) if len(names) < NAMED else ():
         if len(text := ", ".join(some)) <= NAMED:

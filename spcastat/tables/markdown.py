@@ -1,4 +1,4 @@
-"""Pipe tables of Markdown (GitHub, Quarto, pandoc), padded so that the source reads as a table too."""
+"""Render a document as Markdown pipe tables (GitHub, Quarto, pandoc), padded to be readable as plain text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from spcastat.tables.grid import Document, Table
 from spcastat.tables.panels import blocks, column_widths, display_width, label_room, label_width, panels
 from spcastat.tables.table_layout import Layout
 
-#: Characters that a page holds; pandoc takes the widths of columns from their dashes where a line has more.
+#: Number of characters in a line of pandoc; if lines are longer, column widths are relative to the dashes.
 LINE = 72
-#: Dashes that labels have at least.
+#: Smallest number of dashes of the label column.
 LABELS = 18
-#: Points of Word: what a dash of a full line has of 6.5 inches, the size of letters, both margins of a cell.
+#: In points, in Word: width of a dash (a full line has 6.5 inches), font size, both margins of a cell
+#: together.
 DASH, SIZE, MARGINS = 468 / LINE, 12.0, 12.0
-#: Widths of characters in wide faces, such as stand in where a font is missing; in sizes of the letters.
+#: Widths of characters in a wide font, which may replace a missing one, as shares of the font size.
 _WIDTHS = {**dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36), **dict.fromkeys("ijltfr", 0.45)}
 
-#: Characters with a meaning in Markdown; "_" only at the edge of a word, "<" only where a tag could start.
+#: Characters with a meaning in Markdown: "_" only at the edge of a word, "<" only where a tag could start,
+#: ...
 _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^[#>+](?=\s)")
 
 _RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
@@ -30,8 +32,8 @@ def render(document: Document, layout: Layout | None = None) -> str:
     """Return the document as Markdown.
 
     The line of dashes of a table is longer than a line of pandoc, which then gives every column the share of
-    the page that its dashes have: numbers as much as keeps them on one line, labels, which wrap, the rest.
-    Tables with more columns than a page holds are split into panels.
+    the page width that its dashes have. Columns of numbers get what they need to stay on one line; labels,
+    which may wrap, get the rest. Tables with too many columns for a page are split into panels.
     """
     layout = layout or Layout()
     document = layout.of(document)
@@ -57,7 +59,7 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> list[str]:
 
 
 def _panels(block: tuple[Table, ...], width: int) -> Iterator[Table]:
-    """Yield the tables of a block, those too wide for a page in panels one after another."""
+    """Yield the tables of a block, split into panels if they are too wide for a page."""
     columns, page = column_widths(block, _room), LINE * width // 80
     room = label_room(label_width(block, _room), columns, page, 0, LABELS)
     for start, stop in panels(room, columns, page, 0, block[0].together):
@@ -65,7 +67,7 @@ def _panels(block: tuple[Table, ...], width: int) -> Iterator[Table]:
 
 
 def _room(text: str) -> int:
-    """Return the dashes that give a column the room for `text` on one line."""
+    """Return the number of dashes with which a column is wide enough for `text` on one line."""
     letters = sum(
         _WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78) * display_width(char)
         for char in text
@@ -74,13 +76,13 @@ def _room(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """Return `text` on one line with the characters escaped that Markdown would read."""
+    """Return `text` on one line, with characters escaped that have a meaning in Markdown."""
     one_line = " ".join(part for part in re.split(r"[ \t\r\n\f\v]+", text) if part)
     return _SPECIAL.sub(lambda match: "\\" + match[0], one_line)
 
 
 def _table(table: Table) -> Iterator[str]:
-    """Yield the lines of a table; a group heading is a row by itself, as rows cannot be merged."""
+    """Yield the lines of a table; the heading of a group is a row of its own, as cells cannot be merged."""
     lines = [[escape(cell) for cell in line] for line in _grid(table)]
     align = "l" + table.align
     needed = [max(display_width(line[i]) for line in lines) for i in range(len(align))]
@@ -107,7 +109,7 @@ def _grid(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 def _dashes(table: Table) -> list[int]:
-    """Return the dashes of every column, whose share is its width: labels may wrap, numbers not."""
+    """Return the number of dashes of every column; numbers of columns stay on one line, labels may wrap."""
     columns = column_widths((table,), _room)
     return [max(LINE - sum(columns), LABELS), *columns]
 

@@ -1,4 +1,4 @@
-"""How columns share the width of a page, in every format: panels, and names in several lines."""
+"""Fit tables to the width of a page, in every format: panels of columns, and wrapping of names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import groupby
 from spcastat.labels import NAME_WIDTH
 from spcastat.tables.grid import Table
 
-#: Where a name can go on in the next line: after a space or a mark, and before a capital within a word.
+#: Positions at which a name may be wrapped: after a space or a mark, and before a capital within a word.
 BREAKS = re.compile(r"(?<=[\s_./:,;+=\-])(?=\w)|(?<=[a-z0-9])(?=[A-Z][a-z])")
 
 
@@ -31,13 +31,13 @@ def lines_width(text: str) -> int:
 
 
 def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
-    """Yield the runs of tables with equal headings and alignment; a run shares its columns."""
+    """Yield runs of consecutive tables with equal headings and alignment, which share their columns."""
     for _, run in groupby(tables, key=lambda table: (table.headings, table.align)):
         yield tuple(run)
 
 
 def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
-    """Return the width of the label column: rows of a group are indented, short titles stand in it."""
+    """Return the natural width of the label column, with the indent of groups and with short titles."""
     widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
     widths += [measure(table.title) for table in block if len(table.title) <= NAME_WIDTH]
     return max(widths, default=0)
@@ -53,10 +53,10 @@ def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> li
 
 
 def label_room(label: int, columns: list[int], width: int, gap: int, least: int) -> int:
-    """Return how wide the label column can be: what the others leave, but `least` where it needs that much.
+    """Return the width of the label column: what the other columns leave, or `least` if that is too little.
 
-    A label column narrower than that is not worth having all columns in one panel. There is always room for
-    the widest column.
+    A narrower label column would not be worth having all columns in one panel. There is always room for the
+    widest column.
     """
     left = width - sum(gap + column for column in columns)
     beside_one = width - gap - max(columns, default=0)
@@ -66,10 +66,10 @@ def label_room(label: int, columns: list[int], width: int, gap: int, least: int)
 def panels(
     label: int, columns: list[int], width: int, gap: int, together: int = 1
 ) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of the panels of columns that fit `width` beside a label column.
+    """Yield (start, stop) of the panels of columns that fit into `width` next to the label column.
 
-    Columns that belong together, `together` at a time, are not parted. Every panel has at least these. The
-    panels are as few as possible.
+    Groups of `together` columns are not split, and every panel has at least one group. There are as few
+    panels as possible.
     """
     start, used = 0, label
     for i in range(0, len(columns), together):
@@ -82,7 +82,7 @@ def panels(
 
 
 def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
-    """Return a name in lines of at most `width`, broken where its words end as far as that goes."""
+    """Return a name wrapped into lines of at most `width`, between words if possible."""
     lines = [""]
     for piece in BREAKS.split(text):
         if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:

@@ -1,8 +1,7 @@
-"""Plain text, for a console or a log.
+"""Render a document as plain text, for a console or a log.
 
-The renderer's own characters are ASCII. The user's names keep their characters as long as the console
-can show them; a character that it cannot encode is written without its accent or as an escape, so that
-``print`` never fails.
+The output is ASCII, except for the user's names. Characters that the console cannot encode are written
+without their accents or as escapes, so that ``print`` never fails.
 """
 
 from __future__ import annotations
@@ -29,13 +28,11 @@ from spcastat.tables.panels import (
 )
 from spcastat.tables.table_layout import Layout, short
 
-#: Spaces between two columns.
+#: Number of spaces between two columns.
 GAP = 2
-#: Characters of a shortened name, at most: in the key, the name in full stands beside it.
-KEY = 34
-#: Names that a key explains, at most.
+#: Largest number of names in a key.
 KEYED = 12
-#: Typographic characters that have an ASCII spelling.
+#: ASCII spelling of typographic characters.
 ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
@@ -46,11 +43,11 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
     ----------
     document : Document
     layout : Layout, optional
-        Tables with more columns than fit are split into panels; tables that share their columns are
-        split alike, and each panel shows all of them. Names that do not fit are shortened, and stand in
-        full in a key below; with ``full_names=True`` they go on in further lines instead.
+        Tables with too many columns are split into panels; tables with common columns are split in the same
+        way, and each panel shows all of them. Names that do not fit are shortened and explained in a key
+        below; with ``full_names=True`` they are wrapped instead.
     encoding : str, optional
-        Where the text goes; by default the encoding of ``sys.stdout``.
+        The encoding of the output; by default that of ``sys.stdout``.
     """
     layout = layout or Layout()
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
@@ -66,13 +63,13 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
 
 
 def _without_key(document: Document) -> Document:
-    """Return the document with a sentence in place of a key that would be as long as the table."""
+    """Return the document with a sentence instead of a key that would be too long."""
     sentence = "Long names are shortened; full_names=True, or a larger width, has them in full."
     return dataclasses.replace(document, key=(), notes=(*document.notes, sentence))
 
 
 def _with_room_for_stars(document: Document) -> Document:
-    """Return the document with spaces behind cells of fewer stars, so that figures end in one column."""
+    """Return the document with cells padded to the largest number of stars, so that numbers are aligned."""
     cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
     most = max((len(cell.stars) for cell in cells if isinstance(cell, Figures)), default=0)
     if not most:
@@ -83,19 +80,19 @@ def _with_room_for_stars(document: Document) -> Document:
 
 
 def _with_high_headings(document: Document) -> Document:
-    """Return the document with long headings in several lines."""
+    """Return the document with long headings wrapped."""
     headings = {text: None for table in document.tables for text in table.headings}
     lines = {text: "\n".join(wrapped(text, HEADING_WIDTH, display_width)) for text in headings}
     return dataclasses.replace(document.with_names({}, lines), key=document.key)
 
 
 def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
-    """Return short names of at most `limit` characters, in ASCII; those that fit stay as they are."""
+    """Return a dict from long names to short ones of at most `limit` characters, in ASCII."""
     long = [name for name in names if display_width(name) > limit]
     found: dict[str, str] = {}
     if not long:
         return found
-    for smaller in range(limit, 3, -1):  # three dots stand for one character, and a wide one takes two
+    for smaller in range(limit, 3, -1):  # three dots replace one character, and some characters are wide
         found = {name: text.translate(ASCII) for name, text in short(long, smaller).items()}
         if all(display_width(text) <= limit for text in found.values()):
             break
@@ -103,7 +100,7 @@ def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
 
 
 def _safe(text: str, encoding: str) -> str:
-    """Return `text` in characters that `encoding` has."""
+    """Return `text` with characters that `encoding` lacks replaced."""
     text = text.translate(ASCII)
     try:
         text.encode(encoding)
@@ -129,20 +126,21 @@ def _safe_char(char: str, encoding: str) -> str:
 def too_long(
     document: Document, width: int, everywhere: bool
 ) -> tuple[tuple[dict[str, None], int], tuple[dict[str, None], int]]:
-    """Return the names that are too long for lines of `width` characters, and how long they can be.
+    """Return the names that are too long for lines of `width` characters, and how long they may be.
 
     Parameters
     ----------
     document : Document
     width : int
     everywhere : bool
-        Names are limited as if lines were short; otherwise only where lines would be wider.
+        Whether to limit all names; otherwise only those in tables that would be wider than `width`.
 
     Returns
     -------
     labels : (names, int)
-        Of rows, with the characters that each can have.
+        Row labels, and the largest number of characters that they may have.
     headings : (names, int)
+        The same for headings.
     """
     labels: dict[str, None] = {}
     headings: dict[str, None] = {}
@@ -164,19 +162,19 @@ def too_long(
             labels |= dict.fromkeys(long)
             limits += [room - 2 * any(row.group for row in table.rows)] if long else []
     if len(labels) + len(headings) <= KEYED:
-        limits.append(KEY)
+        limits.append(34)  # leaves room for the full name next to it in the key
     return (labels, min(limits)), (headings, heading_limit)
 
 
 def _columns_below(block: tuple[Table, ...], limit: int) -> list[int]:
-    """Return the widths of columns whose headings have `limit` characters at most."""
+    """Return the widths of columns if headings have at most `limit` characters."""
     headings = tuple("-" * min(display_width(heading), limit) for heading in block[0].headings)
     renamed = tuple(dataclasses.replace(table, headings=headings) for table in block)
     return column_widths(renamed, display_width)
 
 
 def lines_of(document: Document, width: int) -> Iterator[str]:
-    """Yield the parts of a document as text: header, panels of tables, notes, key; none of them is empty."""
+    """Yield the nonempty parts of a document as text: header, panels of tables, notes, key."""
     parts = [_header(document, width)]
     for block in blocks(document.tables):
         parts += _block(block, width)
@@ -239,7 +237,7 @@ def _line(label: str, cells: tuple[str, ...], width: int, widths: list[int], ali
 
 
 def _padded(texts: Iterable[str], widths: Iterable[int], align: Iterable[str]) -> Iterator[str]:
-    """Yield texts with spaces about them, so that each has its width; `align` is of "l", "c" and "r"."""
+    """Yield texts padded to their widths; `align` has "l", "c" or "r" for each."""
     for text, width, side in zip(texts, widths, align, strict=True):
         space = width - display_width(text)
         left = {"l": 0, "c": space // 2, "r": space}[side]
@@ -247,7 +245,7 @@ def _padded(texts: Iterable[str], widths: Iterable[int], align: Iterable[str]) -
 
 
 def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
-    """Yield the lines that say what the short names stand for."""
+    """Yield the lines of the key, which explains short names."""
     indent = min(max((display_width(short) for short, _ in key), default=0) + GAP, width // 2)
     if key:
         yield "Names in full"

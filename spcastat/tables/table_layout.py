@@ -1,4 +1,4 @@
-"""How a document is written: caption, digits, decimal mark, names; the same for every format."""
+"""Layout options of documents, for all formats: caption, digits, decimal mark, names."""
 
 from __future__ import annotations
 
@@ -15,43 +15,42 @@ from spcastat.tables.grid import Document
 
 #: Decimal marks.
 DECIMALS = (".", ",")
-#: What a label may be made of, so that LaTeX, Word, HTML and Quarto all take it.
+#: Labels that LaTeX, Word, HTML and Quarto all accept.
 LABEL = re.compile(r"[A-Za-z][A-Za-z0-9:._-]*")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a document is written.
+    """Layout options of a document.
 
     Attributes
     ----------
     width : int
-        Characters in a line, 40 or more. Text, LaTeX, Markdown and Word split tables that are wider into
-        panels; 80 is the width of a page.
+        Characters in a line, at least 40. Text, LaTeX, Markdown and Word split wider tables into panels; 80
+        is the width of a page.
     digits : int, optional
-        Decimals of the loadings, 0 to 10. Other numbers have as many more or fewer as they have beside
-        loadings of three decimals, which is the default.
+        Number of decimals of the loadings, 0 to 10; by default 3. The number of decimals of other numbers
+        changes by the same amount.
     decimal : {".", ","}
         The decimal mark of the numbers in the tables.
     full_names : bool, optional
-        True keeps long names in every format, over several lines where they have to be; False shortens them
-        in every format, with a key. By default they are shortened in text alone, and only where lines would
-        be wider than `width`.
+        True keeps long names in every format, wrapped if necessary; False shortens them in every format, with
+        a key. By default only text shortens names, and only if lines would be wider than `width`.
     caption : str, optional
-        Instead of the title.
+        Replaces the title.
     label : str, optional
-        By which other parts of a paper refer to the tables: letters, digits and ``: . _ -``.
+        Label for references from other parts of a paper: letters, digits and ``: . _ -``.
     notes : bool
-        Whether the header and the sentences below the tables are written.
+        Whether to include the header and the sentences below the tables.
     longtable : bool, optional
-        Whether LaTeX tables break across pages; by default those that are longer than a page do.
+        Whether LaTeX tables may break across pages; by default those that are longer than a page do.
     siunitx : bool
-        Whether numbers stand in the S columns of siunitx.
+        Whether LaTeX tables use the S columns of siunitx.
 
     Raises
     ------
     OptionError
-        A value that is not allowed.
+        If a value is not allowed.
     """
 
     width: int = 80
@@ -72,7 +71,7 @@ class Layout:
         for option in ("notes", "siunitx", "full_names", "longtable"):
             given = getattr(self, option)
             if given is not None or option in ("notes", "siunitx"):
-                object.__setattr__(self, option, flag(option, given))  # those of NumPy as Python's
+                object.__setattr__(self, option, flag(option, given))  # converts NumPy's bool to Python's
         if self.caption is not None and not text("caption", self.caption).strip():
             raise OptionError(
                 f"caption={shown(self.caption)} was given; leave it out to have the title as caption."
@@ -84,9 +83,9 @@ class Layout:
             )
 
     def of(self, document: Document, decimal: str | None = None, names: bool = True) -> Document:
-        """Return the document with caption, label, digits, decimal mark and short names as wanted here.
+        """Return the document with these options applied: caption, label, digits, decimal mark, short names.
 
-        Without `names` these stay as they are.
+        `decimal` overrides the decimal mark. With ``names=False`` names are not shortened.
         """
         document = restyled(document, self.digits, self.decimal if decimal is None else decimal)
         if not self.notes:
@@ -99,7 +98,7 @@ class Layout:
 
 
 def restyled(document: Document, digits: int | None = None, decimal: str = ".") -> Document:
-    """Return the document with `digits` decimals of loadings, other numbers in proportion."""
+    """Return the document with `digits` decimals of loadings; other numbers change by as many decimals."""
     more = 0 if digits is None else digits - document.digits
     if more == 0 and decimal == ".":
         return document
@@ -108,13 +107,13 @@ def restyled(document: Document, digits: int | None = None, decimal: str = ".") 
 
 
 def shortened(document: Document, limit: int, heading_limit: int) -> Document:
-    """Return the document with labels and headings of a limited number of characters, and a key."""
+    """Return the document with labels and headings shortened to a number of characters, and a key."""
     labels = dict.fromkeys(row.label for table in document.tables for row in table.rows)
     headings = dict.fromkeys(text for table in document.tables for text in table.headings)
     return document.with_names(short(labels, limit), short(headings, heading_limit))
 
 
 def short(names: Iterable[str], limit: int) -> dict[str, str]:
-    """Return each of different names with a short one of its own; those that fit stay as they are."""
+    """Return a dict from names to unique short names; names that fit are not changed."""
     names = list(names)
     return dict(zip(names, short_names(names, limit), strict=True))

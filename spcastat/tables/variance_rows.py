@@ -1,4 +1,4 @@
-"""The table of variance: what each component keeps, by every definition, next to dense PCA."""
+"""The table of variance: variance explained by each component, by every measure, and by dense PCA."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spcastat.state.variance import VARIANCE, Column
 from spcastat.tables.cells import alike, each, percents
 from spcastat.tables.grid import Row, Table
 
-#: With this many components or more, each component has a row.
+#: With at least this many components, each component has a row instead of a column.
 MANY = 9
 
 
@@ -25,22 +25,22 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
     Parameters
     ----------
     variance : DataFrame
-        One row a component, with some or all of the columns of :data:`spcastat.state.variance.VARIANCE`;
-        the table has the columns that are there. Variances are in the units of the analysis; shares are
-        fractions of the total variance and are shown in percent with two decimals.
+        One row for each component, with some or all of the columns of
+        :data:`spcastat.state.variance.VARIANCE`, which are all shown. Variances are in the units of the
+        analysis; shares are fractions of the total variance, shown in percent with two decimals.
     correlation : Series of length k, optional
         The largest absolute correlation of the scores of each component with those of another.
 
     Returns
     -------
     Table
-        One column a component; from nine components on one row a component, with a note that explains
-        the short headings.
+        One column for each component. With nine components or more, one row for each component, and a note
+        that explains the short headings.
 
     Raises
     ------
     ShapeError
-        No component, no column, or a column that is not known.
+        If there is no component, no column, or an unknown column.
     """
     known = {column.name: column for column in VARIANCE}
     given = list(getattr(variance, "columns", ()))
