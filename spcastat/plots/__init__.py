@@ -1,6 +1,6 @@
-"""Plots on matplotlib axes: each takes ``ax=``, returns the Axes, and shows nothing.
+"""Plots on matplotlib axes: each takes ``ax=``, draws, and returns the Axes.
 
-Every plot has a twin with ``_data`` after its name, which returns the table that the plot draws:
+For every plot there is a function with ``_data`` after its name, which returns the table that the plot draws:
 ``biplot_data`` takes the arguments of ``biplot``.
 """
 
@@ -28,7 +28,7 @@ from spcastat.plots.selection_frequency import plot_frequency as plot_frequency
 
 
 def __getattr__(name: str) -> Any:
-    """Return the twin of a plot: ``biplot_data`` is ``biplot.data``."""
+    """Return the table function of a plot: ``biplot_data`` is ``biplot.data``."""
     if name.endswith("_data") and name.removesuffix("_data") in _PLOTS:
         return globals()[name.removesuffix("_data")].data
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

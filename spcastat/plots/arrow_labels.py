@@ -1,4 +1,4 @@
-"""Arrows from the origin, and the name of each: at its tip, or a number with a key."""
+"""Arrows from the origin, each named at its tip, or by a number with a key."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ CLOSE = 7.0
 
 
 def longest(arrows: pd.DataFrame, variables: Any, least: int) -> np.ndarray:
-    """Return the positions of so many variables, the longest arrows first, faint ones after all others.
+    """Return the positions of the variables to draw: the longest arrows first, faint ones after all others.
 
     Parameters
     ----------
     arrows : DataFrame
-        With "length", "nonzero" and "supplementary"; arrows that are neither are faint.
+        With columns "length", "nonzero" and "supplementary". Arrows that are neither nonzero nor
+        supplementary are faint.
     variables : int or "all"
+        How many to draw.
     least : int
         The smallest number allowed.
     """
@@ -47,7 +49,7 @@ def _colours(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
 
 
 def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
-    """Draw an arrow to each tip; of those on one half axis only the longest, with a tick for each of them."""
+    """Draw an arrow to each tip. Arrows on the same half axis share the longest one, with a tick for each."""
     tips, sides = arrows[["x", "y"]].to_numpy(dtype=float), arrows["side"].to_numpy()
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
     colours = _colours(ax, arrows, 0.38)
@@ -91,7 +93,7 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
 def name_arrows(
     ax: Axes, scene: Scene, arrows: pd.DataFrame, chosen: Sequence[int], fontsize: str = "small"
 ) -> tuple[list[Annotation], str]:
-    """Write the "label" of the chosen arrows at their tips; return the texts, and the key of the numbers."""
+    """Write the "label" of the chosen arrows at their tips; return the texts and the key to numbers."""
     colours = _colours(ax, arrows, 0.62)
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     labels = list(arrows["label"])
@@ -99,7 +101,7 @@ def name_arrows(
     missed: list[int] = []
     named: list[int] = []
     for colour in dict.fromkeys(colours[i] for i in chosen):
-        # the strong ones come first in the frame, and get their places first
+        # strong arrows come first in the frame, and so are placed first
         these = [i for i in chosen if colours[i] == colour]
         names = write_names(
             ax,
@@ -127,11 +129,11 @@ def _numbered(
     missed: list[int],
     named: list[int],
 ) -> tuple[list[Annotation], str]:
-    """Put numbers at the tips that have no room for a name; return them and their key.
+    """Write numbers at tips without room for a name; return these texts and their key.
 
-    Tips on one spot share a number. It may stand nearer to a close tip without a name than to its own, but
-    never nearer to one with a name. A tip without room for a number is listed in the key with the nearest tip
-    that has a name or a number.
+    Tips that almost coincide share a number. A number may be closer to a neighbouring unnamed tip than to its
+    own, but never closer to a named tip. A tip without room for a number is listed in the key together with
+    the nearest tip that has a name or a number.
     """
     written: list[Annotation] = []
     known = {i: labels[i] for i in named}
@@ -170,7 +172,7 @@ def _numbered(
 
 
 def _together(points: np.ndarray, chosen: list[int]) -> list[list[int]]:
-    """Return the chosen tips in clusters of those on one spot, in the order given."""
+    """Return clusters of the chosen tips that almost coincide, in the order given."""
     clusters: list[list[int]] = []
     for i in chosen:
         for cluster in clusters:

@@ -1,4 +1,4 @@
-"""What every plot needs: axes, components by number or name, a legend, and a note below the axes."""
+"""Helpers of all plots: axes, components by number or name, legends, and notes below the axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The gid of the note below the axes.
 NOTE = "note"
-#: Where a legend stands to the right of the axes.
+#: Position of a legend to the right of the axes.
 BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
 
 # --- axes -----------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def settle(ax: Axes) -> None:
-    """Run the layout of the figure, so that `ax` has its final place and extents can be measured."""
+    """Run the layout of the figure, so that `ax` has its final position and extents can be measured."""
     figure = figure_of(ax)
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)
@@ -62,7 +62,7 @@ def settle(ax: Axes) -> None:
 
 
 def in_points(ax: Axes, pixels: Any) -> NDArray[np.float64]:
-    """Return pixels of the figure of `ax` in points (1/72 inch)."""
+    """Convert pixels of the figure of `ax` to points (1/72 inch)."""
     return np.asarray(pixels, dtype=float) * (72.0 / figure_of(ax).dpi)
 
 
@@ -84,13 +84,13 @@ def frame_of(frame: pd.DataFrame, what: str = "loadings") -> NDArray[np.float64]
 
 
 def columns_of(table: Any, names: Iterable[str], message: str) -> None:
-    """Raise ShapeError with `message`, unless the table is a frame with rows and all of these columns."""
+    """Raise ShapeError with `message` unless the table is a frame with rows and all of these columns."""
     if any(name not in getattr(table, "columns", ()) for name in names) or table.empty:
         raise ShapeError(message)
 
 
 def need_columns(table: object, columns: list[str], message: str) -> None:
-    """Raise ShapeError, unless a table is a frame with rows and these columns, each once and of numbers."""
+    """Raise ShapeError unless a table is a frame with rows and these numeric columns, each exactly once."""
     good = isinstance(table, pd.DataFrame) and not table.empty
     if not good or any(list(table.columns).count(name) != 1 for name in columns):  # type: ignore[attr-defined]
         raise ShapeError(message)
@@ -131,7 +131,7 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
     Raises
     ------
     OptionError
-        `shares` is not a Series of numbers by components.
+        If `shares` is not a Series of numbers labelled by components.
     """
     names = [short_name(name) for name in components]
     if shares is None:
@@ -153,7 +153,7 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
 
 
 def value_text(value: float, digits: int = 2) -> str:
-    """Return a number with a true minus; a nonzero that rounds to zero as "<.01"."""
+    """Return a number as text with a minus sign; a nonzero number that rounds to zero becomes "<.01"."""
     text = f"{value:.{digits}f}"
     if value != 0 and not text.strip("-0."):
         text = ("-" if value < 0 else "") + "<." + "0" * (digits - 1) + "1"
@@ -173,7 +173,7 @@ def correlation_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 def write_legend(ax: Axes, artists: Sequence[Any] | None, names: Sequence[str], **options: Any) -> Legend:
     """Add a legend of these names to the axes, with opaque marks of one size; return it.
 
-    The names are put in afterwards, as matplotlib leaves out those that begin with "_".
+    The names are set afterwards, because matplotlib leaves out those that begin with "_".
     """
     numbers = [str(i) for i in range(len(names))]
     how: dict[str, Any] = {"frameon": False, "fontsize": "small", "title_fontsize": "small", **options}
@@ -220,7 +220,7 @@ def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
 
 
 def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) -> bool:
-    """Change the text of the note; return whether it takes no more lines than before."""
+    """Change the text of the note; return whether it needs no more lines than before."""
     if note is None:
         return True
     before = note.get_text().count("\n")
@@ -243,7 +243,7 @@ def note_of(ax: Axes) -> str:
 
 
 def _wrapped(ax: Axes, sentences: Sequence[str]) -> str:
-    """Return sentences in lines that end within the place of the axes, which may be wider than the axes."""
+    """Wrap sentences to the width of the space for the axes, which may be wider than the axes themselves."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

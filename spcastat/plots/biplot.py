@@ -85,31 +85,30 @@ def biplot(
     correlations : DataFrame, p x k, optional
         Of variables and scores; needed for ``arrows="correlations"``.
     variables : int or "all"
-        The most arrows to draw: the longest, those with a nonzero loading first. The note counts the
-        variables with a nonzero loading that are not drawn.
+        The largest number of arrows: the longest are drawn, those with a nonzero loading first. The note says
+        how many variables with a nonzero loading are not drawn.
     shares : Series, optional
         The fraction of variance of each component, indexed like the columns of `scores`, for the axes.
     groups : Series, Categorical or array of length n, optional
-        Colours and marks the points; at most 20 groups. A Series is matched by its labels. The legend has
-        the groups in the order of the categories, or of their values.
+        Groups that set colours and markers of the points; at most 20. A Series is matched by its labels. The
+        legend has the groups in the order of the categories, or of their values.
     color : Series or array of length n, optional
         Numbers to show as colours, with a colour bar.
     palette : mapping, sequence of colours, or str, optional
-        Colours of the groups, by group or in their order, or the name of a colour map; for `color` a colour
-        map.
+        Colours of the groups (by group or in order), or the name of a colour map; for `color`, a colour map.
     outline : {"normal", "t", "hull"}, optional
         Around each group, or around all points if there are no groups: the ellipse that holds the share
         `level` of a normal distribution with the mean and covariance matrix of the group; that of a bivariate
         t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust to outliers;
         or the convex hull. Groups of fewer than three points, or with all points on a line, have none.
     level : float in (0, 1)
-        Of the ellipses.
+        Probability of the ellipses.
     centroids : bool
         Whether the mean of each group is marked and named.
     labels : int, bool, sequence or Series
-        Names of rows. A number: of so many rows, those farthest from the centre; True: of all rows. A
-        sequence has one text for each row, "" for no name; a Series has texts by label of the row. The note
-        counts names without room.
+        Which rows are named. A number: that many rows, those farthest from the centre; True: all rows. A
+        sequence has one text for each row, "" for no name; a Series has texts by row label. The note says how
+        many names had no room.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others.
     supplementary : DataFrame, s x k, optional
@@ -122,19 +121,19 @@ def biplot(
     Returns
     -------
     Axes
-        Its note says so if the scores are correlated, as those of sparse components mostly are: inner
+        If the scores are correlated, as those of sparse components usually are, a note says so: inner
         products of points and arrows are then not the least-squares approximation of the data.
 
     Raises
     ------
     ComponentsError
-        Fewer than two components, or one that does not exist.
+        If there are fewer than two components, or one does not exist.
     OptionError
-        An option out of range, too many groups, colours that do not exist, `ax` that is not an Axes.
+        If an option is out of range, there are too many groups, a colour is unknown, or `ax` is not an Axes.
     ShapeError
-        Groups, labels or frames that do not fit one another.
+        If groups, labels or frames do not match.
     DataError
-        A component with constant scores, unless ``scale=0``.
+        If the scores of a component are constant, unless ``scale=0``.
 
     Notes
     -----

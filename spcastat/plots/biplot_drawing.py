@@ -1,4 +1,4 @@
-"""The artists of a biplot: points, outlines, arrows, and a name for every arrow."""
+"""Draw a biplot: points, outlines, arrows, and a name for every arrow."""
 
 from __future__ import annotations
 
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
     from spcastat.plots.biplot_table import BiplotData
 
-#: Scores that correlate more than this make the biplot approximate, and the note says so.
-UNCORRELATED = 0.1
-
 
 def draw_biplot(
     ax: Axes,
@@ -55,7 +52,7 @@ def draw_biplot(
     *,
     own: bool,
 ) -> None:
-    """Draw on axes of a new figure (`own`), which then get their size, or on those of the user."""
+    """Draw on the axes of a new figure (`own`), whose size is set, or on the user's axes."""
     ax.set_xlabel(axis_labels[0], parse_math=False)
     ax.set_ylabel(axis_labels[1], parse_math=False)
     xy = data.points[["x", "y"]].to_numpy()
@@ -104,9 +101,9 @@ def draw_biplot(
 
 
 def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]:
-    """Return what the note says."""
+    """Return the sentences of the note."""
     said = [data.scaling]
-    if abs(data.correlation) > UNCORRELATED:
+    if abs(data.correlation) > 0.1:
         r = value_text(data.correlation)
         said.append(f"Correlated scores (r = {r}): inner products are approximate.")
     if data.undrawn:
@@ -132,12 +129,12 @@ def _clouds(ax: Axes, data: BiplotData, palette: Any) -> list[Group]:
 def _points(
     ax: Axes, data: BiplotData, title: str | None, palette: Any, own: bool
 ) -> Callable[[int], Legend] | None:
-    """Draw the points; on axes of the user return what writes their legend, see `lay_out`."""
+    """Draw the points; on the user's axes return a function that writes their legend (see `lay_out`)."""
     from matplotlib.lines import Line2D
 
     xy = data.points[["x", "y"]].to_numpy()
     how = {**dots(len(xy)), "zorder": 2}
-    how["s"] *= float(np.clip(size_of(ax).min() / 300.0, 0.4, 1.0))  # small axes have small points
+    how["s"] *= float(np.clip(size_of(ax).min() / 300.0, 0.4, 1.0))  # smaller points on small axes
     if "color" in data.points:
         scatter_numbers(ax, xy, data.points["color"].to_numpy(), title, palette=palette, **how)
         return None

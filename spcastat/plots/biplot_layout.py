@@ -1,9 +1,9 @@
-"""The layout of a biplot: how large the data are drawn, and where lists, names and the legend have room.
+"""The layout of a biplot: the scale of the data, and the positions of lists, names and the legend.
 
 Variables with a loading on only one of the two components lie on an axis, and those of each half axis are
-named in a list. Lists stand where they cover no point, arrow or other text, as close as possible to the end
-of their axis: with the data as large as the axes allow, else with smaller data, else with shorter names and
-smaller text. A list without room goes into the note below the axes.
+named in a list. A list is placed where it covers no point, arrow or other text, as close as possible to the
+end of its axis. The data are drawn as large as the axes allow; if lists do not fit then, smaller; then names
+are shortened and text is made smaller. A list without room goes into the note below the axes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: The ends of the axes: the first sign of their lists, and the component.
+#: Ends of the axes -> the sign at the start of their lists, and the component.
 SIDES = {"right": ("→", 0), "left": ("←", 0), "top": ("↑", 1), "bottom": ("↓", 1)}
-#: The longer side of the data on a figure of the package, in points.
+#: Length of the longer side of the data in a new figure, in points.
 SIDE = 370.0
-#: What is tried, in this order: length of names, size of text, whether lists have weights, whether they stand
-#: at the ends of their axes or anywhere.
+#: Layouts in the order in which they are tried: largest length of names, font size, whether lists show
+#: weights, whether they must be near the ends of their axes.
 TRIED = (
     (40, "small", True, True),
     (28, "small", True, True),
@@ -48,9 +48,10 @@ TRIED = (
     (20, "xx-small", False, False),
     (12, "xx-small", False, False),
 )
-#: Sizes of the data that are tried, as parts of the largest.
+#: Scales of the data that are tried, relative to the largest possible.
 SCALES = np.arange(1.0, 0.6, -0.04).tolist()
-#: The part of the axes that points and arrows fill at least, if possible: of a new figure, and of the user.
+#: Share of the axes that points and arrows should fill at least: in a new figure (True), on the user's axes
+#: (False).
 FILLED = {True: 0.6, False: 0.48}
 #: The space around lists and within the frame, in points.
 GAP = 4.0
@@ -58,7 +59,7 @@ GAP = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What is laid out: finite points (n, 2) in data units, arrows as in BiplotData, names of components."""
+    """The contents of a biplot: finite points (n, 2) in data units, arrows of BiplotData, component names."""
 
     points: Array
     arrows: pd.DataFrame
@@ -76,7 +77,7 @@ class Content:
 
     @cached_property
     def lists(self) -> dict[str, NDArray[np.intp]]:
-        """The arrows of each list, the largest first. An arrow that is alone on a half axis needs no list."""
+        """The arrows of each list, the largest first. A single arrow on a half axis needs no list."""
         sides = self.arrows["side"].to_numpy()
         found = {side: np.flatnonzero(sides == side) for side in SIDES}
         return {side: here for side, here in found.items() if len(here) > 1}
@@ -88,11 +89,11 @@ class Content:
         return [i for i in range(len(self.arrows)) if i not in listed]
 
     def labels(self, limit: int) -> list[str]:
-        """Return different names of at most `limit` characters."""
+        """Return unique names of at most `limit` characters."""
         return short_names(list(self.arrows.index), limit, positions=self.arrows["position"].tolist())
 
     def list_lines(self, side: str, labels: list[str], weighted: bool = True) -> list[str]:
-        """Return the lines of a list: the component, then names, with their weights or without."""
+        """Return the lines of a list: the component, then names, with or without their weights."""
         sign, component = SIDES[side]
         weights = self.arrows["weight"].to_numpy(dtype=float)
         texts = [("+" if weight > 0 else "") + value_text(weight) for weight in weights.tolist()]
@@ -103,25 +104,25 @@ class Content:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A layout that was tried.
+    """A possible layout.
 
     Attributes
     ----------
     low, high : ndarray, (2,)
         Limits of the axes, in data units.
     size : ndarray, (2,)
-        Of the axes, in points.
+        Size of the axes, in points.
     boxes : dict
-        Left, lower, right and upper edge of the lists that have room and of the "legend", as fractions of the
-        axes.
+        Left, lower, right and upper edge of the lists that have room, and of the "legend", as fractions of
+        the axes.
     labels : list of str
         The name of every arrow.
     fontsize : str
-        Of lists and names.
+        Font size of lists and names.
     weighted : bool
-        Whether lists have weights.
+        Whether lists show weights.
     rank : tuple
-        The larger, the better; see `_layouts`.
+        Larger is better; see `_layouts`.
     """
 
     low: Array
@@ -137,12 +138,12 @@ class Layout:
 def lay_out(
     ax: Axes, content: Content, own: bool, write_legend: Callable[[int], Legend] | None
 ) -> tuple[Layout, list[Text], list[str]]:
-    """Give the axes their limits, and write the lists; a new figure (`own`) gets its size.
+    """Set the limits of the axes and write the lists; set the size of a new figure (`own`).
 
     Parameters
     ----------
     write_legend : callable, optional
-        Writes the legend above the axes in so many columns, or within the axes for 0.
+        Writes the legend above the axes in a given number of columns, or inside the axes for 0.
 
     Returns
     -------
@@ -150,7 +151,7 @@ def lay_out(
     texts : list of Text
         The lists on the axes.
     told : list of str
-        Sentences with the lists that have no room.
+        Sentences for the note, with the lists that have no room.
     """
     probe = ax.text(0, 0, "", parse_math=False, linespacing=1.15)
     legend = None if write_legend is None else write_legend(0)
@@ -177,10 +178,10 @@ def lay_out(
 
 
 def _room(ax: Axes, content: Content, own: bool) -> Array:
-    """Return width and height that the axes may take, in points.
+    """Return the largest width and height of the axes, in points.
 
-    On a new figure the data have the size SIDE. On axes of the user the longer side of the data fills them;
-    the other side of the axes is not much longer than that of the data.
+    In a new figure the longer side of the data has the length SIDE. On the user's axes the longer side of the
+    data fills the axes, and the other side of the axes is not much longer than that of the data.
     """
     low, high = content.limits
     extent = np.where(high > low, high - low, 1.0)
@@ -195,12 +196,13 @@ def _room(ax: Axes, content: Content, own: bool) -> Array:
 
 
 def _best(content: Content, room: Array, probe: Text, target: float, legend: Array | None) -> Layout:
-    """Return the first layout without fault, or else the best one."""
+    """Return the first layout in which everything has room, or else the best one."""
     best: Layout | None = None
     for found in _layouts(content, room, probe, target, legend):
         if best is None or found.rank > best.rank:
             best = found
-        # names at tips that have no room get numbers, rather than names of less than 20 characters for all
+        # names at tips without room become numbers; that is better than shortening all names below 20
+        # characters
         if best.rank[:2] == (0, True) and (best.rank[2] == 0 or found.fontsize != "small"):
             break
     assert best is not None
@@ -212,8 +214,8 @@ def _layouts(
 ) -> Iterator[Layout]:
     """Yield layouts in the order of TRIED and SCALES.
 
-    The rank of a layout is minus the number of lists without room, whether points and arrows fill the target,
-    and minus the number of names without room.
+    The rank of a layout is minus the number of lists without room, then whether points and arrows fill the
+    target share of the axes, then minus the number of names without room.
     """
     low, high = content.limits
     extent = np.where(high > low, high - low, 1.0)
@@ -267,7 +269,7 @@ def _measured(probe: Text, text: str, fontsize: str) -> Array:
 
 
 def _ends(sizes: dict[str, Array], origin: Array, room: Array) -> dict[str, Array]:
-    """Return where the centres of the lists stand best: at the ends of their axes."""
+    """Return the preferred centres of the lists: the ends of their axes."""
     ends = {
         "right": (room[0], origin[1]),
         "left": (0.0, origin[1]),
@@ -283,7 +285,7 @@ def _wanted(content: Content, tips: Array, origin: Array, sizes: list[Array]) ->
 
 
 def _apply(ax: Axes, layout: Layout, own: bool) -> None:
-    """Set the limits of the axes; give a new figure the size at which the axes have theirs."""
+    """Set the limits of the axes, and for a new figure its size, so that the axes have that of the layout."""
     figure = figure_of(ax)
     for _ in range(2 if own else 0):
         ax.set_aspect("auto")
@@ -298,7 +300,7 @@ def _apply(ax: Axes, layout: Layout, own: bool) -> None:
 
 
 def _write_list(ax: Axes, text: str, box: Array, fontsize: str) -> Text:
-    """Write a list at its place; it keeps its distance to the closest edges of the axes if these shrink."""
+    """Write a list; it keeps its distance from the closest edges of the axes if these shrink."""
     right, top = (box[:2] + box[2:]) / 2 > 0.5
     written = ax.text(
         box[2] if right else box[0],

@@ -1,4 +1,4 @@
-"""The table of a biplot: where its points and arrows lie, and the scaling that says so."""
+"""The table of a biplot: positions of its points and arrows, and their scaling."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from spcastat.labels import short_names
 from spcastat.plots.arrow_labels import longest
 from spcastat.plots.axes_and_names import frame_of
 
-#: What arrows can stand for.
+#: What arrows can show.
 ARROWS = ("loadings", "correlations")
 
 
 @dataclass(frozen=True)
 class BiplotData:
-    """What a biplot draws.
+    """The data of a biplot.
 
     Attributes
     ----------
     points : DataFrame, n x 2 or more
-        "x" and "y" of every row, its "group" or "color" if these were given, and its "label", "" without one.
+        "x" and "y" of every row, its "group" or "color" if given, and its "label", which may be "".
     arrows : DataFrame, q x 9
-        The variables that are drawn, the longest first: "x" and "y" where the arrow ends; its "length" as
-        drawn; the "side" on which it lies exactly on an axis ("right", "left", "top", "bottom", or ""); the
-        "weight" in the list of that side (loading or correlation); its "label", which the plot shortens if it
-        has no room; whether its loading is "nonzero" on either component; whether it is a "supplementary"
-        variable; the "position" of the variable in the data. Divide by `stretch` for Gabriel's markers, or
-        for correlations.
+        The variables that are drawn, the longest first: "x" and "y" of the tip of the arrow; its "length" as
+        drawn; the "side" ("right", "left", "top", "bottom") if it lies exactly on an axis, else ""; the
+        "weight" in the list of that side (loading or correlation); its "label", which the plot shortens if
+        there is no room; whether its loading is "nonzero" on either component; whether it is a
+        "supplementary" variable; and the "position" of the variable in the data. "x" and "y" divided by
+        `stretch` are Gabriel's markers, or correlations.
     stretch : float
         The common factor by which arrows are drawn longer than Gabriel's markers (or correlations), so that
         points and arrows fill the same axes.
     correlation : float
-        Of the two columns of scores; NaN if one of them is constant.
+        Correlation of the two columns of scores; NaN if one of them is constant.
     components : tuple of str
         Names of the two components.
     new : DataFrame
@@ -46,9 +46,9 @@ class BiplotData:
     levels : DataFrame
         "x", "y" and "label" of the means of levels of supplementary factors.
     undrawn : int
-        Variables with a nonzero loading on either component that are not drawn.
+        Number of variables with a nonzero loading on either component that are not drawn.
     scaling : str
-        How points and arrows are scaled.
+        Sentences that say how points and arrows are scaled.
     """
 
     points: pd.DataFrame
@@ -66,12 +66,12 @@ class BiplotData:
 
 
 def spread_of(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -> NDArray[np.float64]:
-    """Return the standard deviations of two columns of scores, by which `scale` divides them.
+    """Return the standard deviations of two columns of scores.
 
     Raises
     ------
     DataError
-        Fewer than two rows, or a constant column unless `scale` is 0.
+        If there are fewer than two rows, or a column is constant and `scale` is not 0.
     """
     if len(values) < 2:
         raise DataError(f"There are scores of {len(values)} row; a biplot needs two or more.")
@@ -83,10 +83,11 @@ def spread_of(values: NDArray[np.float64], scale: float, names: tuple[str, str])
 
 
 def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
-    """Return the factor by which arrows are drawn longer, so that points and arrows fill the same axes.
+    """Return the factor by which arrows are stretched, so that points and arrows fill the same axes.
 
-    The longest arrow reaches as far from the centre as 98 % of the points, and at least half as far as the
-    farthest point. So a single far point makes neither the arrows nor the other points too small.
+    The longest arrow becomes as long as the 98 % quantile of the points' distances from the centre, but at
+    least half the largest distance. So a single outlier makes neither the arrows nor the other points too
+    small.
     """
     away = np.sqrt((xy**2).sum(axis=1))
     away = away[np.isfinite(away)]
@@ -124,7 +125,7 @@ def same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> Non
 
 
 def arrows_of(markers: pd.DataFrame, variables: Any, stretch: float) -> tuple[pd.DataFrame, int]:
-    """Return the arrows that are drawn, the longest first, and how many with a nonzero loading are not."""
+    """Return the arrows to draw, the longest first, and how many with a nonzero loading are not drawn."""
     length = np.hypot(markers["x"], markers["y"])
     drawn = markers.iloc[longest(markers.assign(length=length), variables, 0)].copy()
     drawn[["x", "y"]] *= stretch
@@ -134,7 +135,7 @@ def arrows_of(markers: pd.DataFrame, variables: Any, stretch: float) -> tuple[pd
 
 
 def side_of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the side on which each arrow lies exactly on an axis, or "" for one between the axes."""
+    """Return the half axis on which each arrow lies exactly, or "" for arrows between the axes."""
     return np.select(
         [(y == 0) & (x > 0), (y == 0) & (x < 0), (x == 0) & (y > 0), (x == 0) & (y < 0)],
         ["right", "left", "top", "bottom"],
@@ -151,7 +152,7 @@ def markers_of(
     supplementary: pd.DataFrame | None,
     scores: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return the ends of the arrows before they are stretched, "position" being that in the data."""
+    """Return the tips of the arrows before stretching, in the columns of `BiplotData.arrows` known so far."""
     weights = loadings.to_numpy(dtype=float)[:, pair]
     nonzero = (weights != 0).any(axis=1)
     ends, sides, values = weights * spread, side_of(*weights.T), weights

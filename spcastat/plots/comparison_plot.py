@@ -1,4 +1,4 @@
-"""The measures of several fits beside one another."""
+"""Comparison of the measures of several fits."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     Raises
     ------
     ShapeError
-        A column is missing, or there is no fit.
+        If a column is missing, or there is no fit.
     OptionError
-        `ax` is not an Axes.
+        If `ax` is not an Axes.
 
     Notes
     -----
-    Its table, `plot_compare_data`, has one row a fit and one column a measure, as fractions.
+    Its table, `plot_compare_data`, has one row for each fit and one column for each measure, as fractions.
     """
     columns_of(
         measures, ROWS, f"The frame of measures needs a row for each fit and the columns {listed(ROWS)}."
@@ -60,12 +60,12 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     size = size_of_text()
     ax = axes_for(ax, 6.6 * size, (1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS)) * size)
     places = np.arange(len(ROWS), dtype=float)
-    # fits stand one below the other within the band of a measure, so that equal values stay apart
+    # within the band of a measure, fits are shown one below the other, so that equal values do not overlap
     offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
     ax.hlines(places[:-1] + 0.5, 0, 100, colors=[shade(ax, 0.25)], linewidth=line(0.7), zorder=0.5)
     for i, colour in enumerate(colours_of(ax, None, fits)):
         style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "markersize": line(6)}
-        # without clipping, marks at 0 and 100 % are whole
+        # without clipping, markers at 0 and 100 % are drawn completely
         shares = 100 * data.iloc[i].to_numpy()
         ax.plot(
             shares,

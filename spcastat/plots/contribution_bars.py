@@ -18,7 +18,7 @@ from spcastat.plots.plot_colours import colours_of, ink, line, shade, size_of_te
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What can be drawn, and the label of its axis.
+#: Kind of values -> label of their axis.
 KINDS = {"contributions": "Contribution to the component, %", "cos2": "Squared cosine (quality of display)"}
 
 
@@ -46,7 +46,7 @@ def plot_contributions(
     of : str
         What the rows of `values` are.
     max_rows : int
-        The most bars; the note counts those that are not drawn.
+        The largest number of rows; a note says how many more have a nonzero value.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -57,15 +57,15 @@ def plot_contributions(
     Raises
     ------
     ComponentsError
-        A component that does not exist, or more than six.
+        If a component does not exist, or there are more than six.
     OptionError
-        `kind` or `max_rows` out of range, `ax` that is not an Axes.
+        If `kind` or `max_rows` is out of range, or `ax` is not an Axes.
     DataError
-        All values are zero or missing.
+        If all values are zero or missing.
 
     Notes
     -----
-    Its table, `plot_contributions_data`, has the chosen columns, the largest sums first; its
+    Its table, `plot_contributions_data`, has the chosen columns, sorted by decreasing row sums; its
     ``attrs["labels"]`` are the names in the figure, in the order of the rows.
     """
     one_of("kind", kind, KINDS)
@@ -101,7 +101,7 @@ def plot_contributions(
     if k == 1:
         label = label.replace("the component", only) if kind == "contributions" else f"{label}, {only}"
     ax.set_xlabel(label, parse_math=False)
-    if k > 1 or equal:  # above the bars, which leave no room beside them
+    if k > 1 or equal:  # above the bars, since there is no room next to them
         above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": min(k, 3)}
         ax.legend(frameon=False, fontsize="small", **above)
     settle(ax)
@@ -124,7 +124,7 @@ def _draw_bars(ax: Axes, values: np.ndarray, components: list[Any]) -> None:
 
 
 def _equal_lines(ax: Axes, every: np.ndarray, factor: float) -> list[float]:
-    """Draw lines at equal contributions: of all, and of those that are not zero on one component."""
+    """Draw lines at equal contributions of all rows and, for one component, of the nonzero rows."""
     count, loaded = len(every), int(np.count_nonzero(every[:, 0]))
     lines = [(count, f"all {count}", (0, (5, 3)))]
     if every.shape[1] == 1 and 0 < loaded < count:

@@ -1,4 +1,4 @@
-"""Sparse coordinates over the rows."""
+"""Plot of sparse coordinates over the rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plot_coordinates(
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
     groups : Series, Categorical or array of length n, optional
-        Colours the stems; rows stand in the order of the data.
+        Groups that set the colours of the stems; rows are in the order of the data.
     palette : mapping, sequence of colours, or str, optional
         As for the biplot.
     ax : Axes, optional
@@ -50,7 +50,7 @@ def plot_coordinates(
     Raises
     ------
     ComponentsError, ShapeError, OptionError
-        A component that does not exist, groups that do not fit, `ax` that is not an Axes.
+        If a component does not exist, groups do not match the rows, or `ax` is not an Axes.
 
     Notes
     -----

@@ -41,21 +41,21 @@ def plot_correlations(
 ) -> Generator[pd.DataFrame, None, Axes]:
     """Draw the correlations of the variables with two components as arrows within the unit circle.
 
-    If the scores are uncorrelated, the two components explain all of a variable whose arrow reaches the
-    circle. Scores of sparse components are mostly correlated; arrows can then leave the circle.
+    If the scores are uncorrelated, a variable whose arrow reaches the circle is fully explained by the two
+    components. Scores of sparse components are usually correlated; arrows can then extend beyond the circle.
 
     Parameters
     ----------
     correlations : DataFrame, p x k
-        Of variables and scores.
+        Correlations of the variables with the scores.
     loadings : DataFrame, p x k, optional
-        Variables without a nonzero loading on the two components have faint arrows.
+        Variables without a nonzero loading on the two components get faint arrows.
     components : two of int or str
         Numbers counted from one, or names.
     variables : int or "all"
-        The most arrows to draw: the longest, those with a nonzero loading first.
+        The largest number of arrows: the longest are drawn, those with a nonzero loading first.
     shares : Series, optional
-        The fraction of variance of each component, for the axes.
+        The fraction of variance of each component, for the axis labels.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, drawn in another colour.
     ax : Axes, optional
@@ -68,17 +68,17 @@ def plot_correlations(
     Raises
     ------
     ComponentsError
-        Fewer than two components, or one that does not exist.
+        If there are fewer than two components, or one does not exist.
     ShapeError
-        Frames that do not fit one another.
+        If the frames do not match.
     OptionError
-        `variables` out of range, `ax` that is not an Axes.
+        If `variables` is out of range, or `ax` is not an Axes.
 
     Notes
     -----
-    Its table, `plot_correlations_data`, has one row an arrow: "x" and "y", the correlations with the two
-    components; "length"; the "label"; whether the loading is "nonzero" on either component, and whether the
-    variable is a "supplementary" one.
+    Its table, `plot_correlations_data`, has one row for each arrow: "x" and "y", the correlations with the
+    two components; "length"; the "label"; whether the loading is "nonzero" on either component, and whether
+    the variable is a "supplementary" one.
     """
     values = frame_of(correlations, "correlations")
     names = list(correlations.columns)
@@ -124,12 +124,12 @@ def plot_correlations(
         written, key = name_arrows(ax, scene, arrows, range(len(arrows)))
         if rewrite_note(ax, note, [*sentences, key]):
             return ax
-        for label in written:  # a longer note leaves less room to the axes: place the names again
+        for label in written:  # a longer note leaves less room for the axes: place the names again
             label.remove()
 
 
 def _sentences(data: pd.DataFrame, p: int) -> list[str]:
-    """Return what the note says."""
+    """Return the sentences of the note."""
     said = []
     if not data["nonzero"].all():
         faint = "; faint: loading zero on both" if (~data["nonzero"] & ~data["supplementary"]).any() else ""

@@ -18,20 +18,20 @@ from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Measures along a path, and their names in the legend.
+#: Measures along a path -> their names in the legend.
 DRAWN = {name: one.legend for name, one in MEASURES.items()} | {
     "score_correlation": "largest score correlation"
 }
-#: Kind of measure to the label of the vertical axis.
+#: Kind of measure -> label of the vertical axis.
 _AXES = {
     "total": "% of the total variance",
     "pca": "% of PCA's explained variance",
     "error": "Relative reconstruction error, %",
     "correlation": "Largest correlation of two scores, %",
 }
-#: The columns of a path of sparse coordinates that are drawn, and their names in the legend.
+#: Columns of a path of sparse coordinates -> their names in the legend.
 _COORDINATES = {"cpev": "CPEV of the loadings", "fit": "kept by the sparse coordinates"}
-#: Criteria of a choice: the column of each, and the label of the vertical axis.
+#: Criteria of a choice -> column of the table, and label of the vertical axis.
 CRITERIA = {
     "cv": ("error", "Error / that of the column means"),
     "ebic": ("ebic", "Extended BIC"),
@@ -42,7 +42,7 @@ CRITERIA = {
 
 
 def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
-    """Return axes for fractions drawn as percentages from zero on."""
+    """Return axes for fractions drawn as percentages, with a vertical axis that starts at zero."""
     size = size_of_text()
     ax = axes_for(ax, width * size, height * size)
     top = 100 * float(np.nanmax(data.to_numpy()))
@@ -76,7 +76,7 @@ def plot_path(
     Parameters
     ----------
     table : DataFrame
-        One row a fit, with "nonzeros" and the measures, such as ``spca_path(...).table``.
+        One row for each fit, with "nonzeros" and the measures, such as ``spca_path(...).table``.
     measures : str or sequence of str
         "adjusted", "pev", "least_squares", "relative_adjusted", "rre", "score_correlation".
     x : {"nonzeros", "card"}
@@ -87,17 +87,17 @@ def plot_path(
     Returns
     -------
     Axes
-        A dashed line marks what dense PCA explains with as many components; the vertical axis begins at zero.
+        A dashed line marks what dense PCA explains with as many components; the vertical axis starts at zero.
 
     Raises
     ------
     ShapeError, OptionError
-        Missing columns, a measure that does not exist, `ax` that is not an Axes.
+        If columns are missing, a measure does not exist, or `ax` is not an Axes.
 
     Notes
     -----
-    Its table, `plot_path_data`, has one column a measure by `x`, and "PCA" with the share that dense PCA
-    explains, if shares of the total variance are drawn.
+    Its table, `plot_path_data`, is indexed by `x` and has one column for each measure, and "PCA" with the
+    share that dense PCA explains if shares of the total variance are drawn.
     """
     chosen = elements(measures, len(DRAWN))
     for name in chosen:
@@ -139,7 +139,7 @@ def plot_coordinates_path(
     Parameters
     ----------
     table : DataFrame
-        One row a penalty: "cpzc", "cpev", "fit" and "pca", fractions.
+        One row for each penalty, with the fractions "cpzc", "cpev", "fit" and "pca".
     ax : Axes, optional
         By default those of a new figure.
 
@@ -150,11 +150,11 @@ def plot_coordinates_path(
     Raises
     ------
     ShapeError, OptionError
-        Missing columns; `ax` that is not an Axes.
+        If columns are missing, or `ax` is not an Axes.
 
     Notes
     -----
-    Its table, `plot_coordinates_path_data`, has "cpev", "fit" and "pca" by "cpzc".
+    Its table, `plot_coordinates_path_data`, is indexed by "cpzc" and has "cpev", "fit" and "pca".
     """
     needed = ["cpzc", *_COORDINATES, "pca"]
     columns_of(table, needed, f"The table of a path needs rows and the columns {listed(needed)}.")
@@ -180,11 +180,11 @@ def plot_reconstruction(
     Parameters
     ----------
     errors : DataFrame
-        By the number of components from 0 on: "error", the norm of the residuals over that of the centred
-        (and scaled) data, and "dense", the same for as many dense principal components, the smallest
-        possible.
+        Indexed by the number of components from 0: "error", the norm of the residuals divided by that of the
+        centred (and scaled) data, and "dense", the same for as many dense principal components, which is the
+        smallest possible.
     sparse : bool
-        Whether the components are sparse; those of PCA have no second line.
+        Whether the components are sparse; for PCA no second line is drawn.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -195,13 +195,13 @@ def plot_reconstruction(
     Raises
     ------
     ShapeError
-        Missing columns.
+        If columns are missing.
     OptionError
-        `ax` is not an Axes.
+        If `ax` is not an Axes.
 
     Notes
     -----
-    Its table, `plot_reconstruction_data`, has "error" and "dense" by the number of components.
+    Its table, `plot_reconstruction_data`, is indexed by the number of components and has "error" and "dense".
     """
     sparse, needed = flag("sparse", sparse), ["error", "dense"]
     message = f"The frame of errors needs a row for each number of components, and {listed(needed)}."
@@ -229,9 +229,9 @@ def plot_choice(
     Parameters
     ----------
     table : DataFrame
-        One row a candidate, such as ``choose(...).table``.
+        One row for each candidate, such as ``choose(...).table``.
     by : {"cv", "ebic", "bic", "is", "variance"}
-        The criterion. For "cv" a band shows one standard error to both sides.
+        The criterion. For "cv" a band shows plus and minus one standard error.
     dense : float, optional
         The value of dense PCA, drawn as a dashed line.
     ax : Axes, optional
@@ -244,13 +244,13 @@ def plot_choice(
     Raises
     ------
     ShapeError, OptionError
-        Missing columns, `ax` that is not an Axes.
+        If columns are missing, or `ax` is not an Axes.
 
     Notes
     -----
-    The curve and the band join candidates with one cardinality for all components; a candidate with unequal
-    ones among these is not on that curve, and is drawn by itself. The table, `plot_choice_data`, has "value",
-    "lower", "upper", "chosen" and "unequal" by nonzeros.
+    The curve and the band join candidates with the same cardinality for all components; candidates with
+    unequal cardinalities are drawn separately. The table, `plot_choice_data`, is indexed by the number of
+    nonzeros and has "value", "lower", "upper", "chosen" and "unequal".
     """
     column, label = CRITERIA[one_of("by", by, CRITERIA)]
     needed = ["nonzeros", "chosen", column]
@@ -297,7 +297,7 @@ def plot_choice(
 
 
 def _spaced(x: np.ndarray) -> list[float]:
-    """Return values for the ticks of a logarithmic axis, each 1.22 times the one before or more."""
+    """Return values for the ticks of a logarithmic axis, each at least 1.22 times the previous one."""
     kept: list[float] = []
     for place in np.unique(x).tolist():
         if not kept or place >= 1.22 * kept[-1]:

@@ -1,4 +1,4 @@
-"""Squared residuals against distances within the components: which rows the fit does not describe."""
+"""Plot of squared residuals against distances within the components, to find rows that fit badly."""
 
 from __future__ import annotations
 
@@ -22,13 +22,10 @@ from spcastat.plots.row_groups import dots, group_rows, scatter_groups
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: An axis is logarithmic if a value exceeds its limit by this factor.
-FAR = 30.0
-
 
 @dataclass(frozen=True)
 class DiagnosticsData:
-    """What a plot of diagnostics draws.
+    """The data of a plot of diagnostics.
 
     Attributes
     ----------
@@ -55,18 +52,19 @@ def plot_diagnostics(
     """Draw the squared residual Q of each row against its Hotelling T2, with both limits.
 
     Rows far to the right are extreme within the components; rows far up are not described by the components.
-    An axis is logarithmic if a row exceeds its limit thirty times.
+    An axis is logarithmic if a row exceeds thirty times its limit.
 
     Parameters
     ----------
     diagnostics : DataFrame, n x 2
         "T2" and "Q".
     limits : Series
-        "T2" and "Q"; its name, the level, is written beside the lines. A limit of NaN is not drawn.
+        "T2" and "Q"; its name, the level, is written next to the lines. A limit of NaN is not drawn.
     groups : Series, Categorical or array of length n, optional
-        Colours and marks the points; at most 20 groups. Without groups, rows beyond a limit are marked.
+        Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit are
+        marked.
     labels : int
-        How many of the rows beyond a limit are labelled, first those that exceed it most.
+        How many of the rows beyond a limit are labelled, those that exceed it most first.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -77,11 +75,11 @@ def plot_diagnostics(
     Raises
     ------
     ShapeError
-        Frames without "T2" and "Q", or groups that do not fit.
+        If "T2" or "Q" is missing, or groups do not match the rows.
     DataError
-        Infinite distances.
+        If distances are infinite.
     OptionError
-        `labels` below 0, too many groups, `ax` that is not an Axes.
+        If `labels` is below 0, there are too many groups, or `ax` is not an Axes.
 
     Notes
     -----
@@ -158,7 +156,7 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
         bound = float(limits[name])
         top = max(float(np.nanmax(values)), bound if np.isfinite(bound) else 0.0)
         low = 0.0
-        if np.isfinite(bound) and top > FAR * bound > 0 and (values > 0).all():
+        if np.isfinite(bound) and top > 30.0 * bound > 0 and (values > 0).all():
             ax.set(**{f"{axis}scale": "log"})
             low, top = 0.7 * float(values.min()), 1.6 * top
         else:

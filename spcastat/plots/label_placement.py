@@ -1,8 +1,8 @@
-"""Labels next to points or arrow tips, placed so that each is closest to its own.
+"""Placement of labels next to points or arrow tips, so that each is closest to its own tip.
 
-Candidate places lie all round the tip, from near to far. A place is rejected if it leaves the frame, overlaps
-other text, crosses an arrow, or is nearer to another tip than to its own. Names with the fewest candidates
-are placed first; a name with none left may move one or two others. The result is deterministic.
+Candidate positions are all around the tip, from near to far. A position is rejected if it leaves the frame,
+overlaps other text, crosses an arrow, or is nearer to another tip than to its own. Names with the fewest
+candidates are placed first; a name with none left may move one or two others. The result is deterministic.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ Array = NDArray[np.float64]
 
 _RADII = np.array([2.5, 4.5, 7.0, 10.0, 14.0, 19.0, 25.0, 32.0, 40.0])
 _TURNS = np.deg2rad(np.concatenate([[0.0], *([a, -a] for a in range(15, 166, 15)), [180.0]]))
-#: From this distance on, in points, a line connects a name with its tip.
+#: If a name is at least this far from its tip, in points, a line connects them.
 LEADER = 9.0
-#: More dots than this are thinned out before those under a box are counted.
+#: If there are more dots than this, only some are used to count the dots under a box.
 MOST_DOTS = 1500
 
 
 @dataclass
 class Scene:
-    """What names must not overlap or cross; all in points.
+    """The frame and the objects that names must not overlap or cross; all in points.
 
     Attributes
     ----------
     frame : ndarray, (4,)
         Left, lower, right and upper edge.
     tips : ndarray, (q, 2)
-        The ends of all arrows.
+        The tips of all arrows.
     shafts : ndarray, (s, 2, 2)
-        Segments that no name may cross, those of the tips first.
+        Segments that no name may cross; first those of the tips.
     dots : ndarray, (n, 2)
         Points that names should not cover.
     taken : list of ndarray, (4,)
@@ -62,7 +62,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Name:
-    """A text to place: its anchor, the preferred direction from there, its size, and its own tips."""
+    """A text to place: its anchor, the preferred direction from the anchor, its size, and its own tips."""
 
     anchor: Array
     direction: Array
@@ -98,7 +98,7 @@ def place(names: list[Name], scene: Scene, radii: Array = _RADII) -> list[tuple[
 
 
 def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
-    """Return the places that only other names can occupy, the best first."""
+    """Return the positions of a name that are valid apart from other names, the best first."""
     angle = np.arctan2(name.direction[1], name.direction[0]) + _TURNS
     towards = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # distances are measured along the ray to the edge of the box, so that long names are not farther away
@@ -121,7 +121,7 @@ def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
             good &= away[:, ~mine].min(axis=1) >= nearest_own + 1.0
     led = good & (distance >= LEADER)
     if led.any() and len(scene.shafts):
-        # the line to a name crosses no shaft but those of its own tips
+        # the line to a name must not cross shafts of other tips
         others = np.delete(scene.shafts, [i for i in name.own if i < len(scene.shafts)], axis=0)
         lines = np.stack([np.broadcast_to(name.anchor, centres[led].shape), centres[led]], axis=1)
         good[np.flatnonzero(led)] = ~meeting(lines, others).any(axis=1)
@@ -139,7 +139,7 @@ def _free(choice: _Choices, others: list[Array]) -> NDArray[np.intp]:
 
 
 def _make_room(i: int, choices: list[_Choices], placed: dict[int, int]) -> None:
-    """Place name i by moving one or two others, if that can be done."""
+    """Place name i by moving one or two others, if possible."""
     for at, box in enumerate(choices[i].boxes):
         rest = {j: choices[j].boxes[where] for j, where in placed.items()}
         blocking = [j for j in rest if touching(box[None], rest[j][None]).any()]
@@ -165,14 +165,14 @@ def _make_room(i: int, choices: list[_Choices], placed: dict[int, int]) -> None:
 
 
 class FreeSpace:
-    """The part of a rectangle that nothing occupies yet, in cells of two points.
+    """The free part of a rectangle, on a grid of cells of two points.
 
     Parameters
     ----------
     room : ndarray, (2,)
         Width and height, in points.
     gap : float
-        What stays free around boxes, and at the edges.
+        Margin around boxes and at the edges, in points.
     """
 
     CELL = 2.0
@@ -191,7 +191,7 @@ class FreeSpace:
             self.taken |= wide[x : x + self.taken.shape[0], y : y + self.taken.shape[1]]
 
     def block_segments(self, segments: Array) -> None:
-        """Occupy the cells beside segments, (s, 2, 2)."""
+        """Occupy the cells along segments, (s, 2, 2)."""
         steps = np.linspace(0.0, 1.0, max(self.taken.shape))[:, None, None]
         along = segments[:, 0] + steps * (segments[:, 1] - segments[:, 0])
         self.block_points(along.reshape(-1, 2), self.CELL)
@@ -199,9 +199,10 @@ class FreeSpace:
     def take(
         self, sizes: dict[str, Array], targets: dict[str, Array], origin: Array | None = None
     ) -> dict[str, Array]:
-        """Occupy a free box for each size, the closest to its target; those without room are left out.
+        """Find and occupy a free box for each size, as close to its target as possible.
 
-        With an `origin`, the box lies in the direction from there to the target, up to 50 degrees off.
+        With an `origin`, the direction from there to the box must be within 50 degrees of that to the target.
+        Returns the boxes; sizes without room are left out.
         """
         found = {}
         for name in sorted(sizes, key=lambda name: -float(np.prod(sizes[name]))):
@@ -234,7 +235,7 @@ class FreeSpace:
 
 
 def to_points(ax: Axes, xy: Array) -> Array:
-    """Return points in data units as points (1/72 inch) on the figure."""
+    """Convert positions in data units to points (1/72 inch) on the figure."""
     return in_points(ax, ax.transData.transform(np.asarray(xy, dtype=float)))
 
 
@@ -244,7 +245,7 @@ def scene_of(ax: Axes, tips: Array, shafts: Array, dots: Array) -> Scene:
     Parameters
     ----------
     tips : ndarray, (q, 2)
-        In data units, as all of these.
+        In data units, like the others.
     shafts : ndarray, (s, 2, 2)
         Segments from their first to their second point.
     dots : ndarray, (n, 2)
@@ -276,16 +277,16 @@ def write_names(
     outwards: bool = True,
     **style: Any,
 ) -> list[Annotation | None]:
-    """Write names beside their anchors, in data units; None for each that has no room.
+    """Write names next to their anchors, which are in data units; return the texts, None if without room.
 
     Parameters
     ----------
     owners : sequence of tuples of int
         The tips of the scene that belong to each name; by default none.
     outwards : bool
-        Whether the preferred direction of a name is away from the origin, or else to the right.
+        Whether the preferred direction of a name is away from the origin; otherwise it is to the right.
     style
-        Of the text, such as ``color``.
+        Properties of the text, such as ``color``.
     """
     labels = [_label(ax, anchor, name, style) for anchor, name in zip(anchors, names, strict=True)]
     if not labels:
@@ -344,20 +345,20 @@ def _label(ax: Axes, anchor: Array, name: str, style: dict[str, Any]) -> Annotat
 
 
 def distances(boxes: Array, points: Array) -> Array:
-    """Return how far each point is from each box, (b, q); 0 within."""
+    """Return the distance of each point from each box, (b, q); 0 for points inside."""
     low, high = boxes[:, None, :2], boxes[:, None, 2:]
     gap = np.maximum(np.maximum(low - points, points - high), 0.0)
     return np.asarray(np.hypot(gap[..., 0], gap[..., 1]))
 
 
 def touching(boxes: Array, others: Array) -> NDArray[np.bool_]:
-    """Return which boxes overlap which others, (b, o)."""
+    """Return a mask of the boxes that overlap others, (b, o)."""
     apart = (boxes[:, None, :2] >= others[None, :, 2:]) | (boxes[:, None, 2:] <= others[None, :, :2])
     return np.asarray(~np.any(apart, axis=2))
 
 
 def crossing(boxes: Array, segments: Array) -> NDArray[np.bool_]:
-    """Return which boxes are met by which segments, (b, s), by clipping (Liang and Barsky)."""
+    """Return a mask of the boxes that segments intersect, (b, s), by Liang and Barsky's clipping."""
     start, step = segments[None, :, 0], (segments[:, 1] - segments[:, 0])[None]
     with np.errstate(divide="ignore", invalid="ignore"):
         first = (boxes[:, None, :2] - start) / step
@@ -371,7 +372,7 @@ def crossing(boxes: Array, segments: Array) -> NDArray[np.bool_]:
 
 
 def meeting(lines: Array, segments: Array) -> NDArray[np.bool_]:
-    """Return which lines cross which segments, (l, s)."""
+    """Return a mask of the lines that cross segments, (l, s)."""
 
     def side(start: Array, end: Array, point: Array) -> Array:
         step, to = end - start, point - start
@@ -387,6 +388,6 @@ def _padded(boxes: Array, by: float) -> Array:
 
 
 def _count(boxes: Array, dots: Array) -> NDArray[np.intp]:
-    """Return how many of the dots lie in each box."""
+    """Return the number of dots in each box."""
     inside = (dots >= boxes[:, None, :2]) & (dots <= boxes[:, None, 2:])
     return np.asarray(inside.all(axis=2).sum(axis=1))

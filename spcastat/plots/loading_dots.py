@@ -17,7 +17,7 @@ from spcastat.plots.plot_colours import accents, area, line, shade
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The part of a band, to one side of its zero line, that the largest loading takes.
+#: Distance of the largest loading from the zero line of its band, as a share of the width of the band.
 FILL = 0.42
 
 
@@ -37,14 +37,14 @@ def draw_dots(ax: Axes, data: pd.DataFrame) -> None:
 
 
 def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
-    """Return lower and upper limits of the loadings drawn, (rows, k, 2); NaN for those without an interval.
+    """Return lower and upper limits of the loadings drawn, (rows, k, 2); NaN without an interval.
 
     Raises
     ------
     ShapeError
-        A column is missing, or none of the components or variables is there.
+        If a column is missing, or there is no interval for any of the loadings drawn.
     DataError
-        Limits that are not numbers, or a lower one above its upper one.
+        If limits are not numbers, or a lower limit is above its upper limit.
     """
     needed = ("component", "term", "lower", "upper")
     missing = [name for name in needed if name not in getattr(intervals, "columns", ())]
@@ -64,12 +64,12 @@ def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
 
 
 def draw_intervals(ax: Axes, data: pd.DataFrame, limits: np.ndarray) -> None:
-    """Draw a dot for each nonzero loading and a bar for each interval; intervals that hold zero are grey."""
+    """Draw a dot for each nonzero loading and a bar for each interval, in grey if it contains zero."""
     values = data.to_numpy(dtype=float)
     largest = float(max(np.nanmax(np.abs(values)), np.nanmax(np.abs(limits), initial=0.0)))
     _draw_bands(ax, data, largest)
     blue, orange = accents(ax)
-    # an interval from zero to zero is that of a loading that no draw selects
+    # an interval from zero to zero belongs to a loading that no draw selected
     barred = np.isfinite(limits).all(axis=2) & (limits != 0).any(axis=2)
     for i, j in np.argwhere((values != 0) | barred).tolist():
         (low, high), value = limits[i, j], values[i, j]
@@ -97,9 +97,9 @@ def _draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
 
 
 def _value_ticks(ax: Axes, largest: float, k: int) -> None:
-    """Mark a round loading on both sides of every zero line; give the width of a band if that is too tight.
+    """Add ticks at a round loading on both sides of every zero line; without room, state the width of a band.
 
-    If the numbers of neighbouring bands would touch, only the positive side has its number.
+    If the numbers of neighbouring bands would touch, only the positive side gets a number.
     """
     power = 10.0 ** np.floor(np.log10(largest))
     value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)

@@ -1,4 +1,4 @@
-"""Loadings as colours or at their places: a heat map, images, or a line over the columns."""
+"""Loadings as a heat map, as images, or as lines over the columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"^\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s][^\
 
 
 def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
-    """Draw values from orange (negative) to purple, which any colour vision tells apart; zeros are white."""
+    """Draw values from orange (negative) to purple, safe for colour-blind readers; zeros are white."""
     ax.set_facecolor("white")
     style |= {"cmap": "PuOr", "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
     return ax.imshow(np.ma.masked_equal(values, 0), **style)
@@ -54,9 +54,9 @@ def draw_heatmap(ax: Axes, data: pd.DataFrame) -> None:
 
 
 def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
-    """Print every nonzero in black or white; if they do not fit, mark the negative cells with a minus.
+    """Print every nonzero value in black or white; if they do not fit, mark negative cells with a minus.
 
-    Without the minus a grey print would not tell negative from positive cells.
+    Without the minus, negative and positive cells could not be distinguished in a greyscale print.
     """
     settle(ax)
     inks = np.where(colours[..., :3] @ np.array([0.299, 0.587, 0.114]) > 0.53, "black", "white")
@@ -81,7 +81,7 @@ def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
 
 
 def draw_lines(ax: Axes, loadings: pd.DataFrame) -> None:
-    """Draw the loadings of each component over the columns, one panel below the other; zeros leave a gap."""
+    """Draw the loadings of each component over the columns, in one panel each; zeros interrupt the line."""
     ax.set_axis_off()
     values = loadings.to_numpy(dtype=float)
     p, k = values.shape
@@ -115,8 +115,8 @@ def draw_lines(ax: Axes, loadings: pd.DataFrame) -> None:
 def column_places(names: Sequence[Any]) -> tuple[np.ndarray, str, list[Any]]:
     """Return the positions of columns on an axis, its label, and names for its ticks, if any.
 
-    Names that are rising or falling numbers, perhaps all with one unit, are the positions; otherwise the
-    columns are counted.
+    If all names are numbers, possibly with a common unit, and increase or decrease, they are the positions;
+    otherwise the positions are 1 to p.
     """
     p = len(names)
     found = [_NUMBERED.match(str(name)) for name in names]
@@ -133,7 +133,7 @@ def column_places(names: Sequence[Any]) -> tuple[np.ndarray, str, list[Any]]:
 
 
 def draw_images(ax: Axes, loadings: pd.DataFrame, shape: tuple[int, int], columns: int) -> None:
-    """Draw the loadings of each component as an image, all with one scale of colours."""
+    """Draw the loadings of each component as an image, with a common colour scale."""
     ax.set_axis_off()
     values = loadings.to_numpy(dtype=float)
     k = values.shape[1]

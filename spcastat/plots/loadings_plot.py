@@ -22,7 +22,7 @@ from spcastat.plots.plot_colours import ink, line, shade, size_of_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Those that show every variable at its place among the columns.
+#: Kinds of plots that show every variable at its position among the columns.
 MAPS = ("line", "image")
 
 
@@ -49,22 +49,22 @@ def plot_loadings(
         over all columns in their order for each component, for spectra and series (columns named by numbers,
         perhaps with a unit, are placed by them); or an image for each component, for pixels.
     max_rows : int
-        The most variables of dots and heat maps. If more have a nonzero loading, the components take turns
-        to choose the variable with their largest absolute loading that is left, and the label of the axis
+        The largest number of variables of dots and heat maps. If more have a nonzero loading, the components
+        take turns in choosing the variable with their largest remaining absolute loading, and the axis label
         says how many there are.
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
     groups : Series, mapping or sequence of length p, optional
-        The group of each variable, for dots and heat maps: variables of a group stand together with its name
-        beside them, groups in the order of the categories or of their first variables.
+        The group of each variable, for dots and heat maps. Variables of a group are shown together, with its
+        name next to them; groups are in the order of the categories or of their first variables.
     intervals : DataFrame, optional
         With columns "component", "term", "lower" and "upper", as ``conf_int()`` of a bootstrap returns them:
         dots get a bar from lower to upper.
     shape : (int, int), optional
         Height and width of an image, pixels row by row; needed for ``kind="image"``.
     ax : Axes, optional
-        By default those of a new figure, as high as the variables need. A heat map takes some of its room
-        for the colour bar; the panels of lines and images, its ``child_axes``, are drawn in its place.
+        By default those of a new figure, as high as the variables need. A heat map uses some of the space for
+        the colour bar; the panels of lines and images, its ``child_axes``, are drawn inside it.
 
     Returns
     -------
@@ -73,17 +73,17 @@ def plot_loadings(
     Raises
     ------
     ShapeError
-        `loadings` is not a data frame, or groups, intervals or `shape` do not fit.
+        If `loadings` is not a data frame, or groups, intervals or `shape` do not match it.
     ComponentsError
-        A component that does not exist.
+        If a component does not exist.
     OptionError
-        `kind` or `max_rows` out of range, options that the kind does not have, `ax` that is not an Axes.
+        If `kind` or `max_rows` is out of range, the kind does not have an option, or `ax` is not an Axes.
     DataError
-        All loadings are zero.
+        If all loadings are zero.
 
     Notes
     -----
-    Its table, `plot_loadings_data`, has the loadings drawn, variables in the order of the figure; its
+    Its table, `plot_loadings_data`, has the loadings drawn, with variables in the order of the figure; its
     ``attrs["labels"]`` are the names in the figure.
     """
     one_of("kind", kind, ["dots", "heatmap", *MAPS])

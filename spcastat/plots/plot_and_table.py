@@ -1,4 +1,4 @@
-"""The decorator of all plots: a plot makes its table first, then draws it."""
+"""The decorator of all plots, which makes a plot and a table function of one generator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Table = TypeVar("Table", covariant=True)
 
 
 class Plot(Protocol[P, Table]):
-    """A plot: called, it draws and returns the axes; `data` returns its table and draws nothing."""
+    """A plot: calling it draws and returns the axes; its method `data` returns the table without drawing."""
 
     __name__: str
 
@@ -26,9 +26,9 @@ class Plot(Protocol[P, Table]):
 
 
 def plot(steps: Callable[P, Generator[T, None, Axes]]) -> Plot[P, T]:
-    """Make a plot of a generator function, which yields its table and then returns the axes it drew on.
+    """Decorate a generator function that first yields the table of a plot, then draws and returns the axes.
 
-    The generator checks all of its options before it yields, so that `data` refuses what the plot refuses.
+    The generator must check all options before it yields, so that `data` raises the same errors as the plot.
     `data` takes the parameters of the plot except `ax`.
     """
 
@@ -49,7 +49,7 @@ def plot(steps: Callable[P, Generator[T, None, Axes]]) -> Plot[P, T]:
 
 
 def table_of(draw: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `make` as the function that returns the table of the plot `draw`, named ``<plot>_data``."""
+    """Return `make` as a function ``<plot>_data``, with the signature of the plot `draw` without `ax`."""
 
     def data(*args: Any, **options: Any) -> Any:
         bound = signature.bind(*args, **options)

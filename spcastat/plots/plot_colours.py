@@ -1,4 +1,4 @@
-"""Colours, markers and widths that follow the style in use: light or dark background, print or slides."""
+"""Colours, markers and line widths, which follow the current matplotlib style (light, dark, print)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,19 @@ if TYPE_CHECKING:
 #: Red, green and blue from 0 to 1.
 RGB = tuple[float, float, float]
 
-#: Twenty different colours. The first seven are those of Okabe and Ito without yellow, which can be told
-#: apart with any colour vision; beyond them the markers help.
+#: Twenty different colours. The first seven are those of Okabe and Ito without yellow, which are safe for
+#: colour-blind readers; beyond these, markers help to distinguish groups.
 GROUP_COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#222222",
     "#882255", "#999933", "#332288", "#DDCC77", "#B22222", "#888888", "#44AA99",
     "#7A5230", "#9B5DE5", "#1B5E20", "#F28E8E", "#00BBF9", "#B5C99A",
 )  # fmt: skip
 
-#: Markers of the groups. Seven colours and eight markers make 56 pairs before one comes again.
+#: Markers of the groups. Seven colours and eight markers make 56 different pairs.
 MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
 
-#: The colour of what took no part in the fit: supplementary variables, levels and new rows.
+#: Colour of supplementary variables, levels and new rows, which were not used in the fit.
 FURTHER = "#CC79A7"
-
-#: The contrast ratio (WCAG 2) with a light and a dark background below which a colour is changed.
-CONTRAST, DARK_CONTRAST = 2.2, 4.0
 
 
 def paper(ax: Axes) -> np.ndarray:
@@ -63,11 +60,11 @@ def shade(ax: Axes, strength: float) -> RGB:
 
 
 def visible(ax: Axes, colour: Any) -> RGB:
-    """Return a colour, moved towards that of the text if it stands out too little from the background."""
+    """Return a colour, moved towards that of the text if its contrast with the background is too small."""
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
-    least = CONTRAST if _light(behind) > 0.18 else DARK_CONTRAST
+    least = 2.2 if _light(behind) > 0.18 else 4.0  # contrast ratios (WCAG 2) on light and dark backgrounds
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         moved = (1 - share) * rgb + share * towards
         if _contrast(moved, behind) >= least:
@@ -107,14 +104,14 @@ def area(size: float) -> float:
 
 
 def size_of_text() -> float:
-    """Return the font size of the style in use over matplotlib's 10 points; figures are scaled by it."""
+    """Return the font size of the style in use divided by matplotlib's default; figures are scaled by it."""
     import matplotlib
 
     return float(np.clip(float(matplotlib.rcParams["font.size"]) / 10.0, 0.8, 2.0))
 
 
 def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
-    """Raise OptionError for a palette without colours, or without groups or numbers to colour."""
+    """Raise OptionError for an invalid palette, or one that is given without groups or numbers to colour."""
     if palette is not None and not coloured:
         raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
     if isinstance(palette, str) or hasattr(palette, "resampled"):
@@ -133,13 +130,13 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     Parameters
     ----------
     palette : None, mapping, sequence of colours, or str
-        None for the colours of the package; colours by category; colours in the order of the categories; or
-        the name of a colour map.
+        None for the package's colours; colours by category; colours in the order of the categories; or the
+        name of a colour map.
 
     Raises
     ------
     OptionError
-        A colour or a colour map that does not exist, or fewer colours than categories.
+        If a colour or a colour map does not exist, or there are fewer colours than categories.
     """
     count = len(categories)
     if palette is None:

@@ -1,4 +1,4 @@
-"""Groups of rows, or one number for each row: matched to the scores, drawn as points, ellipses and hulls."""
+"""Groups of rows, or a number for each row: matching with the scores, and drawing of points and outlines."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
 
-#: More groups than this cannot be told apart.
+#: Largest number of groups: more could not be distinguished.
 MOST = 20
 
-#: The group of rows without one.
+#: Name of the group of rows without a group.
 MISSING = "(missing)"
 
-#: What can be drawn around a group.
+#: Kinds of outlines around a group.
 OUTLINES = ("normal", "t", "hull")
-#: The degrees of freedom of the t distribution that is fitted.
+#: Degrees of freedom of the t distribution.
 FREEDOM = 5
 
 
 @dataclass(frozen=True)
 class Group:
-    """How a group of rows is drawn: which rows, colour, marker, name ("" for all rows without groups)."""
+    """A group of rows to draw: mask of its rows, colour, marker, and name ("" if there are no groups)."""
 
     rows: np.ndarray
     colour: Any
@@ -42,7 +42,7 @@ class Group:
 
 
 def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = None) -> Iterator[Group]:
-    """Yield the groups that have rows, rows without a group last; one group of all n rows for None."""
+    """Yield the nonempty groups, rows without a group last; for None a single group of all n rows."""
     if groups is None:
         yield Group(np.ones(n, dtype=bool), accents(ax)[0], "o", "")
         return
@@ -59,17 +59,18 @@ def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = No
 
 
 def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
-    """Return the group of every row; the categories keep their order and none is empty.
+    """Return the group of every row as a categorical, with categories in their order and without empty ones.
 
-    A Series is matched by its labels, which must contain all of `index`, unless they are 0, 1, ... and
-    those of the rows are not; anything else must have one value for each row, in the order of the rows.
+    A Series is matched by its labels, which must contain all of `index`; if it has the default labels 0, 1,
+    ... and the rows have others, it is matched by position. Anything else must have one value for each row,
+    in order.
 
     Raises
     ------
     ShapeError
-        Another number of values than rows, or a Series without the labels of some rows.
+        If the number of values is not that of the rows, or a Series lacks the labels of some rows.
     OptionError
-        More than 20 groups.
+        If there are more than 20 groups.
     """
     groups = _aligned(groups, index, "groups")
     values = groups.array if isinstance(groups, pd.Series) else groups
@@ -87,7 +88,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
 
 
 def _categories(groups: Any, values: Any, n: int) -> pd.Categorical:
-    """Return n values as categories; raise OptionError if they are not values of groups."""
+    """Return n values as a categorical; raise OptionError if they cannot be group names."""
     if not isinstance(values, pd.api.extensions.ExtensionArray):
         values = elements(values, n)
         if len(values) == 1 and values[0] is groups:
@@ -111,7 +112,7 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
     Raises
     ------
     ShapeError, OptionError
-        Another number of values than rows; values that are not numbers.
+        If the number of values is not that of the rows, or values are not numbers.
     """
     values = _aligned(color, index, "color")
     numbers = real_array(values)
@@ -139,7 +140,7 @@ def _aligned(values: Any, index: pd.Index, what: str) -> Any:
 def scatter_groups(
     ax: Axes, xy: np.ndarray, groups: pd.Categorical | None, *, palette: Any = None, **style: Any
 ) -> tuple[list[PathCollection], list[str]]:
-    """Draw the points, each group in its colour and marker; return artists and names for the legend."""
+    """Draw the points, with a colour and a marker for each group; return artists and names for the legend."""
     drawn = list(groups_of(ax, groups, len(xy), palette))
     artists = [
         ax.scatter(*xy[one.rows].T, color=[one.colour], marker=one.marker, linewidths=0, **style)
@@ -151,7 +152,7 @@ def scatter_groups(
 def scatter_numbers(
     ax: Axes, xy: np.ndarray, numbers: np.ndarray, title: str | None, *, palette: Any = None, **style: Any
 ) -> None:
-    """Draw the points in the colours of their numbers, with a colour bar; those without one are grey."""
+    """Draw the points in the colours of their numbers, with a colour bar; grey without a number."""
     known = np.isfinite(numbers)
     if not known.all():
         ax.scatter(*xy[~known].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
@@ -169,7 +170,7 @@ def scatter_numbers(
 
 
 def dots(n: int, size: float = 22.0) -> dict[str, Any]:
-    """Return the style of n points: smaller and fainter for larger n, an image beyond 5,000."""
+    """Return the style of n points: smaller and more transparent for larger n, rasterised beyond 5,000."""
     return {
         "s": area(float(np.clip(size * (200 / max(n, 1)) ** 0.4, 0.18 * size, size))),
         "alpha": float(np.clip(0.7 * (200 / max(n, 1)) ** 0.32, 0.15, 0.75)),
@@ -181,11 +182,11 @@ def dots(n: int, size: float = 22.0) -> dict[str, Any]:
 
 
 def outline_of(xy: np.ndarray, kind: str, level: float) -> np.ndarray | None:
-    """Return the corners of an outline around points, (m, 2); None if the points span no area.
+    """Return the vertices of an outline around points, (m, 2); None if the points lie on a line.
 
-    "normal": the ellipse that holds a share `level` of the normal distribution with their mean and
-    covariance matrix. "t": the same of the bivariate t distribution with 5 degrees of freedom of largest
-    likelihood, which is robust to outliers. "hull": the convex hull.
+    "normal": the ellipse with probability `level` under the normal distribution with the mean and covariance
+    matrix of the points. "t": the same for a bivariate t distribution with 5 degrees of freedom, fitted by
+    maximum likelihood, which is robust to outliers. "hull": the convex hull.
     """
     xy = xy[np.isfinite(xy).all(axis=1)]
     if len(xy) < 3 or np.linalg.matrix_rank(xy - xy.mean(axis=0)) < 2:
@@ -207,9 +208,9 @@ def outline_of(xy: np.ndarray, kind: str, level: float) -> np.ndarray | None:
 
 
 def fit_t(xy: np.ndarray, freedom: float = FREEDOM) -> tuple[np.ndarray, np.ndarray]:
-    """Return centre and scatter of the t distribution of largest likelihood (Kent, Tyler and Vardi 1994).
+    """Fit the centre and scatter of a bivariate t distribution by ML (Kent, Tyler and Vardi 1994).
 
-    Iteratively reweighted: a point has the weight (freedom + 2) / (freedom + its squared distance).
+    By iterative reweighting: a point has the weight (freedom + 2) / (freedom + its squared distance).
     """
     centre, scatter = xy.mean(axis=0), np.cov(xy.T)
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""Which rows of a biplot are labelled, and with which text."""
+"""Labels of rows in a biplot."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from spcastat.config import elements, is_single, is_whole, plural, shown, whole_
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 
-#: Characters of the name of a row, at most.
+#: Largest number of characters of the name of a row.
 WIDTH = 20
 
 
 def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
-    """Return the name of every row on a plot, "" for those without one.
+    """Return the label of every row on a plot, "" for rows without one.
 
     Parameters
     ----------
     labels : int, bool, sequence or Series
-        How many of the farthest rows to name; True for all; one name for each row; or a Series with names of
-        some rows.
+        How many of the rows farthest from the centre to name; True for all; one name for each row; or a
+        Series with names of some rows.
     index : Index of length n
     distance : ndarray of shape (n,)
-        Of each row from the centre.
+        Distance of each row from the centre.
 
     Raises
     ------
     OptionError, ShapeError
-        Anything else; another number of names than rows; a Series with labels of no row.
+        For other values, for a number of names other than that of the rows, and for a Series without labels
+        of the rows.
     """
     n = len(index)
     if isinstance(labels, (bool, np.bool_)) or labels is None:

@@ -1,4 +1,4 @@
-"""Scores: the density of each component, and all pairs of up to five with their correlations."""
+"""Plot of scores: the density of each component, and all pairs of up to five with their correlations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from spcastat.plots.row_groups import dots, group_rows, groups_of, scatter_group
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: More components than this are too many pairs for one figure.
+#: Largest number of components: more would be too many pairs for a figure.
 MOST = 5
 
 
@@ -51,16 +51,17 @@ def plot_scores(
     components : one to five of int or str, optional
         Numbers counted from one, or names; by default the first five, and a note names those that are shown.
     groups : Series, Categorical or array of length n, optional
-        Colours and marks the points; at most 20 groups. A Series is matched by its labels.
+        Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
     palette : mapping, sequence of colours, or str, optional
         The colours of the groups, as for the biplot.
     densities : bool
-        Whether the diagonal shows the density of each component (Gaussian kernels, Silverman's width), by
-        groups with the shares of their rows, and up to 1,000 rows a mark for each row.
+        Whether the diagonal shows kernel density estimates of each component (Gaussian kernel, Silverman's
+        bandwidth), for each group scaled by its share of the rows. With up to 1,000 rows there is a mark for
+        each.
     shares : Series, optional
-        The fraction of variance of each component, for the axes.
+        The fraction of variance of each component, for the axis labels.
     ax : Axes, optional
-        The panels are drawn in its place, by default in that of a new figure. They are its ``child_axes``,
+        The panels are drawn inside it, by default inside those of a new figure. They are its ``child_axes``,
         row by row; the title of a pair is its correlation.
 
     Returns
@@ -70,9 +71,9 @@ def plot_scores(
     Raises
     ------
     ComponentsError
-        More than five components, or one that does not exist.
+        If there are more than five components, or one does not exist.
     ShapeError, OptionError
-        Groups that do not fit the rows, too many groups, `ax` that is not an Axes.
+        If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
 
     Notes
     -----
@@ -102,7 +103,7 @@ def plot_scores(
     columns: dict[int, Axes] = {}
     for i in range(k - side, k):
         for j in range(i + 1 if densities else i):
-            # 7 % and 13 % of a panel separate it from those beside and above it
+            # margins of 7 % to the next panel and 13 % to the one above
             row = i - (k - side)
             panel = ax.inset_axes((j / side, 1 - (row + 1) / side, 0.93 / side, 0.87 / side))
             if i == j:
@@ -114,7 +115,7 @@ def plot_scores(
             first = columns.setdefault(j, panel)
             if first is not panel:
                 panel.sharex(first)
-            # names at the edges of the triangle; no numbers within it
+            # names and numbers only at the edges of the triangle
             panel.tick_params(labelbottom=i == k - 1, labelleft=j == 0 and i != j)
             panel.set_xlabel(names[j] if i == k - 1 else "", parse_math=False)
             panel.set_ylabel(names[i] if j == 0 and i != j else "", parse_math=False)
@@ -153,7 +154,7 @@ def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[
 
 
 def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:
-    """Draw the density of each group, and a mark for each of up to 1,000 rows at the foot."""
+    """Draw the density of each group, and marks for the rows below it if there are at most 1,000."""
     known = values[np.isfinite(values)]
     reach = 0.15 * float(np.ptp(known)) if len(known) else 1.0
     grid = np.linspace(known.min() - reach, known.max() + reach, 200) if len(known) else np.zeros(1)
@@ -172,14 +173,14 @@ def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) ->
 
 
 def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return the density at `grid`: Gaussian kernels, 0.9 min(sd, IQR / 1.34) n^(-1/5) wide (Silverman)."""
+    """Return a Gaussian kernel density estimate at `grid`; bandwidth 0.9 min(sd, IQR / 1.34) n^(-1/5)."""
     values = values[np.isfinite(values)]
     if len(values) < 2 or not np.ptp(values) > 0:
         return np.zeros(len(grid))
     low, high = np.quantile(values, [0.25, 0.75])
     spread = min(float(values.std(ddof=1)), (high - low) / 1.34) or float(values.std(ddof=1))
     width = 0.9 * spread * len(values) ** -0.2
-    if len(values) > 5000:  # sums over a histogram of 512 cells differ by less than the width of a line
+    if len(values) > 5000:  # a histogram of 512 cells is accurate to less than the width of a line
         counts, edges = np.histogram(values, 512)
         values, weights = (edges[:-1] + edges[1:]) / 2, counts / counts.sum()
     else:

@@ -1,4 +1,4 @@
-"""Scree plots: variances of sparse components beside PCA's; eigenvalues beside those of noise."""
+"""Scree plots: variances of sparse components compared with PCA, and eigenvalues compared with noise."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from spcastat.plots.plot_colours import accents, ink, line, shade, size_of_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What the vertical axis can show, and its label.
+#: Kind of values on the vertical axis -> its label.
 KINDS = {
     "variance": "Variance",
     "share": "% of the total variance",
     "cumulative": "Cumulative % of the total variance",
 }
-#: Components whose variances are drawn, at most.
+#: Largest number of components to draw.
 MOST = 10_000
 
 
@@ -46,21 +46,21 @@ def screeplot(
     Parameters
     ----------
     variance : DataFrame, k x any
-        One row a component, with the columns "adjusted variance", "share of total" (adjusted variance as
-        a fraction of the total) and "cumulative PCA" (a fraction of the total).
+        One row for each component, with the columns "adjusted variance", "share of total" (adjusted variance
+        as a fraction of the total) and "cumulative PCA" (a fraction of the total).
     spectrum : array-like, optional
         All eigenvalues of the covariance matrix, descending; by default the first k, from `variance`.
     kind : {"variance", "share", "cumulative"}
         Variances; their shares of the total; or cumulative shares.
     sparse : bool
-        Whether the components are sparse. Components of PCA have no second PCA beside them, only the rest of
+        Whether the components are sparse. For a fit by PCA no second line for PCA is drawn, only the rest of
         the spectrum.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-        line: dense components above it exceed what rows without structure give. A fit also takes what
-        `choose_k` or `choose` returned.
+        line: dense components above it exceed those of data without structure. The method of a fit also takes
+        what `choose_k` or `choose` returned.
     max_components : int, optional
-        The most components of the spectrum to draw; never fewer than were fitted.
+        The largest number of components of the spectrum to draw; never fewer than were fitted.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -71,17 +71,17 @@ def screeplot(
     Raises
     ------
     ShapeError
-        A column is missing, there is no component, or the spectrum has fewer than k values.
+        If a column is missing, there is no component, or the spectrum has fewer than k values.
     OptionError
-        `kind` that does not exist, values that are not numbers, a spectrum that rises, `sparse` that is not a
-        bool, `ax` that is not an Axes.
+        If `kind` does not exist, values are not numbers, the spectrum is not descending, `sparse` is not a
+        bool, or `ax` is not an Axes.
 
     Notes
     -----
-    Its table, `screeplot_data`, has one row a component. "sparse" is the variance of each component, NaN
-    beyond the last one; "dense" that of the component of dense PCA with the same number, NaN if the total is
-    unknown because no component has a variance; "parallel" the thresholds, if given. All are in the unit of
-    `kind`; shares are fractions.
+    Its table, `screeplot_data`, has one row for each component. "sparse" is the variance of each component,
+    NaN beyond the last one; "dense" is the variance of the dense component with the same number, NaN if the
+    total is unknown because no component has a variance; "parallel" has the thresholds, if given. All are in
+    the unit of `kind`; shares are fractions.
     """
     sparse = flag("sparse", sparse)
     one_of("kind", kind, KINDS)
@@ -141,7 +141,7 @@ def screeplot(
 
 
 def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
-    """Write percentages at the feet of the bars and above the first ten points of the line."""
+    """Write percentages at the bottom of the bars and above the first ten points of the line."""
     if len(data) > 20:
         return
     how: dict[str, Any] = {"va": "bottom", "fontsize": "x-small", "color": ink(ax), "zorder": 4}
@@ -157,7 +157,7 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
-    """Name the components if the names fit, else number them."""
+    """Label the components by name if the names fit, else by number."""
     count = len(names)
     ax.set_xlim(0.4, count + 0.6)
     texts = [short_name(name, 12) for name in names]
@@ -206,14 +206,14 @@ def _numbers(what: str, values: Any) -> np.ndarray:
 def plot_components(
     spectrum: pd.DataFrame, table: pd.DataFrame, *, alpha: float = 0.05, ax: Axes | None = None
 ) -> Generator[pd.DataFrame, None, Axes]:
-    """Draw the leading eigenvalues and those of noise.
+    """Draw the leading eigenvalues and thresholds from noise.
 
     Parameters
     ----------
     spectrum, table : DataFrame
-        As ``choose_k(...)`` has them.
+        The attributes of the result of ``choose_k(...)``.
     alpha : float
-        The share of draws of noise that exceeds its line, for the legend.
+        The share of noise eigenvalues that exceed the threshold, for the legend.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -224,11 +224,11 @@ def plot_components(
     Raises
     ------
     ShapeError, OptionError
-        Missing columns, `ax` that is not an Axes.
+        If columns are missing, or `ax` is not an Axes.
 
     Notes
     -----
-    Its table, `plot_components_data`, has "eigenvalue" and "noise" by component.
+    Its table, `plot_components_data`, is indexed by component and has "eigenvalue" and "noise".
     """
     alpha = real_number("alpha", alpha, 0.0, 1.0)
     message = "spectrum needs the column eigenvalue, and table the column noise, as choose_k gives them."
@@ -241,7 +241,7 @@ def plot_components(
     ax = axes_for(ax, 5.6 * size, 3.8 * size)
     blue = accents(ax)[0]
     x, values = np.arange(1, len(data) + 1), data["eigenvalue"].to_numpy()
-    # components before the first one that does not exceed noise have full marks
+    # components before the first one that does not exceed the threshold have filled marks
     above = np.cumprod((data["eigenvalue"] > data["noise"]).to_numpy()).astype(bool)
     ax.plot(x, values, color=blue, linewidth=line(1.3), zorder=2, label="data")
     marks: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": line(5.5), "zorder": 3}

@@ -1,4 +1,4 @@
-"""How often loadings are selected in fits of half of the rows, as bars."""
+"""Bars that show how often loadings are selected in fits of half of the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spcastat.plots.plot_colours import accents, ink, line, shade
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The part of a component's band that a frequency of one takes.
+#: Length of a bar of frequency one, as a share of the width of a component's band.
 FULL = 0.85
 
 
@@ -42,8 +42,8 @@ def plot_frequency(
     threshold : float in [0, 1], optional
         By default no line is drawn.
     max_rows : int
-        The most variables to show: those selected in the fit or in a tenth of the draws, the most frequent of
-        every component first.
+        The largest number of variables to show. Those selected in the fit or in at least a tenth of the draws
+        are shown, the most frequent of every component first.
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
     ax : Axes, optional
