@@ -1,4 +1,4 @@
-"""Resampling: draws with seeds of their own, shared among processes; components matched with a fit's."""
+"""Resampling: independent draws, run in several processes, and matching of their components with a fit."""
 
 from spcastat.resample.align import Aligned, align
 from spcastat.resample.jobs import Finished, draw_generator, run_jobs, seed_of, workers

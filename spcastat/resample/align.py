@@ -1,4 +1,4 @@
-"""Which component of a resampled fit is which component of the fit: by the correlation of their scores."""
+"""Match the components of a resampled fit with those of the fit, by the correlations of their scores."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from spcastat.operators import Operator
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Loadings in the order and with the signs of others.
+    """Loadings in the order and with the signs of reference loadings.
 
     Attributes
     ----------
     V : ndarray of shape (p, k)
     order : ndarray of shape (k,)
-        Where each column stood before.
+        The index of each column before matching.
     similarity : ndarray of shape (k,)
-        Absolute correlation of the scores of each component with those of its counterpart, in [0, 1]; 0
-        beside a component without variance.
+        Absolute correlation of the scores of each component with those of its counterpart, in [0, 1]; 0 if
+        one of them has no variance.
     """
 
     V: np.ndarray
@@ -33,16 +33,16 @@ class Aligned:
 def align(
     found: np.ndarray, reference: np.ndarray, op: Operator, kinds: Sequence[int] | None = None
 ) -> Aligned:
-    """Put the columns of `found` into the order of those of `reference` that they resemble, then turn signs.
+    """Match the columns of `found` with those of `reference`, and adjust their order and signs.
 
     Parameters
     ----------
     found, reference : ndarray of shape (p, k)
         Loadings of any length.
     op : Operator
-        The covariance matrix S in which scores are compared: that of the fit.
+        The covariance matrix S of the fit, with which scores are compared.
     kinds : sequence of int, optional
-        Labels of the components: those of one label alone change places.
+        Labels of the components; only components with the same label may be exchanged.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def align(
     Notes
     -----
     The assignment maximises the sum of the absolute correlations |v'Sw| / sqrt(v'Sv w'Sw) (Hungarian
-    algorithm); the sign is that of the correlation, or of v'w where that is zero. Nothing is rotated, which
-    would destroy the zeros.
+    algorithm). The sign is that of the correlation, or of v'w if the correlation is zero. There is no
+    rotation, which would destroy the zeros.
     """
     k = reference.shape[1]
     products = op.products(np.hstack([found, reference]))

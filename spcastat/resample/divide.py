@@ -1,4 +1,4 @@
-"""Rows of every kind in folds: those at hand, in pieces, with gaps, or made by a formula that learns."""
+"""Divide rows into folds: rows in memory or in chunks, with missing values, or from formulas that learn."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from spcastat.streams.base import Stream
 
-#: Up to this many variables folds are held by their moments.
+#: Up to this many variables, folds are represented by their cross-products.
 MOMENTS = 1000
 
 
 def require_foldable(stream: Stream | None, p: int) -> None:
-    """Raise NoRowsError, before a row is read, for rows in pieces with too many variables for folds."""
+    """Raise NoRowsError, before rows are read, for rows in chunks with too many variables for folds."""
     if stream is not None and p > MOMENTS:
         raise NoRowsError(
             f"The rows of {stream.title} are never all in memory, and folds of {p} variables take too much; "
@@ -52,30 +52,30 @@ def divided(
     k: int,
     keep_rows: bool,
 ) -> Folds:
-    """Divide the rows of a source.
+    """Divide the rows of a source into folds.
 
     Parameters
     ----------
     source : Source
         With rows.
     data : object
-        What it was opened from, for a formula that learns from rows.
+        The data that the source was opened from, for a formula that learns from rows.
     described : Mapping
-        How it was opened: the fields of `ReadOptions`, and others that the source knows.
+        The options with which it was opened: the fields of `ReadOptions`, and others that the source knows.
     folds, repeats : int
     seed : int
-        Folds drawn from the same seed are the same for all data of as many rows.
+        The same seed gives the same folds for all data with the same number of rows.
     k : int
-        Components that will be fitted.
+        Number of components that will be fitted.
     keep_rows : bool
         Whether the method needs an operator with rows.
 
     Raises
     ------
     TooFewRowsError, WeightsError, DataError
-        Where rows outside a fold cannot be fitted.
+        If the rows outside a fold cannot be fitted.
     NoRowsError
-        For rows in pieces of more variables than folds are held of.
+        For rows in chunks with too many variables.
     """
     names: pd.Index = source.spec.columns
     given = source.center_and_scale

@@ -1,7 +1,7 @@
-"""Folds of rows: moments of each by one pass, and the covariance matrix of the rows outside it.
+"""Folds for cross-validation: the covariance matrix of the rows outside each fold, and the held-out rows.
 
-A fold is held out with what centring and scaling it needs from the other rows: nothing of a held-out row
-enters the mean, the standard deviation or the fit that it is compared with.
+Held-out rows are centred and scaled by the other rows, so that they influence neither the means and standard
+deviations nor the fit that they are compared with.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from spcastat.resample.sparse_model import SparseModel
 
 @dataclass(frozen=True, eq=False)
 class Held(ABC):
-    """Rows that were held out, centred and scaled by the others, as predictions ask for them.
+    """Held-out rows, centred and scaled by the other rows.
 
     Attributes
     ----------
     weight : float
-        Their number, or the sum of their weights.
+        The number of rows, or the sum of their weights.
     squares : ndarray of shape (p,)
         Sums of squares of the columns.
     """
@@ -40,20 +40,20 @@ class Held(ABC):
 
     @abstractmethod
     def press(self, models: Sequence[SparseModel]) -> np.ndarray:
-        """Return the sum of squared errors of each of m models, shape (m,).
+        """Return the sum of squared prediction errors of each of m models, shape (m,).
 
-        Every cell is predicted from the others of its row.
+        Every value is predicted from the others in its row.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class HeldMoments(Held):
-    """Complete rows, by their cross-products.
+    """Complete held-out rows, represented by their cross-products.
 
     Attributes
     ----------
     block : callable
-        Places of u variables -> their cross-products, shape (u, u).
+        Returns the cross-products, shape (u, u), of u variables, given their indices.
     """
 
     block: Callable[[np.ndarray], np.ndarray]
@@ -69,7 +69,7 @@ class HeldMoments(Held):
 
 
 class Folds(ABC):
-    """Rows in `count` folds, once or several times; can be pickled.
+    """Rows in `count` folds, once or several times; picklable.
 
     Attributes
     ----------
@@ -93,12 +93,12 @@ class Folds(ABC):
         Parameters
         ----------
         number : int
-            From 0 on; the folds of the second repeat follow those of the first.
+            Number of the fold, from 0; the folds of the second repeat follow those of the first.
 
         Raises
         ------
         ConstantColumnError
-            With ``scale=True``, where a column is constant outside the fold.
+            With ``scale=True``, if a column is constant outside the fold.
         """
         try:
             return self._split(number)
@@ -110,7 +110,7 @@ class Folds(ABC):
 
 
 class MomentFolds(Folds):
-    """Folds by their moments alone.
+    """Folds represented by their cross-products.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class MomentFolds(Folds):
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Cross-products of rows about the centre of others, before scaling."""
+    """Cross-products of held-out rows about the centre of the other rows, before scaling."""
 
     products: np.ndarray
     weight: float
@@ -156,7 +156,7 @@ class _Moments:
 
 
 class RowFolds(Folds):
-    """Folds of rows that are at hand, for many variables and for methods that work on rows.
+    """Folds of rows in memory, for many variables and for methods that need rows.
 
     Parameters
     ----------
@@ -201,13 +201,13 @@ class RowFolds(Folds):
 
 
 class TermFolds(RowFolds):
-    """Folds of rows whose columns come from a formula that learns from rows: it learns without the fold.
+    """Folds for a formula that learns from rows: for each fold it learns from the other rows.
 
     Parameters
     ----------
     columns : callable
-        A mask of rows -> the columns of these, shape (m, p), and those of all others, by terms that learnt
-        from these alone.
+        Takes a mask of rows; returns the columns, shape (m, p), of these rows and those of all other rows, by
+        terms that learnt from the rows in the mask.
     weights, labels, center, scale, names, keep_rows
         See :class:`RowFolds`.
     """
@@ -223,7 +223,7 @@ class TermFolds(RowFolds):
 
 @dataclass(frozen=True, eq=False)
 class _HeldRows:
-    """Rows, to be centred and scaled as others are."""
+    """Held-out rows that are centred and scaled by `standard` when they are used."""
 
     X: Any
     weights: np.ndarray | None
@@ -249,22 +249,22 @@ class _HeldRows:
         return Z if self.weights is None else Z * np.sqrt(self.weights)[:, None]
 
 
-# --- which row is in which fold -------------------------------------------------------------------
+# --- assignment of rows to folds ------------------------------------------------------------------
 
 
 def random_labels(n: int, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
-    """Return folds of equal size, up to one row, drawn anew for each repeat: shape (repeats, n)."""
+    """Return the fold of each row, shape (repeats, n); sizes of folds differ by at most one row."""
     return np.stack([rng.permutation(n) % count for _ in range(repeats)])
 
 
 class PartSums:
-    """Cross-products of several parts of the rows, which are merged part by part.
+    """Accumulator of the cross-products of several subsets of the rows.
 
     Attributes
     ----------
     parts : list of CrossProducts
     rows : list of int
-        How many different rows are in each.
+        Number of different rows in each subset.
     """
 
     def __init__(self, p: int, count: int):
@@ -272,13 +272,13 @@ class PartSums:
         self.rows = [0] * count
 
     def merge(self, other: Self) -> None:
-        """Add what another accumulator has summed up."""
+        """Add the sums of another accumulator."""
         for i, part in enumerate(other.parts):
             self.parts[i].merge(part)
             self.rows[i] += other.rows[i]
 
     def pack(self) -> None:
-        """Keep one triangle of each: see :meth:`spcastat.operators.CrossProducts.pack`."""
+        """Store one triangle of each matrix; see :meth:`spcastat.operators.CrossProducts.pack`."""
         for part in self.parts:
             part.pack()
 
@@ -289,14 +289,14 @@ class PartSums:
 
 
 class FoldSums(PartSums):
-    """Cross-products of the rows of each fold, an accumulator: k folds cost one pass.
+    """Accumulator of the cross-products of every fold, in one pass.
 
     Parameters
     ----------
     p, count, repeats : int
     seed : int
-        A row that comes by itself belongs to the fold that its numbers and the seed make: the same for
-        chunks of any size, in any order, on any worker.
+        For rows in chunks, a hash of a row's values and the seed determines its fold, which so does not
+        depend on the size and order of the chunks.
     """
 
     def __init__(self, p: int, count: int, repeats: int, seed: int):
@@ -304,12 +304,12 @@ class FoldSums(PartSums):
         self.count, self.repeats, self.seed = count, repeats, seed
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add rows, each to the fold that its numbers make."""
+        """Add rows, each to the fold that a hash of its values determines."""
         for repeat in range(self.repeats):
             self.add_to(repeat, hashed_labels(X, self.count, self.seed + repeat), X, weights)
 
     def add_to(self, repeat: int, labels: np.ndarray, X: Any, weights: np.ndarray | None) -> None:
-        """Add rows to the folds, shape (n,), of a repeat."""
+        """Add rows to the folds given by `labels`, shape (n,), of a repeat."""
         X = X.tocsr() if is_sparse(X) else X
         for fold in range(self.count):
             which = np.flatnonzero(labels == fold)
@@ -320,13 +320,13 @@ class FoldSums(PartSums):
 
 
 def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
-    """Return a fold of each row that depends on its numbers and the seed alone, shape (n,)."""
+    """Return the fold of each row, shape (n,), which depends only on its values and the seed."""
     found: np.ndarray = ((row_keys(X, seed) >> np.uint64(33)) % np.uint64(count)).astype(np.int64)
     return found
 
 
 def row_keys(X: Any, seed: int) -> np.ndarray:
-    """Return 64 bits of each row that depend on its numbers and the seed alone, shape (n,)."""
+    """Return a 64-bit hash of the values of each row and the seed, shape (n,)."""
     multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
     if is_sparse(X):
         X = X.tocsr()
@@ -344,19 +344,19 @@ def row_keys(X: Any, seed: int) -> np.ndarray:
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
-    """Return the numbers as whole numbers of 64 bits, well mixed; zero is zero."""
+    """Return a 64-bit hash of each number; the hash of zero is zero."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return mixed ^ (mixed >> np.uint64(32))
 
 
 def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> None:
-    """Raise TooFewRowsError, WeightsError or DataError where rows outside a fold cannot be fitted.
+    """Raise TooFewRowsError, WeightsError or DataError if the rows outside a fold cannot be fitted.
 
     Parameters
     ----------
     rows : sequence of int
-        Rows with weight in each fold.
+        Number of rows with positive weight in each fold.
     count, k : int
     weighted : bool
     """

@@ -1,4 +1,4 @@
-"""Folds of rows with gaps: moments of the measured cells outside a fold, predictions of those in it."""
+"""Folds of rows with missing values: moments outside a fold, and predictions of the measured values in it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from spcastat.resample.sparse_model import SparseModel
 
 @dataclass(frozen=True, eq=False)
 class GapRules:
-    """How means and covariances of rows with gaps are estimated.
+    """How means and covariances of rows with missing values are estimated.
 
     Attributes
     ----------
     how : {"em", "pairwise"}
     k_em : int or None
-        The rank of the model of the EM; None for `k`, or what the rows outside a fold can give.
+        The rank of the EM model; None for `k`, or less if the rows outside a fold do not allow that.
     k : int
+        Number of components.
     """
 
     how: str
@@ -37,12 +38,13 @@ class GapRules:
 
 
 class GapFolds(Folds):
-    """Folds of rows with gaps: nothing of a held-out row, nor of its gaps, is known to the model.
+    """Folds of rows with missing values. The model does not use held-out rows.
 
     Parameters
     ----------
     columns : callable
-        A mask of rows -> the columns of these, shape (m, p), and those of all others, NaN in gaps.
+        Takes a mask of rows; returns the columns, shape (m, p), of these rows and those of all other rows.
+        Missing values are NaN.
     weights : ndarray of shape (n,) or None
     labels : ndarray of int, shape (repeats, n)
         The fold of each row.
@@ -71,8 +73,8 @@ class GapFolds(Folds):
         Raises
         ------
         MissingValuesError, ConstantColumnError
-            Where a column has no value outside the fold, or one value only, or where a pair of columns has
-            no correlation there.
+            If a column has no values, or only equal values, outside the fold, or a pair of columns has no
+            correlation there.
         """
         try:
             return self._split(number)
@@ -96,26 +98,26 @@ class GapFolds(Folds):
 
 @dataclass(frozen=True, eq=False)
 class PlainRows:
-    """Rows that are parted as they are."""
+    """Rows of a matrix, as the `columns` of `GapFolds`."""
 
     X: np.ndarray
 
     def __call__(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of a mask, and all others."""
+        """Return the rows in a mask, and all other rows."""
         return self.X[which], self.X[~which]
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredCells(Held):
-    """Rows with gaps that were held out: what was not measured neither predicts nor is predicted.
+    """Held-out rows with missing values; only measured values predict and are predicted.
 
-    The weight is the number of measured cells over that of columns, so that errors are means over cells;
-    for complete rows it is the number of rows.
+    The weight is the number of measured values divided by the number of columns, so that errors are means
+    over values; for complete rows it is the number of rows.
 
     Attributes
     ----------
     Z : ndarray of shape (m, p)
-        Centred and scaled, zero in gaps.
+        Centred and scaled rows, with zeros for missing values.
     patterns : Patterns
     row_weights : ndarray of shape (m,)
     """
@@ -130,7 +132,7 @@ class MeasuredCells(Held):
 
 
 def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:
-    """Return held-out rows, centred and scaled, shape (m, p), with NaN in their gaps."""
+    """Return held-out rows, from centred and scaled rows of shape (m, p) with NaN for missing values."""
     missing = np.isnan(Z)
     w = np.ones(len(Z)) if weights is None else weights
     Z = np.where(missing, 0.0, Z)

@@ -1,7 +1,8 @@
-"""Two halves of the rows: what one of them suggests can be tested on the other.
+"""Two halves of the rows, so that a choice made on one half can be tested on the other.
 
-A row goes to a half by its numbers, its place (on dask that in its partition) and the seed where rows come in
-pieces, and by a draw of the seed where they are in memory; with all of its weight.
+For rows in memory the halves are drawn at random with the seed. For rows in chunks a hash of the row's
+values, its position (with dask, the position in its partition) and the seed determines its half. A row goes
+to a half with all of its weight.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class OfHalf(Within[A]):
     Parameters
     ----------
     begin : callable
-        Makes the accumulator of these rows.
+        Creates the accumulator of these rows.
     half : {0, 1}
     seed : int
 
@@ -38,7 +39,7 @@ class OfHalf(Within[A]):
     ----------
     rows, positive : int
     weight : float
-        What the half has, as :class:`spcastat.streams.base.Tally` counts it.
+        Counts of the half, as in :class:`spcastat.streams.base.Tally`.
     """
 
     def __init__(self, begin: Callable[[], A], half: int, seed: int):
@@ -47,7 +48,7 @@ class OfHalf(Within[A]):
         self.rows, self.positive, self.weight = 0, 0, 0.0
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add those of some rows that belong to the half."""
+        """Add those of the rows that belong to the half."""
         X = X.tocsr() if is_sparse(X) else X
         u = uniform_of(place_keys(X, self.seen, self.seed), self.seed, 0)
         self.seen += X.shape[0]
@@ -67,7 +68,7 @@ class OfHalf(Within[A]):
 
 
 class HalfStream(Stream):
-    """One half of the rows of a stream, for sums alone.
+    """A stream of half of the rows of another. It has no scores.
 
     Parameters
     ----------
@@ -92,13 +93,13 @@ class HalfStream(Stream):
 def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = None) -> Source:
     """Return one half of the rows of a source, with all columns or some of them.
 
-    Where the fit centres by means these are those of the half; other centres, and the scale, stay those of
-    all rows, by which no column of a half has none.
+    If the fit centres by means, the half is centred by its own means. Other centres and the scale remain
+    those of all rows, so that a column that is constant in a half can still be scaled.
 
     Parameters
     ----------
     source : Source
-        With rows, in memory or not, without gaps.
+        With rows, in memory or not, without missing values.
     half : {0, 1}
     seed : int
     columns : ndarray of int, shape (m,), optional

@@ -1,7 +1,7 @@
-"""Many independent draws, each with its own seed, in this process or in several.
+"""Run many independent draws, each with its own seed, in one process or in several.
 
-A draw is computed from its number alone, so that results do not depend on how draws are shared among
-processes. The processes are joblib's, for which a script needs no ``if __name__ == "__main__"``.
+The result of a draw depends only on its number, and so not on how draws are divided among processes. The
+processes are joblib's, for which scripts need no ``if __name__ == "__main__"``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Finished:
     Attributes
     ----------
     results : list
-        In the order of the draws; those that an interruption prevented are left out.
+        In the order of the draws; after an interruption some are missing.
     asked : int
-        How many draws were asked for.
+        The number of draws requested.
     """
 
     results: list[Any]
@@ -41,12 +41,12 @@ class Finished:
 
     @property
     def interrupted(self) -> bool:
-        """Whether there are fewer results than draws that were asked for."""
+        """Whether there are fewer results than requested draws."""
         return len(self.results) < self.asked
 
 
 def seed_of(rng: Any) -> int:
-    """Return the seed of all draws: 0 for None, a whole number as it is, or one drawn from a generator.
+    """Return the seed of all draws: 0 for None, the number itself, or a number drawn from a generator.
 
     Raises
     ------
@@ -60,12 +60,12 @@ def seed_of(rng: Any) -> int:
 
 
 def draw_generator(seed: int, number: int) -> np.random.Generator:
-    """Return the random generator of one draw, independent of those of all others."""
+    """Return the random generator of one draw, which is independent of those of other draws."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
 
 def workers(n_jobs: Any) -> int:
-    """Return the number of processes; -1 stands for the processors that this process may use.
+    """Return the number of processes; -1 means the number of processors that this process may use.
 
     Raises
     ------
@@ -106,24 +106,24 @@ def run_jobs(
     n_jobs : int
         Number of processes; 1 is this process. See :func:`workers`.
     what, unit : str
-        Name of the stage and what is counted, for `progress`.
+        Name of the stage and of the units that are counted, for the progress display.
     together : int, optional
-        Number of draws that `work` does at once (fewer at the end): ``work(range(0, together))`` returns a
-        list of their results. Which draws go together does not depend on `n_jobs`.
+        Number of draws that one call of `work` computes (fewer at the end): ``work(range(0, together))``
+        returns a list of their results. The batches do not depend on `n_jobs`.
 
     Returns
     -------
     Finished
-        All results, or those that were done when Ctrl-C ended the work.
+        All results; after Ctrl-C, those finished so far.
 
     Raises
     ------
     KeyboardInterrupt
-        If it came before the first result.
+        After Ctrl-C before the first result.
     RuntimeError
         If a process died, for example for lack of memory.
     Exception
-        Whatever `work` raises.
+        Any error of `work`.
     """
     size = together or 1
     batches = [range(first, min(first + size, n)) for first in range(0, n, size)]
@@ -140,7 +140,7 @@ def run_jobs(
                 advance(len(batch))
         except BaseException as error:
             with contextlib.suppress(BaseException):
-                found.throw(error)  # ends the processes; joblib warns if its generator is closed early
+                found.throw(error)  # ends the processes; closing the generator early would cause a warning
             if not (done and isinstance(error, KeyboardInterrupt)):
                 raise
     return Finished([done[number] for number in sorted(done)], n)
@@ -148,13 +148,13 @@ def run_jobs(
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """The work on a batch of draws.
+    """The job of computing a batch of draws.
 
     Attributes
     ----------
     work : callable
     at_once : bool
-        Whether `work` takes the whole batch, or one draw after another.
+        Whether `work` takes the whole batch, or one draw at a time.
     """
 
     work: Callable[[Any], Any]
@@ -169,10 +169,10 @@ Found = Generator[tuple[range, list[Any]], None, None]
 
 
 def _in_processes(work: _Batch, batches: list[range], n_jobs: int) -> Found:
-    """Yield the batches with their results, in the order in which the processes finish them.
+    """Yield the batches with their results, in the order in which they finish.
 
-    joblib sends a process several batches at once only where they take less than a fifth of a second, so that
-    an interruption loses little.
+    joblib sends a process several batches at once only if they take less than a fifth of a second, so that
+    little is lost by an interruption.
     """
     import joblib
 
@@ -184,7 +184,7 @@ def _in_processes(work: _Batch, batches: list[range], n_jobs: int) -> Found:
 
 
 def _undisturbed(parent: int, work: _Batch, batch: range) -> tuple[range, list[Any]]:
-    """Return a batch with its results; in a process of its own Ctrl-C is left to the parent."""
+    """Return a batch with its results; in a child process, ignore Ctrl-C, which the parent handles."""
     if os.getpid() == parent:
         return batch, work(batch)
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)

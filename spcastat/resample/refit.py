@@ -1,4 +1,4 @@
-"""The method of a fit, ready to be run on draws."""
+"""Refit the method of a fit to draws."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from spcastat.state import FitState
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """A method with its options, which begins where the fit ended.
+    """A method with its options, to be fitted to draws.
 
     Attributes
     ----------
     V : ndarray of shape (p, k)
-        Loadings of the fit: a start, beside PCA's, for methods that use starts.
+        Loadings of the fit: a start, in addition to PCA's, for methods that use starts.
     plan : Plan
     fixed : bool
-        Whether the supports of the fit are kept.
+        Whether the supports are those of the fit.
     """
 
     V: np.ndarray
@@ -37,18 +37,18 @@ class Refit:
     fixed: bool = False
 
     def __call__(self, op: Operator, rng: np.random.Generator) -> np.ndarray:
-        """Return the loadings, shape (p, k), that the method gives on the data of a draw.
+        """Return the loadings, shape (p, k), of the method fitted to a draw.
 
         Raises
         ------
         ComponentsError
-            Where the rank of the draw is below k.
+            If the rank of the draw is below k.
         """
         return self.ended([op], [self.begun(op, rng)])[0]
 
     @property
     def together(self) -> int | None:
-        """How many draws are fitted at once, where the method is a search; None for one after another."""
+        """Number of draws that a search fits at once; None for other methods, which fit one at a time."""
         of = getattr(self.plan.solver, "together", None)
         return None if of is None else of(len(self.V))
 
@@ -61,20 +61,20 @@ class Refit:
         return tuple(rule.kinds([0] * self.V.shape[1]))
 
     def begun(self, op: Operator, rng: np.random.Generator, *, own: bool = True) -> Sequence[np.ndarray]:
-        """Return the starts of a search on the data of a draw, or for other methods their loadings.
+        """Return the starts of a search on a draw; for other methods, which need no search, its loadings.
 
         Parameters
         ----------
         op : Operator
         rng : numpy Generator
         own : bool
-            Whether the loadings of the fit are among the starts, beside PCA's; otherwise PCA's varimax
-            rotation is, and the loadings depend on `op` alone.
+            Whether the loadings of the fit are a start, in addition to PCA's. Otherwise the varimax rotation
+            of PCA's is, and the result depends only on `op`.
 
         Raises
         ------
         ComponentsError
-            Where the rank of the draw is below k.
+            If the rank of the draw is below k.
         """
         k = self.V.shape[1]
         if self.together is None:
@@ -92,31 +92,31 @@ class Refit:
         return [self.V, leading] if own else [leading, varimax(leading)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
-        """Return the loadings of several draws, by what `begun` gave for each."""
+        """Return the loadings of several draws, given the results of `begun`."""
         if self.together is None:
             return [V for (V,) in begun]
         found: list[np.ndarray] = self.plan.solver.near(ops, begun, self.fixed)  # type: ignore[attr-defined]
         return found
 
     def _on_supports(self, op: Operator) -> np.ndarray:
-        """Return the loadings of largest explained variance on the supports of the fit."""
+        """Return the loadings that maximise explained variance on the supports of the fit."""
         better = fitted(op, self.V, bool(getattr(self.plan.solver, "nonneg", False)))
         return self.V if better is None else better
 
 
 def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan:
-    """Return the plan of a fit, its components in the order that they have now.
+    """Return the plan of a fit, with its components in their present order.
 
     Parameters
     ----------
     state : FitState
     arguments : Mapping, optional
-        Those of the call that made the fit, for options that are functions.
+        The arguments of the call that made the fit, for options that are functions.
 
     Raises
     ------
     OptionError
-        For a fit from a file with an option that was a function.
+        If an option was a function and the fit was loaded from a file.
     """
     record = state.record
     method = SOLVERS[record.method]
@@ -150,20 +150,20 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
     state : FitState
     plan : Plan
     fixed : bool
-        Whether the supports of the fit are kept.
+        Whether to use the supports of the fit.
     own_card : bool
-        Whether draws have as many nonzeros as the fit, where its method takes cardinalities and found fewer.
+        Whether draws get as many nonzeros as the fit has, if its method takes cardinalities and found fewer.
 
     Raises
     ------
     OptionError
-        For fixed supports and a method of more than second moments.
+        For fixed supports and a method that uses more than second moments.
 
     Notes
     -----
-    A joint search is too dear for hundreds of draws: they have the same objective, and climb from the
-    loadings of the fit and from PCA's, by sweeps and exchanges of single variables. Where the search was for
-    the fewest nonzeros, draws have as many in each component as the fit.
+    A full joint search would be too expensive for hundreds of draws. They use the same objective, but search
+    only from the loadings of the fit and from PCA's, by sweeps and exchanges of single variables. If the fit
+    searched for the fewest nonzeros, each component of a draw has as many as in the fit.
     """
     if fixed and plan.rows_for:
         raise OptionError(

@@ -1,7 +1,8 @@
-"""A sample of rows that are never all in memory, drawn by one pass: their scores and distances.
+"""Scores and distances of a random sample of the rows of a stream, drawn in one pass.
 
-A row is in the sample where its key is among the smallest. Keys come from the numbers of a row, its place (on
-dask that in its partition) and the seed, so that the size of the chunks changes nothing, nor who is first.
+The sample consists of the rows with the smallest keys. A key is a hash of the row's values, its position
+(with dask, the position in its partition) and the seed, so that the sample does not depend on the size and
+order of chunks.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from spcastat.state import FitState
 from spcastat.state.distances import distances
 from spcastat.streams.base import Stream
 
-#: Rows of a sample, at most.
-SIZE = 2000
 SEED = 0
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: Centre and scale, loadings, and the covariance matrix of the scores.
@@ -28,7 +27,7 @@ Projection = tuple[Standardisation, np.ndarray, np.ndarray]
 
 
 class DrawnRows:
-    """Scores and distances of rows drawn at random without replacement, an accumulator.
+    """Accumulator of scores and distances of rows drawn at random without replacement.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ class DrawnRows:
         self.values = np.zeros((0, projection[1].shape[1] + 2))
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add rows; those of weight zero are never drawn."""
+        """Add rows; rows of weight zero are never drawn."""
         X = X.tocsr() if is_sparse(X) else X
         place = (self.seen + np.arange(X.shape[0])).astype(np.uint64)
         self.seen += X.shape[0]
@@ -62,7 +61,7 @@ class DrawnRows:
         self._join(keys[some], np.column_stack([standard.project(X[some], V), t2, q]))
 
     def merge(self, other: DrawnRows) -> None:
-        """Add what another accumulator has drawn."""
+        """Add the rows drawn by another accumulator."""
         self._join(other.keys, other.values)
 
     def _join(self, keys: np.ndarray, values: np.ndarray) -> None:
@@ -71,7 +70,7 @@ class DrawnRows:
         self.keys, self.values = keys[first], values[first]
 
 
-def drawn_rows(state: FitState, stream: Stream, size: int = SIZE, seed: int = SEED) -> pd.DataFrame:
+def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = SEED) -> pd.DataFrame:
     """Return scores, T2 and Q of at most `size` rows of a stream, after one pass.
 
     Parameters
@@ -84,7 +83,8 @@ def drawn_rows(state: FitState, stream: Stream, size: int = SIZE, seed: int = SE
     Returns
     -------
     DataFrame of shape (m, k + 2)
-        Rows have no labels of their own, and are in no order. Its ``attrs["sample"]`` says what they are.
+        The rows have no labels and are in arbitrary order. ``attrs["sample"]`` describes the sample, unless
+        it has all rows.
     """
     projection = state.need_centre("a sample of the rows"), state.V, state.moments.scores
     found = stream.reduce(partial(DrawnRows, projection, size, seed), "a sample of the rows")

@@ -1,4 +1,4 @@
-"""Draws of rows, or of the covariance matrices that draws of rows would have."""
+"""Draw samples of rows, or covariance matrices distributed as those of samples of rows."""
 
 from __future__ import annotations
 
@@ -20,27 +20,23 @@ from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Blocks, Gram, Operator, Standardisation, matrix_in_blocks, prepare
 
-#: Rows that whole-number weights stand for, at most.
+#: Largest number of rows that integer weights may stand for.
 MOST_UNITS = 50_000_000
-#: A covariance matrix whose diagonal is one to this is a correlation matrix: its draws are scaled to it.
-UNIT_DIAGONAL = 1e-8
-#: Eigenvalues below this share of the largest are rounding.
-RANK = 1e-12
 
 
 class Sampler(ABC):
-    """Data that can be drawn from.
+    """Data from which samples are drawn.
 
     Attributes
     ----------
     n : int
-        How many rows there are, those of weight 2 counting twice.
+        Number of rows; a row of weight 2 counts twice.
     """
 
     n: int
 
     def prepared(self, kind: str, count: int, seed: int) -> Sampler:
-        """Return what draws; rows in memory need no pass before.
+        """Return the sampler itself: only rows in chunks need preparation.
 
         See :meth:`spcastat.resample.streamed.StreamRows.prepared`.
         """
@@ -52,34 +48,34 @@ class Sampler(ABC):
 
     @abstractmethod
     def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
-        """Return the covariance matrix of n rows drawn with replacement; `number` tells prepared draws."""
+        """Return the covariance matrix of n rows drawn with replacement; `number` selects a prepared draw."""
 
     @abstractmethod
     def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[Sampler, Sampler]:
-        """Return the rows in two halves at random, n // 2 in the first; `number` as in `bootstrap`."""
+        """Divide the rows at random into two halves, n // 2 in the first; `number` as in `bootstrap`."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowSampler(Sampler):
-    """Rows in memory. Centre, scale, and what a formula learns are found anew in every draw.
+    """Rows in memory. Centre, scale and states of formulas are computed again in every draw.
 
     Attributes
     ----------
     matrix : ndarray or scipy.sparse array of shape (m, p)
         Raw values.
     units : ndarray of int, shape (n,)
-        The row of each unit that is drawn: a row of weight 2 is there twice.
+        The row of each sampling unit; a row of weight 2 occurs twice.
     standard : Standardisation
-        How the fit was centred and scaled.
+        The centring and scaling of the fit.
     how : tuple
-        What finds centre and scale of a draw: `center_and_scale` of the source.
+        The centring and scaling of each draw: `center_and_scale` of the source.
     columns : pandas.Index
     keep_rows : bool
         Whether the method needs rows.
     terms : Terms or None
         A formula whose terms learn from the rows.
     gaps : Gaps or None
-        What the fit did about missing values, which are NaN in `matrix`; draws do the same anew.
+        How the fit handled missing values, which are NaN in `matrix`; every draw does the same.
     covariates : ndarray of shape (m, q) or None
         What `matrix` was adjusted for. Draws are adjusted again: what regression leaves of residuals is what
         it leaves of the variables. What it takes of the degrees of freedom again is given back to the
@@ -145,9 +141,9 @@ class Terms:
     Attributes
     ----------
     model : Model
-        Terms and levels, without what transforms have learnt.
+        Terms and levels, without the states of transforms.
     data : DataFrame
-        As :func:`spcastat.intake.formula.plain_frame` makes it.
+        As :func:`spcastat.intake.formula.plain_frame` returns it.
     context : Mapping
     text : str
     """
@@ -158,7 +154,7 @@ class Terms:
     text: str
 
     def learnt_from(self, rows: np.ndarray, columns: pd.Index) -> np.ndarray:
-        """Return the columns that the formula makes of some rows, learning from these alone."""
+        """Return the columns of the formula for some rows, with transforms that learn only from these."""
         data = self.data.iloc[np.sort(rows)].reset_index(drop=True)
         matrix, names, _ = evaluate(self.model, data, data.index, self.context, self.text)
         if len(names) != len(columns):
@@ -171,23 +167,24 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class CovarianceSampler(Sampler):
-    """The covariance matrix of normal rows, whose draws have Wishart distributions.
+    """A covariance matrix; samples are drawn from the Wishart distribution of normal rows.
 
     Attributes
     ----------
     S : ndarray of shape (p, p)
     n : int
-        How many rows it was computed from.
+        The number of rows from which it was computed.
     scaled : bool
-        Whether draws are scaled to unit variances, as a correlation matrix is.
+        Whether samples are scaled to unit variances, for a correlation matrix.
     blocks : Blocks or None
-        How draws are scaled where blocks of variables were.
+        The scaling of samples, if blocks of variables were scaled.
     columns : pandas.Index of length p, optional
 
     Notes
     -----
-    Halves are drawn from their exact distribution given S: where the scatter matrices of two halves are
-    independent and Wishart, T^-1/2 A T^-1/2 is independent of their sum T (Muirhead, 1982, theorem 3.3.1).
+    Halves are drawn from their exact distribution given S: if the scatter matrices A and B of the halves are
+    independent and Wishart with sum T, then T^-1/2 A T^-1/2 is independent of T (Muirhead, 1982, theorem
+    3.3.1).
     """
 
     S: np.ndarray
@@ -230,7 +227,7 @@ class CovarianceSampler(Sampler):
     def _root(self) -> np.ndarray:
         """A matrix R of shape (p, rank) with R R' = S."""
         values, vectors = np.linalg.eigh(self.S)
-        kept = values > RANK * values[-1]
+        kept = values > 1e-12 * values[-1]  # others are rounding
         return vectors[:, kept] * np.sqrt(values[kept])
 
     def _operator(self, S: np.ndarray) -> Operator:
@@ -245,7 +242,7 @@ class CovarianceSampler(Sampler):
 
 
 def _wishart_root(rng: np.random.Generator, size: int, df: int) -> np.ndarray:
-    """Return A with A A' from the Wishart distribution of the identity matrix (Bartlett's decomposition)."""
+    """Return A such that A A' is Wishart with `df` degrees of freedom and identity scale (Bartlett)."""
     if df < size:
         return rng.standard_normal((size, df))
     A = np.tril(rng.standard_normal((size, size)), -1)
@@ -254,7 +251,7 @@ def _wishart_root(rng: np.random.Generator, size: int, df: int) -> np.ndarray:
 
 
 def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what: str) -> Sampler:
-    """Return what draws from the data of a fit.
+    """Return the sampler for the data of a fit.
 
     Parameters
     ----------
@@ -262,9 +259,9 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     keep_rows : bool
         Whether the method of the fit needs rows.
     frame : DataFrame or None
-        The data that a formula reads, where its terms learn from the rows: those rows that were kept.
+        If the terms of a formula learn from the rows: the data that it reads, for the rows of the fit.
     what : str
-        Who asks, for messages.
+        Name of the analysis, for messages.
 
     Raises
     ------
@@ -283,7 +280,8 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
         S = source.op.block(np.arange(source.op.p)) * source.op.unit**2
         if source.n < 3:
             raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
-        scaled = source.blocks is None and bool(np.abs(np.diag(S) - 1.0).max() <= UNIT_DIAGONAL)
+        unit = bool(np.abs(np.diag(S) - 1.0).max() <= 1e-8)  # a correlation matrix
+        scaled = source.blocks is None and unit
         return CovarianceSampler(S, int(source.free or 0), scaled, source.blocks, source.spec.columns)
     assert source.standard is not None
     spec, terms = source.spec, None
@@ -307,7 +305,7 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
 
 
 def _require_normal(source: Source, what: str) -> None:
-    """Raise NoRowsError for correlations whose errors are not those of draws of n normal rows."""
+    """Raise NoRowsError for correlations whose sampling errors differ from those of n normal rows."""
     kind, n, fewest = (source.about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
     if kind in (None, "pearson") and fewest == n:
         return
@@ -319,7 +317,7 @@ def _require_normal(source: Source, what: str) -> None:
 
 
 def _units(source: Source, what: str) -> np.ndarray:
-    """Return the row of each unit that can be drawn."""
+    """Return the row of each sampling unit: rows repeated by their weights."""
     n, w = source.matrix.shape[0], source.weights
     if w is None:
         return np.arange(n)

@@ -1,8 +1,8 @@
-"""Rows in pieces with more columns than sums of parts of them can be kept for: the columns that matter most.
+"""Select the most important columns of rows in chunks if memory does not suffice for all of them.
 
-Folds, halves and draws each need cross-products of their own. Where all columns are too many, those of a fit
-are taken, then those that vary most with its components, then those that vary most. What is found holds for
-these columns: whoever asks is told how many there are, and that the others were not considered.
+Every fold, half and draw needs its own matrix of cross-products. If there are too many columns for these, the
+columns with a loading are taken, then those with the largest covariances with the components, then those with
+the largest variances. The results hold for these columns only, and reports say how many there were.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from spcastat.streams.chosen_columns import ColumnStream
 
 
 def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
-    """Return columns for a fit, ascending.
+    """Return the indices of the selected columns, ascending.
 
     Parameters
     ----------
     op : Operator
     V : ndarray of shape (p, k)
-        Its loadings.
+        The loadings of the fit.
     size : int
-        How many columns, at least as many as have a loading. The larger part of those that have none are the
-        ones whose covariance with the scores of a component is largest, relative to the standard deviation
-        of the scores; the others have the largest variance.
+        Number of columns to select, at least as many as have a nonzero loading. Of the additional columns,
+        three quarters are those with the largest covariance with a score, divided by the standard deviation
+        of the score; the others are those with the largest variance.
     """
     if size >= op.p:
         return np.arange(op.p)
@@ -44,12 +44,12 @@ def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
 
 
 def among(source: Source, columns: np.ndarray) -> Source:
-    """Return the rows of a stream with some of their columns, known by their covariance matrix.
+    """Return the source of some columns of a stream, with their covariance matrix in memory.
 
     Parameters
     ----------
     source : Source
-        Of a stream.
+        A source with a stream.
     columns : ndarray of int, shape (m,)
         Ascending.
     """

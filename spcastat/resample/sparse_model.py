@@ -1,8 +1,8 @@
-"""The covariance matrix that sparse components stand for: what predictions and criteria are made of.
+"""The model covariance matrix of sparse components, for predictions and information criteria.
 
-Sigma = V L V' + s2 I, as in probabilistic PCA (Tipping and Bishop 1999), but with the span of sparse loadings
-`V` given: in an orthonormal basis of the span L + s2 (V'V)^-1 is the covariance matrix S there, and s2 is the
-mean variance outside it.
+Sigma = V L V' + s2 I as in probabilistic PCA (Tipping and Bishop 1999), but with the span of the sparse
+loadings `V` given. Within the span, Sigma equals the covariance matrix S of the data; s2 is the mean variance
+outside the span.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from spcastat.missing.model import expect, outers
 from spcastat.missing.patterns import Patterns
 from spcastat.operators import Operator
 
-#: Directions of the span with a smaller squared length are none: loadings that depend on the others.
+#: Eigenvalues of V'V below this share of the largest are rounding: loadings that are linearly dependent.
 DEPENDENT = 1e-10
-#: The noise has at least this share of the mean variance.
+#: Smallest noise variance, as a share of the mean variance.
 LEAST_NOISE = 1e-10
 
 
@@ -34,10 +34,10 @@ class SparseModel:
     variances : ndarray of shape (r,)
         Variances m along W, at least s2.
     noise : float
-        s2.
+        The noise variance s2.
     p : int
     total, kept : float
-        The trace of S, and of S within the span: their ratio is the PEV.
+        The trace of S, and that of S within the span. Their ratio is the PEV.
     """
 
     W: np.ndarray
@@ -50,7 +50,7 @@ class SparseModel:
 
     @classmethod
     def of(cls, V: np.ndarray, op: Operator) -> SparseModel:
-        """Return the model of loadings V, shape (p, k), and the covariance matrix of `op`, p > k."""
+        """Return the model for loadings V, shape (p, k) with p > k, and the covariance matrix `op`."""
         used = np.flatnonzero(V.any(axis=1))
         squares, turn = np.linalg.eigh(V[used].T @ V[used])
         some = squares > DEPENDENT * squares[-1]
@@ -69,25 +69,25 @@ class SparseModel:
         return shares
 
     def deviance(self, n: float) -> float:
-        """Return n (log |Sigma| + tr Sigma^-1 S): minus twice the log-likelihood, but for a constant."""
+        """Return n (log |Sigma| + tr Sigma^-1 S): minus twice the log-likelihood, up to a constant."""
         log_determinant = (self.p - len(self.variances)) * np.log(self.noise) + np.log(self.variances).sum()
-        inside = (self.variances * self.shrinkage).sum()  # nothing along axes at the level of the noise
+        inside = (self.variances * self.shrinkage).sum()  # axes with the noise variance contribute nothing
         return float(n * (log_determinant + (self.total - inside) / self.noise))
 
     def press(self, squares: np.ndarray, block: np.ndarray) -> float:
-        """Return the sum of squared errors when every cell is predicted from the others of its row.
+        """Return the sum of squared errors if every value is predicted from the others in its row.
 
         Parameters
         ----------
         squares : ndarray of shape (p,)
-            Sums of squares of new rows, centred and scaled as those of S.
+            Sums of squares of new rows, centred and scaled as the rows behind S.
         block : ndarray of shape (u, u)
-            Their cross-products among the variables `used`.
+            Cross-products of the new rows for the variables `used`.
 
         Notes
         -----
-        With Omega = Sigma^-1 the error of cell j in row x is (Omega x)_j / Omega_jj. A variable that stands
-        alone in its component is predicted by its mean, as one without a loading is.
+        With Omega = Sigma^-1, the error of value j in row x is (Omega x)_j / Omega_jj. A variable that is the
+        only one in its component is predicted by its mean, as are variables without a loading.
         """
         shrunk = self.W * self.shrinkage
         image = block @ self.W
@@ -98,25 +98,25 @@ class SparseModel:
             + np.einsum("ij,jk,ik->i", shrunk, inner, shrunk)
         )
         own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
-        alone = own <= LEAST_NOISE  # the model has this variable and no other in a component
+        alone = own <= LEAST_NOISE  # the only variable in its component
         errors = np.where(alone, squares[self.used], left / np.where(alone, 1.0, own) ** 2)
         return float(squares.sum() - squares[self.used].sum() + errors.sum())
 
     def press_measured(self, Z: np.ndarray, patterns: Patterns, weights: np.ndarray) -> float:
-        """Return the sum of squared errors when every measured cell is predicted from the others of its row.
+        """Return the sum of squared errors if every measured value is predicted from the others in its row.
 
         Parameters
         ----------
         Z : ndarray of shape (m, p)
-            New rows, centred and scaled as those of S, zero where a value is missing.
+            New rows, centred and scaled as the rows behind S, with zeros for missing values.
         patterns : Patterns
-            Of their missing values.
+            The patterns of missing values.
         weights : ndarray of shape (m,)
 
         Notes
         -----
-        As :meth:`press`, with the part of Sigma that belongs to the measured cells o of a row: with
-        Sigma_oo = F_o F_o' + s2 I its inverse is (I - F_o M^-1 F_o') / s2, M = F_o'F_o + s2 I.
+        As :meth:`press`, with the block of Sigma for the measured values o of a row: Sigma_oo = F_o F_o' + s2
+        I has the inverse (I - F_o M^-1 F_o') / s2 with M = F_o'F_o + s2 I.
         """
         F = self.W * np.sqrt(self.variances - self.noise)
         some = Patterns(patterns.missing[:, self.used], patterns.of_row, patterns.weight)
@@ -124,7 +124,7 @@ class SparseModel:
         expected = expect(own_cells, some, F, self.noise)
         left = own_cells - expected.scores @ F.T
         own = 1.0 - expected.inverses.reshape(some.count, -1) @ outers(F, F).T
-        alone = own <= LEAST_NOISE  # the model has this variable and no other in a component
+        alone = own <= LEAST_NOISE  # the only variable in its component
         divisor = np.where(alone, 1.0, own)[some.of_row]
         errors = np.where(alone[some.of_row], own_cells, left / divisor)
         errors[some.missing[some.of_row]] = 0.0

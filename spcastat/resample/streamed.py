@@ -1,10 +1,10 @@
-"""Draws and halves of rows that are never all in memory: the cross-products of all of them by one pass.
+"""Draws and halves of the rows of a stream: the cross-products of all of them are computed in one pass.
 
-Which rows a draw takes, and how often, comes from the numbers of a row, its place (on dask that in its
-partition), and the seed: not from the size of the chunks. A row comes into a bootstrap draw as often as a
-Poisson variable of mean one says, independently of the others, in place of a multinomial count: Hanley and
-MacGibbon (2006), "Creating non-parametric bootstrap samples using Poisson frequencies", Computer Methods and
-Programs in Biomedicine 83.
+How often a draw contains a row depends on a hash of the row's values, its position (with dask, the position
+in its partition) and the seed, and not on the size of the chunks. In a bootstrap draw the number of copies of
+a row is an independent Poisson variable with mean one, instead of a multinomial count: Hanley and MacGibbon
+(2006), "Creating non-parametric bootstrap samples using Poisson frequencies", Computer Methods and Programs
+in Biomedicine 83.
 """
 
 from __future__ import annotations
@@ -31,22 +31,23 @@ from spcastat.resample.folds import PartSums, row_keys
 from spcastat.resample.sampler import Sampler
 from spcastat.resample.screened_columns import among, columns_near
 
-#: Numbers in the cross-products of one pass, at most: in this process, and in each part of a distributed one.
+#: Largest number of elements of all cross-products of a pass: in this process, and for each part of a
+#: distributed pass.
 MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
-#: Columns are left out where so many times those with loadings stay.
+#: Columns may be left out if at least this many times as many as have a nonzero loading remain.
 ROOM = 3
-#: Counts of a Poisson variable of mean one that are told apart; more have a chance of 1e-18.
+#: Distribution function of a Poisson variable with mean one; larger counts have a probability of 1e-18.
 COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class DrawSums(PartSums, ABC):
-    """Cross-products of several choices of the rows, an accumulator.
+    """Accumulator of the cross-products of several samples of the rows.
 
     Parameters
     ----------
     p, count : int
-        Variables, and choices.
+        Number of variables, and of samples.
     seed : int
     """
 
@@ -55,7 +56,7 @@ class DrawSums(PartSums, ABC):
         self.count, self.seed, self.seen = count, seed, 0
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add rows to every choice that has them."""
+        """Add rows to every sample that contains them."""
         n = X.shape[0]
         if weights is not None and (weights != np.round(weights)).any():
             raise WeightsError(
@@ -73,28 +74,28 @@ class DrawSums(PartSums, ABC):
 
     @abstractmethod
     def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
-        """Yield for every choice how often it has each row, shape (n,)."""
+        """Yield for every sample how often it contains each row, shape (n,)."""
 
     def _uniform(self, keys: np.ndarray, number: int) -> np.ndarray:
-        """Return uniform numbers of the rows, independent of those of another number."""
+        """Return a uniform random number for each row, independent for different `number`."""
         return uniform_of(keys, self.seed, number)
 
 
 def place_keys(X: Any, seen: int, seed: int) -> np.ndarray:
-    """Return 64 bits of each row by its numbers and its place, shape (n,); `seen` rows came before."""
+    """Return a 64-bit hash of the values and position of each row, shape (n,), after `seen` earlier rows."""
     place = (seen + np.arange(X.shape[0])).astype(np.uint64)
     return _mixed(row_keys(X, seed) + (place + np.uint64(1)) * GOLDEN)
 
 
 def uniform_of(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
-    """Return uniform numbers of the rows, independent of those of another number, shape (n,)."""
+    """Return a uniform random number for each row, shape (n,), independent for different `number`."""
     own = np.random.default_rng([seed, number]).integers(2**63, dtype=np.uint64)
     found: np.ndarray = (_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53
     return found
 
 
 class BootstrapSums(DrawSums):
-    """Draws with replacement."""
+    """Samples with replacement."""
 
     def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         for draw in range(self.count):
@@ -102,7 +103,7 @@ class BootstrapSums(DrawSums):
 
 
 class HalfSums(DrawSums):
-    """Pairs of complementary halves: the halves of pair i are the choices 2 i and 2 i + 1."""
+    """Pairs of complementary halves: the halves of pair i are the samples 2 i and 2 i + 1."""
 
     def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         for pair in range(self.count // 2):
@@ -110,7 +111,7 @@ class HalfSums(DrawSums):
 
 
 class SplitSums(DrawSums):
-    """Two halves, and draws with replacement from the second."""
+    """Two halves, and samples with replacement from the second."""
 
     def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         first, second = _halved(self._uniform(keys, 0), weights)
@@ -121,7 +122,7 @@ class SplitSums(DrawSums):
 
 
 def _poisson(u: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return the quantiles u, shape (n,), of Poisson variables with the weights, or 1, as their means."""
+    """Return Poisson quantiles at u, shape (n,); the means are the weights, or 1."""
     if weights is None:
         return np.searchsorted(COUNTS, u, side="right").astype(float)
     means, where = np.unique(weights, return_inverse=True)
@@ -132,7 +133,7 @@ def _poisson(u: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 
 
 def _halved(u: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return how often each half has each row: a row of weight 2 is two rows."""
+    """Return how often each half contains each row; a row of weight 2 counts as two rows."""
     if weights is None:
         first = (u < 0.5).astype(float)
         return first, 1.0 - first
@@ -141,7 +142,7 @@ def _halved(u: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.n
 
 
 def _mixed(keys: np.ndarray) -> np.ndarray:
-    """Return 64 well-mixed bits: the finaliser of splitmix64."""
+    """Return a 64-bit hash of each key: the finaliser of splitmix64."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: np.ndarray = keys ^ (keys >> np.uint64(31))
@@ -150,7 +151,7 @@ def _mixed(keys: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """How sums become a covariance matrix.
+    """How cross-products are converted to a covariance matrix: centring and scaling.
 
     Attributes
     ----------
@@ -166,22 +167,22 @@ class Rules:
         return from_products(sums, rows, self.center, self.scale, self.names)[1].at_unit_size()
 
 
-#: Cross-products, and how many different rows they are of.
+#: Cross-products, and the number of different rows in them.
 Part = tuple[CrossProducts, int]
 
 
 @dataclass(frozen=True, eq=False)
 class SummedSampler(Sampler):
-    """Rows by the cross-products of their draws and halves, which a pass has made.
+    """A sampler with prepared cross-products of its draws and halves.
 
     Attributes
     ----------
     n : int
     rules : Rules
     own : Part or None
-        Of all its rows; None where nobody asks for these.
+        Cross-products of all rows; None if they are not needed.
     draws, halved : sequence of Part
-        Of each draw, and of both halves of each pair, one after the other.
+        Cross-products of each draw, and of both halves of each pair, one after the other.
     """
 
     n: int
@@ -208,14 +209,14 @@ class SummedSampler(Sampler):
 
 @dataclass(frozen=True, eq=False)
 class StreamRows:
-    """Rows that are never all in memory: one pass prepares all that will be drawn.
+    """The rows of a stream, from which one pass prepares all draws.
 
     Attributes
     ----------
     source : Source
         With a stream.
     what : str
-        Who asks, for messages.
+        Name of the analysis, for messages.
     """
 
     source: Source
@@ -223,24 +224,24 @@ class StreamRows:
 
     @property
     def n(self) -> int:
-        """How many rows there are, those of weight 2 counting twice."""
+        """Number of rows; a row of weight 2 counts twice."""
         return round(self.source.weight)
 
     def prepared(self, kind: str, count: int, seed: int) -> Sampler:
-        """Return what draws.
+        """Return a sampler with all draws prepared, after one pass over the rows.
 
         Parameters
         ----------
         kind : {"bootstrap", "halves", "split"}
-            Draws with replacement; pairs of halves; or one pair, with draws from its second half.
+            Draws with replacement; pairs of halves; or one pair of halves with draws from the second.
         count : int
-            Draws, or pairs.
+            Number of draws or pairs.
         seed : int
 
         Raises
         ------
         NoRowsError
-            Where the cross-products of so many draws take too much.
+            If the cross-products of all draws need too much memory.
         """
         sums, further = KINDS[kind]
         cells = 2 * count if kind == "halves" else count + further
@@ -262,14 +263,15 @@ class StreamRows:
 
     @property
     def _most(self) -> int:
-        """Numbers in all cross-products together, at most."""
+        """Largest number of elements of all cross-products together."""
         stream = self.source.stream
         return MOST if stream is None or stream.local else MOST_DISTRIBUTED
 
     def near(self, V: np.ndarray, cells: int) -> tuple[StreamRows, np.ndarray] | None:
-        """Return the rows with as many columns as so many cross-products allow, and which these are.
+        """Return the rows with as many columns as memory allows for `cells` products, and their indices.
 
-        They are chosen by loadings `V`, shape (p, k). None where all are allowed, or too few for these.
+        The columns are selected by the loadings `V`, shape (p, k). None if all columns are allowed, or too
+        few.
         """
         size = math.isqrt(self._most // cells)
         if size >= self.source.op.p or size < ROOM * np.count_nonzero(V.any(axis=1)):
@@ -278,11 +280,11 @@ class StreamRows:
         return replace(self, source=among(self.source, columns)), columns
 
     def _rules(self) -> Rules:
-        """Return how the fit centred and scaled."""
+        """Return the centring and scaling of the fit."""
         return Rules(*self.source.center_and_scale, self.source.spec.columns)
 
 
-#: What sums up, and how many halves there are beside the draws.
+#: Kind of draws -> accumulator, and the number of halves in addition to the draws.
 KINDS: dict[str, tuple[type[DrawSums], int]] = {
     "bootstrap": (BootstrapSums, 0),
     "halves": (HalfSums, 0),

@@ -1,1 +1,1 @@
-"""A fit and its scores in files, and back: the archive, what it holds, and how files are replaced."""
+"""Saving and loading of fits and scores: the archive format, its contents, and safe replacement of files."""

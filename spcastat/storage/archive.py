@@ -1,12 +1,11 @@
-"""One zip of JSON and arrays: what it holds is measured before it is read, and checked when it is.
+"""The archive format: a zip of JSON and arrays, whose sizes are checked before and while it is read.
 
-Members: ``manifest.json`` (everything but the arrays, and for each array its type, shape and SHA-256),
-``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``. Nothing else, and
-nothing that is pickled.
+Members: ``manifest.json`` (everything except the arrays, and for each array its type, shape and SHA-256),
+``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``. There are no other members and no pickles.
 
-A file is data from anywhere, so no size in it is believed: members are read in pieces up to the size they
-declare, and all of them together may not be much larger than the file. What compresses better is written as
-it is, so that every file that is written can be read.
+A file may come from anywhere, so the sizes in it are not trusted: members are read up to their declared size,
+and all of them together may not be much larger than the file. Data that compress better than that are stored
+without compression, so that every file that is written can be read.
 """
 
 from __future__ import annotations
@@ -28,40 +27,32 @@ import numpy as np
 
 from spcastat.errors import FileError
 
-#: All members together have at most `EXPANSION` times the bytes of the file, and `SMALL` more. Numbers
-#: compress to about their size, and a fit holds as many of them that are not zero as others.
+#: All members together may have `EXPANSION` times as many bytes as the file, plus `SMALL`. Nonzero
+#: floating-point numbers hardly compress, and about half of the numbers in a fit are nonzero.
 EXPANSION = 50
 SMALL = 16 << 20
-#: Most values of a manifest, beside one for each byte of the file: a value takes some 80 bytes.
-FEW_VALUES = 500_000
-#: Arrays in a file.
+#: Largest number of arrays in a file.
 MOST_ARRAYS = 10_000
-#: Bytes that are read at once.
+#: Members are read in chunks of this many bytes.
 PIECE = 1 << 20
-#: The types of arrays in a file.
+#: Allowed types of arrays.
 DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
-#: Dimensions of an array.
-MOST_DIMENSIONS = 4
 
 _MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
-#: Every member has this time, so that equal fits make equal files.
-_TIME = (1980, 1, 1, 0, 0, 0)
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
-#: Bytes before the values of an array, at most: a length of 16 bits and what stands before it.
-_LONGEST_HEAD = (1 << 16) + 10
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """What was read.
+    """The contents of an archive that was read.
 
     Attributes
     ----------
     version : int
-        Of the layout.
+        Version of the layout.
     writer : str
-        The version of the package that wrote it; "" where the file does not say.
+        The version of the package that wrote the file; "" if unknown.
     content : dict
     arrays : dict of str to ndarray
     """
@@ -89,15 +80,15 @@ def write_archive(
     ----------
     file : binary file
     form : str
-        What kind of file it is.
+        The kind of file.
     version : int
-        Of the layout.
+        Version of the layout.
     writer : str
         The version of the package.
     content : mapping
-        Values of JSON.
+        Values that JSON can represent.
     arrays : mapping of str to ndarray
-        Of numbers, truth values or times.
+        Arrays of numbers, booleans or times.
     """
     parts = {name: _bytes_of(values) for name, values in arrays.items()}
     described = {
@@ -126,14 +117,18 @@ def write_archive(
         file.truncate()
         with zipfile.ZipFile(file, "w", way) as archive:
             for name, part in members.items():
-                archive.writestr(zipfile.ZipInfo(name, _TIME), part, way)
+                # a fixed time, so that equal fits make equal files
+                archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), part, way)
         if _plausible(file.tell(), total, _values_in(text)):
             break
 
 
 def _plausible(size: int, total: int, values: int) -> bool:
-    """Whether a file of `size` bytes may hold members of `total` bytes and so many values."""
-    return total <= SMALL + EXPANSION * size and values <= FEW_VALUES + size
+    """Whether a file of `size` bytes may have members of `total` bytes and a manifest of `values` values.
+
+    A value takes some 80 bytes in memory.
+    """
+    return total <= SMALL + EXPANSION * size and values <= 500_000 + size
 
 
 def _bytes_of(values: np.ndarray) -> bytes:
@@ -152,14 +147,14 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
     ----------
     path : Path
     form : str
-        The kind of file that is expected.
+        The expected kind of file.
     version : int
         The newest layout that can be read.
 
     Raises
     ------
     FileError
-        Where there is no such file, or it is none of these, damaged, of a newer layout, or would take more
+        If there is no such file, or it is of another kind, damaged, of a newer layout, or would need more
         memory than its size allows.
     """
     try:
@@ -178,7 +173,7 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
         raise FileError(f"There is no file {str(path)!r}.") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except Exception as error:  # zipfile, zlib and the reader of arrays raise anything at damaged data
+    except Exception as error:  # damaged data can cause any error in zipfile, zlib and NumPy
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise _damaged(path, reason) from error
 
@@ -194,7 +189,7 @@ def _damaged(path: Path, reason: str) -> FileError:
 
 
 class _Reader:
-    """Reads the members of one zip."""
+    """Reader of the members of a zip."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile, size: int):
         self.path = path
@@ -230,7 +225,7 @@ class _Reader:
         return Archive(found, writer, content, arrays)
 
     def _measured(self) -> dict[str, zipfile.ZipInfo]:
-        """Return the members by name, once their sizes are known to be possible."""
+        """Check the sizes of the members and return these by name."""
         every = self.archive.infolist()
         if len(every) > MOST_ARRAYS + 2:
             raise _damaged(self.path, f"it has {len(every)} members")
@@ -274,7 +269,7 @@ class _Reader:
             raise _damaged(self.path, "its values are nested too deep") from None
 
     def _part(self, name: str, size: int) -> bytearray:
-        """Return the bytes of a member, which has to have just `size` of them."""
+        """Return the bytes of a member, which must be exactly `size`."""
         part = bytearray()
         with self.archive.open(self.members[name]) as member:
             while piece := member.read(min(PIECE, size + 1 - len(part))):
@@ -286,13 +281,13 @@ class _Reader:
         return part
 
     def _array(self, name: str, about: Any) -> np.ndarray:
-        """Return an array whose type, shape, size and digest are what the manifest says."""
+        """Return an array after checking its type, shape, size and digest against the manifest."""
         dtype, shape, digest = self._described(name, about)
         member = f"{_ARRAYS}{name}.npy"
         part = self._part(member, self.members[member].file_size)
         if hashlib.sha256(part).hexdigest() != digest:
             raise _damaged(self.path, f"array {name} does not agree with its digest")
-        head: Any = io.BytesIO(bytes(part[:_LONGEST_HEAD]))
+        head: Any = io.BytesIO(bytes(part[: (1 << 16) + 10]))  # the longest header: 16 bits for its length
         if np.lib.format.read_magic(head) != (1, 0):
             raise _damaged(self.path, f"array {name} has a header of another version")
         found_shape, in_columns, found_dtype = np.lib.format.read_array_header_1_0(head)
@@ -309,7 +304,7 @@ class _Reader:
         dtype, shape, digest = (about.get(part) for part in ("dtype", "shape", "sha256"))
         if (
             not (isinstance(dtype, str) and DTYPES.fullmatch(dtype))
-            or not (isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS)
+            or not (isinstance(shape, list) and len(shape) <= 4)
             or not all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
             or not (isinstance(digest, str) and _SHA256.fullmatch(digest))
         ):
@@ -318,7 +313,7 @@ class _Reader:
 
 
 def _values_in(text: bytes | bytearray) -> int:
-    """Return a number that the values in a text of JSON do not exceed."""
+    """Return an upper bound on the number of values in a JSON text."""
     return text.count(b",") + text.count(b"[") + text.count(b"{") + 1
 
 

@@ -1,4 +1,4 @@
-"""Writing a file so that what was there before stays until all is written."""
+"""Write files atomically: an existing file is replaced only when the new one is complete."""
 
 from __future__ import annotations
 
@@ -13,28 +13,26 @@ from typing import IO, Any
 from spcastat.config import shown
 from spcastat.errors import FileError, OptionError
 
-#: Bytes of the name that the part of a file takes over: with its own it stays below the 255 that names have.
-PART_OF_NAME = 100
-#: Bytes of a path, at most.
+#: Largest number of bytes of a path.
 LONGEST = 4096
 
 
 def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
-    """Return what a user gave as the path of a file to write.
+    """Check a user's path of a file to write, and return it.
 
     Parameters
     ----------
     path : object
     endings : sequence of str
-        How its name may end, such as ".html", or "" for names without an ending; by default in any way.
-        Capitals do not matter.
+        Allowed suffixes, such as ".html", or "" for names without a suffix, in lower or upper case; by
+        default any suffix is allowed.
 
     Raises
     ------
     OptionError
-        For what is not a path, or names no file.
+        If `path` is not a path, or does not name a file.
     FileError
-        For another ending: what opens the file would take it for what it is not.
+        For another suffix, with which other programs would misread the file.
     """
     target = as_path(path)
     if not target.name:
@@ -46,7 +44,7 @@ def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
 
 
 def as_path(path: Any) -> Path:
-    """Return what a user gave as a path; raise OptionError for what is none, or cannot be one."""
+    """Return a user's path as a Path; raise OptionError if it is not a valid path."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise OptionError(f"path={shown(path)} was given; it must be the path of a file, as text or a Path.")
     if not os.fspath(path) or not _speakable(os.fspath(path)):
@@ -55,7 +53,7 @@ def as_path(path: Any) -> Path:
 
 
 def _speakable(name: str) -> bool:
-    """Whether a file can have this name: no NUL, and characters that the file system can hold."""
+    """Whether a file can have this name: without NUL, not too long, and with encodable characters."""
     try:
         encoded = os.fsencode(name)
         return b"\0" not in encoded and len(encoded) <= LONGEST
@@ -64,18 +62,17 @@ def _speakable(name: str) -> bool:
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
-    """Let `write` fill a new file beside `path`, then rename it.
+    """Write a new file in the same folder with the function `write`, then rename it to `path`.
 
-    A link stays a link to the file, and a file that was there keeps its permissions. The new file has a name
-    of its own until it is whole, so that any number of threads and processes can write to one path: the last
-    to end is the one that stays.
+    Symbolic links and the permissions of an existing file are preserved. The new file has a unique name until
+    it is complete, so that threads and processes can write to the same path: the last one to finish wins.
 
     Raises
     ------
     OptionError
-        For anything but a path.
+        If `path` is not a path.
     FileError
-        Where the file cannot be written; none is left behind.
+        If the file cannot be written; no partial file is left.
     """
     target = file_path(path)
     mode = _mode_of(target)
@@ -91,25 +88,25 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
                 os.fsync(file.fileno())
             os.replace(beside, target)
         finally:
-            with suppress(OSError):  # nothing was begun
+            with suppress(OSError):  # it was renamed, or never created
                 beside.unlink()
-    except FileError:  # of a file that was being read
+    except FileError:  # from reading the rows
         raise
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error
 
 
 def _part_of(target: Path) -> Path:
-    """Return a name beside the file that nobody else has: of 64 random bits."""
-    known = os.fsencode(target.name)[:PART_OF_NAME].decode(errors="ignore")
+    """Return a unique name in the same folder, with 64 random bits; below the limit of 255 bytes."""
+    known = os.fsencode(target.name)[:100].decode(errors="ignore")
     return target.with_name(f".{known}.{secrets.token_hex(8)}.part")
 
 
 def _mode_of(target: Path) -> int | None:
-    """Return the permissions of an existing file, None where there is none; raise if it is not a file."""
+    """Return the permissions of an existing file, or None; raise FileError if the path is not a file."""
     try:
         found = os.stat(target)
-    except OSError:  # reported when it is written
+    except OSError:  # writing will report the error
         return None
     if stat.S_ISDIR(found.st_mode):
         raise FileError(f"{target} cannot be written: it is a folder.")

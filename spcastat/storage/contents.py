@@ -1,8 +1,8 @@
-"""What a file of a fit holds: one table of its parts, and how they hang together.
+"""The contents of a saved fit: a schema of its parts, and checks of their consistency.
 
-Damage is found by the digest of the archive. These checks find files that something else made: parts of
-another type, shape or size, and parts without which a fit could not be shown. Whether the numbers are those
-of the data cannot be told from the file.
+The digest of the archive detects damage. These checks detect files that were not written by this package:
+parts of another type, shape or size, and missing parts. Whether the numbers are right cannot be checked
+without the data.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ from spcastat.storage.schema import (
     require,
 )
 
-#: Most components of a fit.
-MOST_COMPONENTS = 100_000
-#: Unit lengths and correlations hold to this.
+#: Tolerance for unit lengths and correlations.
 CLOSE = 1e-6
 
 _SEARCHED = Fields(
@@ -99,7 +97,7 @@ _RECORD: dict[str, Kind] = {
     "centring": Maybe(Choice(*CENTRING)),
     "scaling": Maybe(Choice(*SCALING)),
     "status": Choice(*ADVICE),
-    "k": Whole(1, MOST_COMPONENTS),
+    "k": Whole(1, 100_000),
     "p n_init": Whole(1),
     "n passes": Maybe(Whole(1)),
     "dropped n_iter reached": Whole(),
@@ -136,7 +134,7 @@ _JOINT_PROOF: dict[str, Kind] = {
     "open": Whole(),
     "supports": List(_SUPPORT, "k"),
 }
-#: The rows of proofs, by their scope.
+#: Scope of a proof -> schema of its rows.
 _PROOF_ROWS = {
     "components": List(Fields({**_PROOF, "cardinality": Whole(0, "p"), "support": _SUPPORT}), "k"),
     "joint": List(Fields(_JOINT_PROOF), 1),
@@ -154,7 +152,7 @@ _DRAWS: dict[str, Kind] = {
     "again": Whole(),
     "normal": Flag(),
 }
-#: What resampling has found, by its name.
+#: Name of a resampling method -> schema of its results.
 _RESAMPLED = {
     "bootstrap": Fields(
         {
@@ -201,7 +199,7 @@ _RESAMPLED = {
 
 _POSITIVE = float(np.finfo(float).tiny)
 _MEAN_AND_SCALE: dict[str, Kind] = {"mean": Array("f", ("p",)), "scale": Array("f", ("p",), _POSITIVE)}
-#: Everything but the record, what was proven and resampled, the columns and the labels of the rows.
+#: Schema of the other parts, except the record and the labels of columns and rows.
 _CONTENTS: dict[str, Kind] = {
     "loadings": Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE),
     "standard": Maybe(
@@ -217,15 +215,15 @@ _CONTENTS: dict[str, Kind] = {
             "coupling": Array("f", ("p", "k")),
             "scores": Array("f", ("k", "k")),
             "adjusted pca": Array("f", ("k",)),
-            "residual_traces": Maybe(Array("f", (3,), -1e60, 1e60)),  # of cubes of variances near 1
+            "residual_traces": Maybe(Array("f", (3,), -1e60, 1e60)),  # sums of powers of variances near 1
         },
-        optional=["unit"],  # which the first files do not have
+        optional=["unit"],  # missing in files of the first layout
     ),
     "measures": Fields({"pev least_squares": Array("f", ("k",))}),
     "scores": Maybe(Array("f", ("n", "k"), nan=True)),
 }
 
-#: What must hold between parts of a record, and what is wrong if it does not.
+#: What is wrong with a record -> condition that must hold between its fields.
 _TOGETHER: dict[str, Callable[[Record], Any]] = {
     "it has more components than variables": lambda r: r.k <= r.p,
     "it has rows, and not how many": lambda r: not r.from_rows or (r.n and r.effective_n),
@@ -239,12 +237,12 @@ _TOGETHER: dict[str, Callable[[Record], Any]] = {
 
 
 def record_of(given: Any) -> Record:
-    """Return the record in a file: unknown fields are ignored, missing ones have their defaults.
+    """Return the record in a file: unknown fields are ignored, missing fields get their defaults.
 
     Raises
     ------
     FileError
-        If it lacks a field without a default, or one is of another kind.
+        If a field without a default is missing, or a value is not valid.
     """
     known = fields(Record)
     optional = [one.name for one in known if one.default is not MISSING or one.default_factory is not MISSING]
@@ -257,25 +255,25 @@ def record_of(given: Any) -> Record:
 
 
 def sizes_of(record: Any) -> Sizes:
-    """Return the sizes that a record names; 0 for what is none, which its own check finds."""
+    """Return the sizes that a record states; 0 for invalid ones, which the check of the record reports."""
     given = record if isinstance(record, dict) else {}
     sizes = {name: given[name] if type(given.get(name)) is int else 0 for name in ("p", "k", "n")}
     return {**sizes, "last": sizes["p"] - 1, "places": sizes["p"] * sizes["k"] - 1}
 
 
 def require_contents(held: Mapping[str, Any], record: Record) -> None:
-    """Check the kinds, shapes and sizes of all parts of a fit, and that they can be shown together.
+    """Check the types, shapes and sizes of all parts of a fit, and their consistency.
 
     Parameters
     ----------
     held : mapping
-        By the names of the parts, as the file has them.
+        Name of a part -> its content.
     record : Record
 
     Raises
     ------
     FileError
-        For the first that is wrong.
+        For the first problem.
     """
     sizes = sizes_of(vars(record))
     for name, kind in _CONTENTS.items():
@@ -296,7 +294,7 @@ def require_contents(held: Mapping[str, Any], record: Record) -> None:
 
 
 def require_proofs(proofs: Any, sizes: Sizes) -> None:
-    """Check proofs: at most one of each kind, with the rows that it has."""
+    """Check proofs and their rows; there may be at most one of each kind."""
     require(_PROOFS, proofs, sizes, "proofs")
     for proof in proofs:
         require(_PROOF_ROWS[proof["scope"]], proof["rows"], sizes, "proof")
@@ -306,7 +304,7 @@ def require_proofs(proofs: Any, sizes: Sizes) -> None:
 
 
 def require_resampled(found: Mapping[str, Any], sizes: Sizes) -> None:
-    """Check what resampling found; places of loadings ascend."""
+    """Check the results of resampling; positions of loadings must be ascending."""
     for name, parts in found.items():
         require(_RESAMPLED[name], parts, dict(sizes), name)
         if "places" in parts and not (np.diff(parts["places"]) > 0).all():

@@ -1,7 +1,8 @@
-"""Fits in files: what of a fit is stored, and how it is put together again.
+"""Save and load fits.
 
-A file has the version of its layout, `VERSION`. Within a layout, what an older package did not write has its
-default, and what a newer one added is ignored; a layout that older packages would misread has a new number.
+A file states the version of its layout, `VERSION`. Within a layout, parts that older versions of the package
+did not write get defaults, and parts that newer versions added are ignored. A layout that older versions
+would misread gets a new number.
 """
 
 from __future__ import annotations
@@ -35,40 +36,40 @@ from spcastat.storage.values import Packer, Unpacker
 from spcastat.version import __version__
 
 FORMAT = "spcastat fit"
-#: Of the layout: 1 of the first files, 2 since they name the version that wrote them.
+#: Version of the layout. Since 2, files name the version of the package that wrote them.
 VERSION = 2
-#: What resampling finds, by its name in a file.
+#: Name of a resampling method in a file -> class of its results.
 RESAMPLED: dict[str, Any] = {
     "bootstrap": Bootstrapped,
     "stability": Halved,
     "split": Split,
     "tests": Tested,
 }
-#: The statistic that marks a variable without variance in a file, where it has no test.
+#: The statistic in a file that marks a variable without variance, which has no test.
 _UNTESTED = 2.0
 
 
 def save(
     state: FitState, source: Source | None, path: str | os.PathLike[str], scores: bool | None = None
 ) -> None:
-    """Write the fit to one file, which :func:`spcastat.load` reads: no pickle, nothing that runs.
+    """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
 
     Parameters
     ----------
     path : str or path
         An existing file is replaced once the new one is complete.
     scores : bool, optional
-        Store the scores, and with them the labels of the rows. By default they are stored if they are in
-        memory (`transform_to` writes others). The data themselves are never stored.
+        Whether to store the scores and the labels of the rows. By default they are stored if they are in
+        memory (use `transform_to` for others). The data themselves are never stored.
 
     Raises
     ------
     FileError
-        If the file cannot be written, or something cannot be stored in it: a function of the user's in
-        a formula, or labels of unusual types.
+        If the file cannot be written, or something cannot be stored in it: a user's function in a formula, or
+        labels of unusual types.
     OptionError
-        For ``scores=True`` if the scores are not in memory, and for the file that the rows of the fit
-        are read from.
+        For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of the
+        fit are read from.
     """
     stream = None if source is None or state.scores is not None else source.stream
     scores = stream is None if scores is None else flag("scores", scores)
@@ -121,13 +122,13 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
         raise _unusable(where, archive, str(error)) from None
     except MemoryError:
         raise FileError(f"{where} cannot be read: it takes more memory than there is.") from None
-    except Exception as error:  # the digest was right: the file was made by something else
+    except Exception as error:  # the digest is right, so the file was not written by this package
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise _unusable(where, archive, f"it lacks a part, or has one of another type ({reason})") from error
 
 
 def _unusable(path: Path, archive: Archive, reason: str) -> FileError:
-    """Return the error for a file whose digest is right and whose contents are not."""
+    """Return the error for a file with a correct digest and invalid contents."""
     advice = f"fit again and save{_call_in(archive.content)}"
     if archive.writer and archive.writer != __version__:
         advice = f"read it with spcastat {archive.writer}, which wrote it, or {advice}"
@@ -136,10 +137,10 @@ def _unusable(path: Path, archive: Archive, reason: str) -> FileError:
 
 
 def _call_in(content: Mapping[str, Any]) -> str:
-    """Return the call that a file names, in parentheses, or nothing."""
+    """Return the call that made the fit, in parentheses, or "" if the file does not state it."""
     try:
         (call,) = (value for name, value in content["record"]["map"] if name == "call")
-    except Exception:  # it is the file that is wrong
+    except Exception:  # the record is invalid
         return ""
     return f" ({call})" if isinstance(call, str) and 0 < len(call) <= 1000 else ""
 
@@ -185,7 +186,7 @@ def _each(reader: Unpacker, packed: Any) -> Any:
 
 
 def _made(kind: Any, parts: Mapping[str, Any]) -> Any:
-    """Return a record of those parts that it has; lists become tuples where a default or type asks for it."""
+    """Return a dataclass of type `kind` from those of the parts that are its fields."""
     return kind(**{one.name: parts[one.name] for one in dataclasses.fields(kind) if one.name in parts})
 
 
@@ -193,7 +194,7 @@ def _made(kind: Any, parts: Mapping[str, Any]) -> Any:
 
 
 def _with_defaults(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Return what a file holds of resampling, with what the first files do not have."""
+    """Return the stored results of resampling, with defaults for parts that older files lack."""
     if name == "split":
         found.setdefault("asked", found.get("draws"))
         found["rows"] = tuple(found["rows"])
@@ -203,7 +204,7 @@ def _with_defaults(name: str, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _marked(found: Any) -> Any:
-    """Return tests without NaN: a variable without variance gets a statistic that no correlation is."""
+    """Return tests without NaN: variables without variance are marked by the statistic `_UNTESTED`."""
     if not isinstance(found, Tested):
         return found
     untested = np.isnan(found.p_value)
@@ -213,7 +214,7 @@ def _marked(found: Any) -> Any:
 
 
 def _unmarked(found: Any) -> Any:
-    """Return tests as they were before `_marked`."""
+    """Undo `_marked`."""
     if not isinstance(found, Tested):
         return found
     untested = (found.statistic == _UNTESTED).any(axis=1)[:, None]

@@ -1,9 +1,9 @@
-"""How raw data become columns, as values that a file can hold: formulas with their state included.
+"""Save and load specs: how raw data are converted to columns, including formulas and their states.
 
-A formula is code, and so are its functions: only formulas of names, numbers and known functions are
-written, and none other is read. What is read is never run (:mod:`spcastat.intake.evaluation`), and the
-state of transforms and factors is of the kinds that they learn. Its size is bounded by what a formula can
-make (:data:`spcastat.intake.transforms.LARGEST` columns a call).
+Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
+are written and read, and formulas that were read are interpreted, never run
+(:mod:`spcastat.intake.evaluation`). The states of transforms and factors must have the types that these
+learn, and their sizes are limited (:data:`spcastat.intake.transforms.LARGEST` columns for each call).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from spcastat.storage.schema import (
 )
 from spcastat.storage.values import Packer, Unpacker
 
-#: Codings of factors, by the names of their classes in formulaic, and what each holds.
+#: Class of a coding of factors in formulaic -> its attributes.
 CODINGS = {
     "TreatmentContrasts": ("base",),
     "SASContrasts": ("base",),
@@ -51,10 +51,10 @@ CODINGS = {
     "DiffContrasts": ("backward",),
     "PolyContrasts": ("scores",),
 }
-#: What a coding holds that was left open.
+#: Stored for an attribute of a coding that was not set.
 _OPEN = {"open": True}
-#: Factors of one term, and columns that a formula reads.
-_MOST_FACTORS, _MOST_INPUTS = 100, 1_000_000
+#: Largest number of factors of a term, and of values of the context.
+_MOST_FACTORS = 100
 
 
 class Level:
@@ -63,15 +63,11 @@ class Level:
     def problem(self, value: Any, sizes: Sizes) -> str:
         """Return what is wrong with `value`, "" if nothing is."""
         kinds = (bool, int, float, np.generic, pd.Timestamp, pd.Timedelta, pd.Interval)
-        text = isinstance(value, str) and len(value) <= LONGEST_LEVEL
+        text = isinstance(value, str) and len(value) <= 100_000
         return "" if text or isinstance(value, kinds) else "it holds what is not text, a number or a date"
 
 
-#: Characters of a level.
-LONGEST_LEVEL = 100_000
 _LEVELS = List(Level(), most=1_000_000)
-#: Entries of one part, at most: knots, with those that are repeated at both ends.
-KNOTS = 3 * LARGEST
 _VALUE = Maybe(Either(Array("i", ("n",)), Array("f", ("n",)), List(Maybe(Level()), most=LARGEST), Level()))
 _NUMBERS = Array("f", ("columns",))
 _MOMENT = Maybe(Either(_NUMBERS, Array("f", ()), Real()))
@@ -91,7 +87,7 @@ _REGRESSION = Fields(
         "rank": Whole(),
     }
 )
-#: What each transform learns.
+#: Transform -> schema of its state.
 LEARNED: dict[str, dict[str, Kind]] = {
     "poly": dict.fromkeys(("alpha", "norms2"), Map(Real(), keys=int)),
     **dict.fromkeys(("center", "scale", "standardize"), _SCALE),
@@ -106,7 +102,7 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
     Raises
     ------
     FileError
-        For a formula that calls functions of the user's, or whose state cannot be held.
+        For a formula that calls a user's function, or whose state cannot be stored.
     """
     packed: dict[str, Any] = {
         "kind": spec.kind,
@@ -151,12 +147,12 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
 
 
 def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
-    """Return the spec of `p` columns.
+    """Return the spec of `p` columns from its stored form.
 
     Raises
     ------
     FileError
-        For a formula that holds anything but names, numbers and known functions.
+        For a formula with anything but names, numbers and known functions.
     """
     if packed["kind"] == "partial":
         found = reader.each(packed["regression"])
@@ -172,7 +168,7 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
     if "model" not in packed:
         return Spec(kind, columns, formula)
     model = packed["model"]
-    if len(model["inputs"]) > _MOST_INPUTS or len(model["context"]) > _MOST_FACTORS:
+    if len(model["inputs"]) > 1_000_000 or len(model["context"]) > _MOST_FACTORS:
         raise FileError("The formula in the file reads more columns or values than are allowed.")
     inputs = {
         reader.value(label): None if levels is None else tuple(_of(_LEVELS, levels, reader, "levels"))
@@ -190,14 +186,14 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
 
 
 def _of(kind: Kind, packed: Any, reader: Unpacker, what: str) -> Any:
-    """Return a value of the file, which has to be of a kind."""
+    """Return a value of the file after checking it against a schema."""
     value = reader.value(packed)
     require(kind, value, {}, f"formula: {what}")
     return value
 
 
 def _terms(packed: Any, names: set[str]) -> tuple[tuple[Part, ...], ...]:
-    """Return terms, after each of their parts was found to be a name, a number, or within the language."""
+    """Return terms after checking that each of their parts is a name, a number, or in the safe language."""
     if not isinstance(packed, list) or len(packed) > MOST_TERMS + len(names):
         raise FileError(f"The formula in the file has more than {MOST_TERMS} terms.")
     methods: dict[str, str] = {}
@@ -216,7 +212,7 @@ def _terms(packed: Any, names: set[str]) -> tuple[tuple[Part, ...], ...]:
 
 
 def _require_known(part: Part, names: set[str]) -> None:
-    """Raise FileError unless a part of a term is a name, a number, or within the language."""
+    """Raise FileError unless a part of a term is a name, a number, or in the safe language."""
     problem: str | None = None
     if not isinstance(part.text, str):
         problem = f"{part.text!r} in place of text"
@@ -233,7 +229,7 @@ def _require_known(part: Part, names: set[str]) -> None:
 
 
 def _encodings(packed: Any, terms: tuple[tuple[Part, ...], ...], reader: Unpacker) -> dict[str, Any]:
-    """Return the factors with levels as formulaic keeps them."""
+    """Return the factors with levels, in formulaic's form."""
     from formulaic.parser.types import Factor
 
     known = {part.text for term in terms for part in term}
@@ -249,7 +245,7 @@ def _encodings(packed: Any, terms: tuple[tuple[Part, ...], ...], reader: Unpacke
 def _require_levels_of(
     terms: tuple[tuple[Part, ...], ...], encodings: Mapping[str, Any], inputs: Mapping[str, Any]
 ) -> None:
-    """Raise FileError if a factor has no levels: new data would bring their own."""
+    """Raise FileError if a factor has no stored levels: it would take the levels of new data instead."""
     for part in {part for term in terms for part in term}:
         lookup = part.method == "lookup" and inputs.get(part.text) is not None
         marked = part.method == "python" and has_levels(part.text)
@@ -317,23 +313,23 @@ def _unpack_encoding(packed: Mapping[str, Any], reader: Unpacker) -> dict[str, A
     return state
 
 
-# --- what transforms and factors have learned -----------------------------------------------------
+# --- states of transforms and factors --------------------------------------------------------------
 
 
 def states_of(terms: Iterable[tuple[Part, ...]], learned: Any) -> dict[str, Any]:
-    """Return what the transforms in terms have learned.
+    """Check the states of the transforms in terms and return them.
 
     Parameters
     ----------
     terms : iterable of tuples of Part
-        Whose expressions were checked.
+        With checked expressions.
     learned : Any
-        Their states by the texts of their calls, as a file gives it.
+        The stored states: text of a call -> its state.
 
     Raises
     ------
     FileError
-        If something is not a state of such a transform, or belongs to none.
+        If a state is missing, not valid, or belongs to no transform.
     """
     if not isinstance(learned, dict):
         raise FileError("The file holds no states of transforms.")
@@ -360,9 +356,9 @@ def states_of(terms: Iterable[tuple[Part, ...]], learned: Any) -> dict[str, Any]
 
 
 def _earlier(node: ast.Call, expression: Expression) -> str:
-    """Return the text of a call under which files of earlier versions keep its state.
+    """Return the text of a call that is the key of its state in files of earlier versions.
 
-    Names in backticks stand there as words, other signs as underscores.
+    It has names in backticks without these, with other characters replaced by underscores.
     """
     text = ast.unparse(node)
     for word, name in expression.quoted.items():
@@ -372,7 +368,7 @@ def _earlier(node: ast.Call, expression: Expression) -> str:
 
 
 def _raw(node: ast.Call) -> bool:
-    """Whether a call is one of powers of the values themselves, ``raw=True``, which learns nothing."""
+    """Whether a call is ``poly(..., raw=True)``: powers of the values themselves, which have no state."""
     given = [*node.args[2:3], *(word.value for word in node.keywords if word.arg == "raw")]
     raw = bool(given) and isinstance(given[0], ast.Constant) and given[0].value is True
     return raw and isinstance(node.func, ast.Name) and node.func.id == "poly"
@@ -385,7 +381,7 @@ def has_levels(text: str) -> bool:
 
 
 def _state(name: str, text: str, state: Any) -> dict[Any, Any]:
-    """Return the state of one call, or of its parts if it transforms what another has made."""
+    """Check the state of a call, or the states of its parts if it transforms the columns of another call."""
     kinds, called = LEARNED[name], f"state of {shortened(text)}"
     if not isinstance(state, dict) or len(state) > LARGEST:
         raise FileError(f"its {called} is not a table of up to {LARGEST} parts.")
@@ -400,6 +396,7 @@ def _state(name: str, text: str, state: Any) -> dict[Any, Any]:
                 for value in part.values()
                 if isinstance(value, np.ndarray | list | dict)
             ]
-            if set(part) - set(kinds) or max(sizes, default=0) > KNOTS:
+            # the longest part: knots, with those that are repeated at both ends
+            if set(part) - set(kinds) or max(sizes, default=0) > 3 * LARGEST:
                 raise FileError(f"its {called} has parts that it does not learn.")
     return dict(state)

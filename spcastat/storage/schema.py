@@ -1,8 +1,8 @@
-"""Kinds of values in a file: what is checked is the type, the range, the shape and the size of each.
+"""A schema language for values in files, which checks types, ranges, shapes and sizes.
 
-A kind has one method, ``problem(value, sizes)``: what is wrong with the value, in words, or "".
-Sizes such as p and k have names. A name that is not known yet is bound by the first array that has it, so
-that two arrays of shape ("B", "k") must agree.
+A kind has one method, ``problem(value, sizes)``, which returns text on what is wrong with the value, or "".
+Sizes such as p and k have names. A size that is not known yet is set by the first array that uses its name,
+so that two arrays of shape ("B", "k") must have the same shape.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import numpy as np
 
 from spcastat.errors import FileError
 
-#: Whole numbers in a file fit into 63 bits.
+#: Largest integer in a file.
 LARGEST = 1 << 62
 
 Sizes = dict[str, int]
 
 
 class Kind(Protocol):
-    """What a value may be."""
+    """The interface of a kind of values."""
 
     def problem(self, value: Any, sizes: Sizes) -> str:
         """Return what is wrong with `value`, "" if nothing is."""
 
 
 def require(kind: Kind, value: Any, sizes: Sizes, what: str) -> None:
-    """Raise FileError unless a value is of a kind; `what` names it."""
+    """Raise FileError unless a value is of a kind; `what` is its name in the message."""
     problem = kind.problem(value, sizes)
     if problem:
         raise FileError(f"its {what}: {problem}.")
@@ -71,7 +71,7 @@ class Real:
 
 @dataclass(frozen=True)
 class Text:
-    """Text that every table can hold: without half a character, and not too long."""
+    """Valid Unicode text (without unpaired surrogates) that is not too long."""
 
     longest: int = 10_000_000
 
@@ -89,7 +89,7 @@ class Flag:
 
 
 class Choice:
-    """One of some texts."""
+    """One of several texts."""
 
     def __init__(self, *names: str):
         self.names = names
@@ -144,7 +144,7 @@ class Array:
 
 @dataclass(frozen=True)
 class List:
-    """A list of values of one kind: of a given size, at most so long, or without repeated values."""
+    """A list of values of one kind, of a given size or at most `most`; `distinct`: without repetition."""
 
     item: Kind
     size: int | str | None = None
@@ -163,7 +163,7 @@ class List:
 
 @dataclass(frozen=True)
 class Map:
-    """Values of one kind by names, or by numbers."""
+    """A mapping from texts (or integers) to values of one kind."""
 
     item: Kind
     keys: type = str
@@ -175,9 +175,9 @@ class Map:
 
 
 class Fields:
-    """Parts by their names, several of which may share one line: ``{"starts hits": Whole(1)}``.
+    """A mapping with given names and a kind for each; a key may list names: ``{"starts hits": Whole(1)}``.
 
-    Unknown parts are ignored; those in `optional` may be missing.
+    Unknown names are ignored; those in `optional` may be missing.
     """
 
     def __init__(self, parts: Mapping[str, Kind], optional: Iterable[str] = ()):

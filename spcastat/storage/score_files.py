@@ -1,4 +1,4 @@
-"""Scores in a Parquet file, written a chunk at a time."""
+"""Write scores to a Parquet file, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spcastat.streams.scores import ScoreChunks
 
 
 class _OwnLabels(Exception):
-    """Rows turned out to have labels after some that had none."""
+    """Raised if rows have labels after rows without labels have been written."""
 
 
 def transform_to(
@@ -32,14 +32,14 @@ def transform_to(
     na: str = "raise",
     progress: Any = False,
 ) -> None:
-    """Write scores to a Parquet file, a chunk at a time.
+    """Write scores to a Parquet file, chunk by chunk.
 
     Parameters
     ----------
     path : str or path
-        What was there before is replaced once all is written; if anything fails, it stays.
+        An existing file is replaced when the new one is complete, and is not changed if there is an error.
     new : optional
-        Rows as for `transform`; by default those of the fit.
+        New rows, as for `transform`; by default the rows of the fit.
     na : {"raise", "drop"}
         What to do with rows of `new` that have missing values.
     progress : bool or callable
@@ -48,10 +48,10 @@ def transform_to(
     Raises
     ------
     FileError
-        Where the file cannot be written, or rows cannot be read.
+        If the file cannot be written, or rows cannot be read.
     OptionError
-        Where `path` is where these rows or those of the fit are read from, or is not a path, or pyarrow is
-        not installed.
+        If `path` is not a path or is a file that these rows or those of the fit are read from, or if pyarrow
+        is not installed.
     """
     path = file_path(path)
     one_of("na", na, ("raise", "drop"))
@@ -73,9 +73,9 @@ def transform_to(
 
 
 def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
-    """Write scores to a Parquet file; what is there stays until all is written.
+    """Write scores to a Parquet file; an existing file is replaced when the new one is complete.
 
-    Rows that are only numbered from 0 get no column of labels: whoever reads the file numbers them again.
+    Default row labels 0, 1, ... are not written, since readers of the file number the rows in the same way.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     FileError
-        Where the file cannot be written, or the labels have no form in it.
+        If the file cannot be written, or the labels cannot be stored in it.
     OptionError
-        If pyarrow is not installed, or the scores are a collection of dask.
+        If pyarrow is not installed, or the scores are a dask collection.
     """
     try:
         import pyarrow

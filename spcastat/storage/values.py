@@ -1,7 +1,7 @@
-"""Values and labels of the user's as JSON and arrays, and back: nothing that is code, nothing pickled.
+"""Convert values and labels to JSON and arrays, and back, without pickles or code.
 
-What is read comes from closed lists of kinds, and sizes are looked at before anything is built. What is not
-on a list, or what pandas refuses to build, raises FileError.
+Only known kinds of values are read, and sizes are checked before objects are created. Unknown kinds, and
+values that pandas refuses, raise FileError.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import pandas as pd
 
 from spcastat.errors import FileError
 
-#: Kinds of arrays that are stored as such.
+#: Kinds (`dtype.kind`) of arrays that are stored as arrays.
 _KINDS = "biufmM"
-#: Entries of a range that is a level, a category or an end: nothing else in the file has its length.
+#: Largest length of a range of levels, categories or interval ends, which nothing else in the file confirms.
 LARGEST_RANGE = 1_000_000
-#: Lists within lists, and binary digits of a whole number.
+#: Largest depth of nested lists, and largest number of bits of an integer.
 DEEPEST, LARGEST_INTEGER = 40, 4096
-#: Names of frequencies and of time zones; what they mean, pandas says.
+#: Names of frequencies and of time zones, which pandas interprets.
 _NAME = re.compile(r"[A-Za-z0-9+:/_-]{1,64}", re.ASCII)
 _DATE = re.compile(r"-?\d{4,6}-\d\d-\d\dT[0-9:.+-]{5,30}", re.ASCII)
-#: Types of labels besides those of arrays.
+#: Further types of labels.
 _DTYPES = re.compile(
     r"object|string|str|boolean|U?Int(8|16|32|64)|Float(32|64)|"
     r"(string|large_string|bool|u?int(8|16|32|64)|float|double|date32\[day\])(\[pyarrow\])"
@@ -35,7 +35,7 @@ _DTYPES = re.compile(
 
 
 class Packer:
-    """Turns values into what JSON holds; arrays are put aside under names.
+    """Converts values to JSON; arrays are collected under names.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Packer:
         self.arrays: dict[str, np.ndarray] = {}
 
     def array(self, values: Any) -> dict[str, Any]:
-        """Put an array aside; return the reference to it."""
+        """Add an array to `arrays`; return a reference to it."""
         held = np.ascontiguousarray(values)
         if held.dtype.kind not in _KINDS:
             raise TypeError(f"an array of dtype {held.dtype}")
@@ -55,23 +55,23 @@ class Packer:
         return {"array": name}
 
     def each(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return every value as JSON, under its name."""
+        """Return a dict from names to values as JSON."""
         return {name: self.value(value, name) for name, value in values.items()}
 
     def fields(self, record: Any) -> dict[str, Any] | None:
-        """Return the fields of a dataclass as JSON, under their names; None for None."""
+        """Return a dict from the fields of a dataclass to their values as JSON; None for None."""
         if record is None:
             return None
         held = {one.name: getattr(record, one.name) for one in fields(record)}
         return self.each({name: float(one) if isinstance(one, float) else one for name, one in held.items()})
 
     def value(self, value: Any, where: str) -> Any:
-        """Return `value` as JSON; `where` names it in the error.
+        """Return `value` as JSON; `where` is its name in messages.
 
         Raises
         ------
         FileError
-            For a value of a type that has no form in the file.
+            For a value of a type that cannot be stored.
         """
         if value is None or isinstance(value, (bool, str)):
             return value
@@ -120,12 +120,12 @@ class Packer:
         return packed
 
     def index(self, index: pd.Index, where: str) -> dict[str, Any]:
-        """Return an index, its names and type included; of a frequency, that which the labels show.
+        """Return an index as JSON, with its names and type. A frequency is stored if the labels imply it.
 
         Raises
         ------
         FileError
-            For labels of a type that has no form in the file.
+            For labels of a type that cannot be stored.
         """
         packed: dict[str, Any]
         if isinstance(index, pd.MultiIndex):
@@ -147,7 +147,7 @@ class Packer:
         return packed
 
     def _inner(self, index: pd.Index, where: str) -> dict[str, Any]:
-        """Return levels, categories or ends; a long range of them is written out."""
+        """Return an index of levels, categories or interval ends as JSON; a long range becomes an array."""
         if isinstance(index, pd.RangeIndex) and len(index) > LARGEST_RANGE:
             index = pd.Index(index.to_numpy(), name=index.name)
         return self.index(index, where)
@@ -185,7 +185,7 @@ class Packer:
 
 
 class Unpacker:
-    """Turns back what a `Packer` made.
+    """Converts the result of a `Packer` back to values.
 
     Parameters
     ----------
@@ -194,14 +194,14 @@ class Unpacker:
     Raises
     ------
     FileError
-        From every method, for what no `Packer` makes.
+        By every method, for values that a `Packer` does not make.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray]):
         self.arrays = arrays
 
     def each(self, packed: Mapping[str, Any]) -> dict[str, Any]:
-        """Return every value under its name."""
+        """Return a dict from names to values."""
         return {str(name): self.value(value) for name, value in packed.items()}
 
     def value(self, packed: Any, depth: int = 0) -> Any:
@@ -216,7 +216,7 @@ class Unpacker:
                 return self._value(kind, held, depth + 1)
             except (FileError, MemoryError):
                 raise
-            except Exception as error:  # of pandas, at what is no such value
+            except Exception as error:  # pandas refuses the value
                 raise _unknown("a value", packed) from error
         if isinstance(packed, float) and not math.isfinite(packed):
             raise _unknown("a number", packed)
@@ -261,7 +261,7 @@ class Unpacker:
         raise _unknown("a value", kind)
 
     def index(self, packed: Any, size: int | None = None, depth: int = 0) -> pd.Index:
-        """Return the index, with `size` labels if it is given; `depth` is how deep it lies within others."""
+        """Return the index, which must have `size` labels if given; `depth` is its depth of nesting."""
         try:
             if depth > 3:
                 raise FileError("its labels are nested too deep.")
@@ -274,7 +274,7 @@ class Unpacker:
             return index
         except (FileError, MemoryError):
             raise
-        except Exception as error:  # of pandas, at what are no such labels
+        except Exception as error:  # pandas refuses the labels
             raise _unknown("labels", str(error)) from error
 
     def _index(self, packed: Mapping[str, Any], size: int | None, depth: int) -> pd.Index:
@@ -318,7 +318,7 @@ class Unpacker:
         raise _unknown("labels", packed["kind"])
 
     def _flat(self, packed: Any, kinds: str = _KINDS) -> np.ndarray:
-        """Return an array of one dimension and of one of some kinds of numbers."""
+        """Return an array after checking that it has one dimension and one of the `kinds`."""
         values: np.ndarray = self.value(packed)
         if values.ndim != 1 or values.dtype.kind not in kinds:
             raise _unknown("labels", values.dtype)
@@ -362,20 +362,20 @@ def _long(value: Any) -> int:
 
 
 def _zone(name: str) -> str:
-    """Return the name of a time zone: names of files are none."""
+    """Check the name of a time zone and return it; names of files are refused."""
     pd.Timestamp(0, tz=_matched(_NAME, name))
     return name
 
 
 def _with_frequency(index: Any, named: Any) -> Any:
-    """Return dates or durations with the frequency that they follow, if they were saved with one."""
+    """Return dates or durations, with their frequency inferred if they were saved with one."""
     if named is None:
         return index
     return type(index)(index, freq="infer") if len(index) > 2 else index
 
 
 def _require_printable(index: pd.Index) -> None:
-    """Raise, as printing would, if the smallest or largest label is beyond what can be printed."""
+    """Raise pandas' error if the smallest or largest label cannot be printed."""
     for level in index.levels if isinstance(index, pd.MultiIndex) else [index]:
         if isinstance(level, pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex) and len(level):
             for place in {int(level.asi8.argmin()), int(level.asi8.argmax()), 0, len(level) - 1}:
