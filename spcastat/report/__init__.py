@@ -1,1 +1,1 @@
-"""A fit as words, tables and pages: the summary, the equations, the HTML report."""
+"""Output of a fit in words, tables and pages: summary, equations, HTML report."""

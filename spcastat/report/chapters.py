@@ -1,4 +1,4 @@
-"""What a report holds: chapters of tables, figures and words, which a page and Word write each in its way."""
+"""The content of a report: chapters of tables, figures and text, later written as HTML or for Word."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from spcastat.tables import Arrangement, Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 from spcastat.tables.grid import DIGITS
 
-#: Terms of an equation, at most.
+#: The largest number of terms written for an equation.
 MOST_TERMS = 20
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of code or of formulas, and what they are."""
+    """Lines of code or formulas, with the text before and after them."""
 
     lines: tuple[str, ...]
     before: str = ""
     after: tuple[str, ...] = ()
 
 
-#: What stands in a chapter.
+#: What a chapter can contain.
 Content: TypeAlias = Document | Picture | Lines
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of a report under a heading of its own."""
+    """A part of a report with its own heading."""
 
     heading: str
     parts: tuple[Content, ...]
@@ -55,7 +55,7 @@ class Chapter:
 def chapter_of(
     heading: str, document: Document, draw: Callable[..., Any], about: str, caption: str
 ) -> Chapter:
-    """Return a chapter of tables and a plot, which draws on axes given as ``ax=``."""
+    """Return a chapter of tables and one plot; `draw` is called with the axes as ``ax=``."""
     name = heading.lower().replace(" ", "-")
     return Chapter(heading, (document, Picture(lambda ax: draw(ax=ax), 4.9, 3.4, name, about, caption)))
 
@@ -68,7 +68,7 @@ def chapters(
     digits: int = DIGITS,
     row_groups: Any = None,
 ) -> Iterator[Chapter]:
-    """Yield what the report of a fit holds; `arrangement` and `digits` are for its tables of variables."""
+    """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables."""
     in_memory = source is not None and source.has_rows
     yield Chapter("Summary", (summarise(state, digits=digits, **vars(arrangement)).document,))
     yield Chapter("Equations", (formulas(state),))
@@ -97,13 +97,13 @@ def formulas(state: FitState) -> Lines:
 
 
 def methods(state: FitState) -> Lines:
-    """Return the paragraph for a methods section with its references, and these as BibTeX."""
+    """Return the paragraph for a methods section, its references, and their BibTeX."""
     found = describe(state)
     return Lines(tuple(found.bibtex.splitlines()), found.text, found.references)
 
 
 def made(record: Record, call: str) -> Lines:
-    """Return the call, the options and the versions."""
+    """Return the call that made the fit, its options, and the versions of the packages."""
     code = "" if call.startswith("spcastat ") else "import spcastat as sp\nfit = sp."
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     options = ", ".join(f"{name}={value!r}" for name, value in record.options.items() if value is not None)
@@ -112,7 +112,7 @@ def made(record: Record, call: str) -> Lines:
 
 
 def together(state: FitState) -> Document:
-    """Return how much each component explains alone and given the others, and the correlations of scores."""
+    """Return the variance each component explains, alone and given the others, and score correlations."""
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
     names = tuple(full_names(state.components))
     lines = [

@@ -1,4 +1,4 @@
-"""Files for Word, where python-docx is installed."""
+"""Word files, written with python-docx."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
 ENDING = ".docx"
-#: Inches of a page between its margins.
+#: The width of the text on a page, in inches.
 PAGE = 6.5
 
 
 def require_docx(what: str) -> Any:
-    """Return the module of python-docx.
+    """Import and return python-docx.
 
     Raises
     ------
     ExtraError
-        Where it is not installed; `what` is what needs it.
+        If it is not installed; the message names `what`, the function that needs it.
     """
     return require_extra("docx", "docx", f"{what} for Word", "python-docx")
 
@@ -35,14 +35,14 @@ def require_docx(what: str) -> Any:
 def write_tables(
     path: str | PathLike[str], documents: Sequence[Document], layout: Layout, what: str = "as_docx()"
 ) -> None:
-    """Write tables of one or more documents; caption and label are those of the first.
+    """Write the tables of one or more documents; the caption and the label belong to the first document.
 
     Raises
     ------
     ExtraError
-        Where python-docx is not installed.
+        If python-docx is not installed.
     FileError
-        Where the file cannot be written, or has another ending than .docx.
+        If the file cannot be written, or its name does not end in .docx.
     """
     target = file_path(path, (ENDING,))
     require_docx(what)
@@ -56,7 +56,7 @@ def write_tables(
 
 
 def write_word(target: PathLike[str], title: str, fill: Callable[[WordDocument], None]) -> None:
-    """Write a file that `fill` fills, whole, or leave what was there."""
+    """Write a Word file with the content that `fill` adds; after an error an existing file is unchanged."""
     from datetime import UTC, datetime
 
     import docx

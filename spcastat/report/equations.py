@@ -1,4 +1,4 @@
-"""Components written out as formulas."""
+"""Components written as equations."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from spcastat.labels import full_names, name_text
 from spcastat.operators import Standardisation
 from spcastat.state import FitState
 
-#: Names that need no backticks: words, and what formulas make, such as log(a) or a:b.
+#: Names that need no backticks: words, and names of formula terms such as log(a) or a:b.
 _WORD = re.compile(r"[^\W\d][\w.]*(\[[^\[\]`\s]*\]|\([^()`\s+*/-]*\))*(:[^\W\d][\w.]*)*")
 
-#: Stands for a space at which no line is broken.
+#: Marks a space at which a line must not be broken.
 _JOINED = "\N{NO-BREAK SPACE}"
 
 
 class Text(str):
-    """Text that shows itself with its line breaks."""
+    """Text whose repr has its line breaks."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -32,24 +32,25 @@ class Text(str):
 def equations(
     state: FitState, digits: int = 3, *, raw: bool = False, max_terms: int | None = None, width: int = 80
 ) -> Text:
-    """Write each component out as a formula, zero terms left out.
+    """Write each component as an equation without the zero terms.
 
     Parameters
     ----------
     digits : int
-        Decimals; with `raw` significant figures.
+        Number of decimals; with `raw`, of significant figures.
     raw : bool
-        In the units of the data, with the constant that centring makes. By default in variables that
-        are centred and scaled as the fit did it.
+        Whether to write the equations in the original units of the data, with the constant due to
+        centring. By default they are in variables centred and scaled as in the fit.
     max_terms : int, optional
-        The most terms of a component to write, those with the largest loadings; the others are counted.
+        The largest number of terms to write for a component: those with the largest loadings. The number of
+        the others is given.
     width : int
-        Characters in a line, 40 or more.
+        Characters per line, 40 or more.
 
     Returns
     -------
     str
-        One equation a component, wrapped; it shows itself with its line breaks.
+        One equation per component, wrapped; its repr has line breaks.
     """
     digits = whole_number("digits", digits, 1, 10)
     width = whole_number("width", width, 40)
@@ -93,7 +94,7 @@ def _terms(
 ) -> Iterator[str]:
     first = True
     if standard is not None:
-        whole = np.flatnonzero(v)  # the constant belongs to all terms, also to those not written
+        whole = np.flatnonzero(v)  # the constant is that of all terms, also those not written
         constant = -float(np.sum(v[whole] * standard.mean[whole] / standard.scale[whole]))
         if constant != 0:
             yield f"{'-' if constant < 0 else ''}{abs(constant):.{digits}g}"

@@ -1,7 +1,7 @@
-"""A path of fits as one page on which a slider moves over the cardinalities.
+"""A path of fits as one HTML page with a slider for the cardinality.
 
-Numbers and words go into the page as JSON; ``assets/explorer.js`` shows them, and ``assets/placing.js`` finds
-where on the screen names stand.
+The page contains the data as JSON; ``assets/explorer.js`` displays them, and ``assets/placing.js`` finds
+the positions of the labels.
 """
 
 from __future__ import annotations
@@ -36,14 +36,12 @@ from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path
 from spcastat.tables import Document, variance_table
 
-#: Where names stand, and the page itself.
+#: The scripts of the page: placement of labels, and everything else.
 SCRIPTS = ("placing.js", "explorer.js")
-#: Rows that are drawn unless another number is asked for.
+#: The default for the largest number of rows drawn.
 ROWS = 1000
-#: Components between which the biplot can choose, at most: each pair has a scale of its own.
+#: The largest number of components that the biplot offers: each pair has its own scale.
 MOST_COMPONENTS = 12
-#: Decimals of standardised scores: a thousandth is far below a pixel.
-SCORES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +51,7 @@ class Position:
     Attributes
     ----------
     card : int or tuple of int
-        Its cardinality.
+        The cardinality asked for.
     state : FitState
     source : Source or None
     """
@@ -78,9 +76,9 @@ def write_explorer(
     path : str or path
     positions : sequence of Position
     table : DataFrame
-        One row a fit: "nonzeros", the measures, and "pca".
+        One row per fit, with the columns "nonzeros", the measures, and "pca".
     document : Document
-        The same as text, for readers without JavaScript.
+        The same as a table, for readers without JavaScript.
     title : str, optional
     max_rows : int
     """
@@ -114,7 +112,7 @@ def explorer_page(
     }
     body = asset("explorer.html")
     pieces = []
-    for mark, part in parts.items():  # from top to bottom, so that no part is searched for marks
+    for mark, part in parts.items():  # in their order in the page, so that inserted text is not searched
         before, body = body.split(mark)
         pieces += [before, part]
     return PAGE.format(
@@ -128,7 +126,7 @@ def explorer_page(
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """Return JSON that can stand within a script element: it holds no character of markup."""
+    """Return JSON that is safe within a script element: ``<``, ``>`` and ``&`` are escaped."""
     plain = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -136,7 +134,7 @@ def as_json(data: Mapping[str, Any]) -> str:
 def explorer_data(
     positions: Sequence[Position], table: pd.DataFrame, title: str, max_rows: int
 ) -> dict[str, Any]:
-    """Return all that the page shows, in plain lists, numbers and texts."""
+    """Return everything the page shows as lists, numbers and strings."""
     first = positions[0].state
     names = list(first.spec.columns)
     used = np.flatnonzero(np.any([position.state.V.any(axis=1) for position in positions], axis=0))
@@ -172,7 +170,7 @@ def explorer_data(
 
 
 def _rows(position: Position, max_rows: int) -> tuple[list[int] | None, Any, str]:
-    """Return which rows are drawn, all their labels, and why there are none where there are none."""
+    """Return the positions of the rows drawn, the labels of all rows, and the reason, if none are drawn."""
     source = position.source
     if source is None or not source.has_rows:
         from_rows = position.state.record.from_rows
@@ -215,7 +213,8 @@ def _position(
         scores = rows.scores(state, position.source).to_numpy(dtype=float)
         spread = _spread(scores)
         scaled = scores / np.where(spread > 0, spread, 1.0)
-        found["scores"] = [_numbers(np.round(SCORES * line)) for line in scaled[list(drawn)]]
+        # in thousandths, which are far below a pixel
+        found["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(drawn)]]
         found["scores"] = [[None if v is None else int(v) for v in line] for line in found["scores"]]
         pairs = combinations(range(min(V.shape[1], MOST_COMPONENTS)), 2)
         found["stretch"] = {
@@ -239,12 +238,12 @@ def _equations(state: FitState) -> list[str]:
 
 
 def _raw(state: FitState) -> list[str] | None:
-    """Return the equations in units of the data; None where the centre is not known."""
+    """Return the equations in the original units; None if the means are unknown."""
     if state.standard is None:
         return None
     return equations(state, raw=True, max_terms=MOST_TERMS, width=100_000).splitlines()
 
 
 def _numbers(values: Any) -> list[float | None]:
-    """Return numbers with nine figures; None for what is none."""
+    """Return numbers rounded to nine significant figures; None for values that are not finite."""
     return [float(f"{v:.9g}") if math.isfinite(v) else None for v in np.asarray(values, dtype=float).tolist()]

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing beside itself: its head, index, style, tables and figures."""
+"""A report as one self-contained HTML page: its head, index, style, tables and figures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from spcastat.tables import Document, Table, render
 from spcastat.tables.html import STYLE
 from spcastat.tables.panels import blocks
 
-#: Endings of the names of pages, which need none.
+#: Extensions that the name of a page may have.
 ENDINGS = ("", ".html", ".htm")
-#: No script, no form, no address: what slips through all escapes is still text.
+#: Scripts, forms and external addresses are forbidden, in case text slips through all escaping.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 PAGE = """<!DOCTYPE html>
@@ -46,7 +46,7 @@ PAGE = """<!DOCTYPE html>
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page under a heading of its own.
+    """A part of a page with its own heading.
 
     Attributes
     ----------
@@ -59,27 +59,27 @@ class Section:
 
 
 def asset(name: str) -> str:
-    """Return a file that lies in ``spcastat/report/assets``."""
+    """Return the text of a file in ``spcastat/report/assets``."""
     return (files("spcastat.report") / "assets" / name).read_text(encoding="utf-8").strip()
 
 
 def page_style(*further: str) -> str:
-    """Return the style of all pages and of their tables, and then the files that are named."""
+    """Return the CSS of all pages and their tables, followed by that of the files named in `further`."""
     tables = re.sub(r"</?style>", "", STYLE).strip()
     return "\n".join([tables, asset("page.css"), *map(asset, further)])
 
 
 def page_of(title: str, version: str, sections: Sequence[Section]) -> str:
-    """Return a page of sections with an index of them.
+    """Return a page of sections with an index.
 
     Parameters
     ----------
     title : str
-        As text; here it is escaped.
+        Plain text, which is escaped here.
     version : str
-        Of the package, as text.
+        The version of the package.
     sections : sequence of Section
-        Their `html` is taken as it is.
+        Their `html` is inserted without escaping.
     """
     slugs = list(_slugs(section.heading for section in sections))
     entries = "\n".join(
@@ -123,21 +123,18 @@ def _slugs(headings: Iterable[str]) -> Iterable[str]:
 
 def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
     """Return chapters as a page."""
-    return page_of(title, version, list(map(_section, chapters)))
+    sections = [Section(chapter.heading, tuple(map(_html, chapter.parts))) for chapter in chapters]
+    return page_of(title, version, sections)
 
 
 def write_page(target: PathLike[str], page: str) -> None:
-    """Write a page whole, or leave what was there."""
+    """Write a page; if that fails, leave an existing file unchanged."""
     encoded = page.encode("utf-8", "xmlcharrefreplace")
 
     def write(file: IO[bytes]) -> None:
         file.write(encoded)
 
     write_file(target, write)
-
-
-def _section(chapter: Chapter) -> Section:
-    return Section(chapter.heading, tuple(map(_html, chapter.parts)))
 
 
 def _html(part: Content) -> str:
@@ -152,7 +149,7 @@ def _html(part: Content) -> str:
 
 
 def document_html(document: Document) -> str:
-    """Return a document with each run of tables in a frame of its own, which scrolls and takes the focus."""
+    """Return a document as HTML; tables with the same columns share a region that scrolls and takes focus."""
     parts = [f"<p><strong>{escape(document.title)}</strong></p>"] if document.title else []
     if document.facts:
         facts = (f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in document.facts)
@@ -167,7 +164,7 @@ def document_html(document: Document) -> str:
 
 
 def _frame(block: tuple[Table, ...], title: str) -> str:
-    """Return tables that share their columns in a region that can be scrolled by keyboard, with a caption."""
+    """Return tables with the same columns in a region that can be scrolled by keyboard, with a caption."""
     names = escape(" and ".join(filter(None, (table.title for table in block))) or title or "Table")
     bare = tuple(Table(t.title, t.headings, t.rows, t.align, (), t.sparse) for t in block)
     html = render(Document("", tables=bare), "html").replace(STYLE, "")
@@ -182,5 +179,5 @@ def _frame(block: tuple[Table, ...], title: str) -> str:
 
 
 def lines_html(lines: list[str]) -> str:
-    """Return lines that keep together, as code."""
+    """Return lines as a block of code."""
     return "<pre>" + "".join(f"<span>{escape(line)}</span>" for line in lines) + "</pre>"

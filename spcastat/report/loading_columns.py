@@ -1,4 +1,4 @@
-"""Loadings printed by themselves; what a summary adds to them: dense PCA, intervals, stars, columns."""
+"""The table of loadings alone, and what a summary adds to it: dense PCA, intervals, stars, columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spcastat.state import resampling_frames as trust
 from spcastat.state.copies import own
 from spcastat.state.support_rule import NEXT_TO_NOTHING, forced
 
-#: The largest q value that earns this many stars.
+#: The largest q value for each number of stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 
 
@@ -32,7 +32,7 @@ def loading_columns(
     communality: bool = False,
     complexity: bool = False,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what the table of loadings takes besides them, and the sentences that say what it is."""
+    """Return the additional arguments of the table of loadings, and notes that explain them."""
     given: dict[str, Any] = {}
     said: list[str] = []
     level = trust.checked_level(level)
@@ -69,11 +69,11 @@ def loading_columns(
 
 
 def hofmann(state: FitState) -> pd.Series:
-    """Return Hofmann's complexity of each variable, length p; NaN where all of its loadings are zero.
+    """Return Hofmann's complexity of each variable, length p; NaN if all its loadings are zero.
 
-    (sum_j a_j^2)^2 / sum_j a_j^4 of the loadings times the standard deviations of the scores, as ``psych`` in
-    R has it. Hofmann (1978), "Complexity and simplicity as objective indices descriptive of factor
-    solutions", Multivariate Behavioral Research.
+    This is (sum_j a_j^2)^2 / sum_j a_j^4, where a_j is the loading on component j times the standard
+    deviation of its scores, as in the R package ``psych``. Hofmann (1978), "Complexity and simplicity as
+    objective indices descriptive of factor solutions", Multivariate Behavioral Research.
     """
     squares = state.V**2 * np.diag(state.moments.scores).clip(min=0.0)
     with np.errstate(invalid="ignore"):
@@ -82,14 +82,14 @@ def hofmann(state: FitState) -> pd.Series:
 
 
 def dense_loadings(state: FitState, source: Source | None) -> pd.DataFrame:
-    """Return the loadings of as many dense principal components, p x k, "PCA 1" to "PCA k".
+    """Return the loadings of the first k dense principal components, p x k, named "PCA 1" to "PCA k".
 
-    Each has the sign in which it goes with the sparse component of its number.
+    The sign of each is chosen so that its inner product with the sparse component j is not negative.
 
     Raises
     ------
     NoRowsError
-        For a fit from a file, which has no data.
+        If the fit was read from a file and so has no data.
     """
     if source is None:
         raise NoRowsError(
@@ -161,26 +161,26 @@ def print_loadings(
     groups: Any = None,
     cutoff: float | None = None,
 ) -> None:
-    """Print the loadings; a blank is exactly zero.
+    """Print the loadings; a blank means exactly zero.
 
     Parameters
     ----------
     state : FitState
     digits : int
-        Decimals. A nonzero that rounds to zero prints as ``<.001``.
+        Number of decimals. A nonzero loading that rounds to zero is printed as ``<.001``.
     cut : float
-        Loadings below it in absolute value are hidden behind a mark, and counted.
+        Loadings smaller than this in absolute value are replaced by a mark, and their number is given.
     sort : bool, optional
-        Order the variables by the component on which they load most, then by the size of that loading; by
-        default with more than 25 variables.
+        Whether to order the variables by the component on which they load most, then by the size of that
+        loading; by default if there are more than 25 variables.
     contributions : bool
-        Squared loadings in percent instead.
+        Whether to print squared loadings in percent instead.
     max_rows : int, optional
-        The most variables to show; by default all that have a loading.
+        The largest number of variables to show; by default all with a nonzero loading.
     groups : Series, mapping or sequence of length p, optional
-        A group for each variable; those of a group stand together under its name.
+        The group of each variable; variables of a group are listed together under its name.
     cutoff : float, optional
-        The same as `cut`.
+        An alias of `cut`.
     """
     from spcastat.tables import Arrangement, Document, loadings_table, render
 

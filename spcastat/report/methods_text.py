@@ -1,4 +1,4 @@
-"""A fit described for the methods section of a paper: a paragraph, its references, and these as BibTeX."""
+"""Description of a fit for the methods section of a paper: a paragraph, its references, and their BibTeX."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from spcastat.state.support_rule import rule_words
 from spcastat.state.variance import variance
 from spcastat.tables.cells import percent
 
-#: The papers behind the false discovery rates.
+#: The paper of each procedure that controls the false discovery rate.
 FDR_PAPERS = {
     "fdr_bh": ("benjamini1995", "Benjamini and Hochberg, 1995"),
     "fdr_by": ("benjamini2001", "Benjamini and Yekutieli, 2001"),
 }
-#: Name and fields of an entry of BibTeX.
+#: The key and the fields of a BibTeX entry.
 _ENTRY = re.compile(r"@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL)
 _FIELD = re.compile(r"(\w+) = \{((?:[^{}]|\{[^{}]*\})*)\}")
 
 
 @dataclass(frozen=True)
 class Description:
-    """How a fit was made, for a methods section; it prints as text, and renders as Markdown.
+    """Description of a fit for a methods section; it prints as text and renders as Markdown.
 
     Attributes
     ----------
     text : str
         The paragraph.
     references : tuple of str
-        What it cites.
+        The works it cites.
     bibtex : str
-        The same as entries of BibTeX.
+        The references as BibTeX entries.
     """
 
     text: str
@@ -62,27 +62,27 @@ class Description:
 
 
 def describe(state: FitState, choice: Any = None) -> Description:
-    """Return the paragraph on this fit for a methods section, with its references.
+    """Return a paragraph that describes this fit for a methods section, with its references.
 
-    It says what the data were and how they were scaled, what was done about missing values and weights, the
-    numbers of components and loadings, method and objective, the explained variance by name, what was
-    resampled and proven, and the version.
+    It reports the data and their scaling, the treatment of missing values and weights, the numbers of
+    components and loadings, the method and its objective, the explained variance by its definition, the
+    results of resampling and of proofs, and the version of the package.
 
     Parameters
     ----------
     choice : Choice, optional
-        What `choose` returned: how the numbers of components and loadings were chosen is then said too. The
-        fit of a choice, ``choice.fit``, knows it.
+        The result of `choose`, to report also how the numbers of components and loadings were chosen. It is
+        not needed for the fit of a choice, ``choice.fit``.
 
     Returns
     -------
     Description
-        It prints as text; `text`, `references` and `bibtex` have its parts.
+        It prints as text; its parts are `text`, `references` and `bibtex`.
 
     Raises
     ------
     OptionError
-        A choice that is none.
+        If `choice` is not a result of `choose`.
     """
     if choice is not None and not isinstance(getattr(choice, "method_text", None), str):
         raise OptionError(f"choice={shown(choice)} was given; it must be what choose() returned.")
@@ -204,7 +204,7 @@ def _numbers(state: FitState, choice: Any) -> Iterator[str]:
 
 
 def choice_sentences(choice: Any) -> Iterator[str]:
-    """Say how a Choice chose the numbers of components and loadings."""
+    """Yield sentences on how a Choice chose the numbers of components and loadings."""
     for part in (getattr(choice, "components", None), choice):
         if part is not None:
             yield part.method_text
@@ -295,20 +295,20 @@ def _software(record: Record) -> str:
 
 
 def key_of(paper: str) -> str:
-    """Return the key of a paper such as "Zou, Hastie and Tibshirani (2006)": "zou2006"."""
+    """Return the BibTeX key of a paper: "zou2006" for "Zou, Hastie and Tibshirani (2006)"."""
     match = re.match(r"([^ ,]+).*?\((\d{4})\)", paper)
     return re.sub(r"\W", "", match[1]).lower() + match[2] if match else ""
 
 
 @cache
 def entries() -> dict[str, str]:
-    """Return the entries of assets/references.bib by their keys."""
+    """Return the entries of assets/references.bib as a mapping key -> text."""
     text = (files("spcastat.report") / "assets" / "references.bib").read_text(encoding="utf-8")
     return {found[1]: found[0] for found in _ENTRY.finditer(text)}
 
 
 def _reference(entry: str) -> str:
-    """Return an entry of BibTeX as a line of text."""
+    """Return a BibTeX entry as a reference in plain text."""
     fields = {name: _plain(text) for name, text in _FIELD.findall(entry)}
     *others, last = fields["author"].split(" and ")
     authors = f"{', '.join(map(_initials, others))} and {_initials(last)}" if others else _initials(last)

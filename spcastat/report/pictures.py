@@ -1,4 +1,4 @@
-"""The figures of a report, with what they show in words; in a page as SVG with a link that saves it."""
+"""The figures of a report with text alternatives; in a page they are SVG, each with a link to save it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,9 @@ if TYPE_CHECKING:
 
     from spcastat.tables import Document
 
-#: More points than this are an image within a picture: the page stays small.
-MOST_POINTS = 500
-#: Wider pictures (inches) are scrolled on a phone, as their text would be too small.
-PHONE = 5.0
-#: Components that words beside a figure go through, at most.
+#: The largest number of components that a text alternative describes.
 MOST_NAMED = 5
-#: Characters that a data address may hold as they are; quotes are apostrophes, and hold no apostrophe.
+#: Characters that need no escape in a data URL within double quotes.
 PLAIN = " =/:;,()-_.!*+@$?[]{}|^"
 
 
@@ -53,13 +49,13 @@ class Picture:
     Attributes
     ----------
     draw : callable
-        Draws on axes.
+        Draws the figure on given axes.
     width, height : float
         In inches.
     name : str
-        Of a file of its own.
+        The name of the file, if the figure is saved.
     alt : str
-        What the picture shows, in words.
+        The text alternative: what the figure shows.
     caption : str
     """
 
@@ -71,13 +67,13 @@ class Picture:
     caption: str = ""
 
     def saved(self, kind: str, dpi: float) -> bytes:
-        """Return the picture as a file, drawn on a figure that pyplot knows nothing of.
+        """Draw the figure without pyplot and return the content of an image file.
 
         Parameters
         ----------
         kind : {"svg", "png"}
         dpi : float
-            Of all that is not a line.
+            The resolution of everything that is not vector graphics.
         """
         from matplotlib.collections import PathCollection
         from matplotlib.figure import Figure
@@ -85,8 +81,8 @@ class Picture:
         figure = Figure(figsize=(self.width, self.height), layout="constrained")
         self.draw(figure.subplots())
         for points in figure.findobj(PathCollection):
-            if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > MOST_POINTS:
-                points.set_rasterized(True)
+            if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > 500:
+                points.set_rasterized(True)  # many points as an image keep the page small
         buffer = io.BytesIO()
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
@@ -94,10 +90,10 @@ class Picture:
 
 
 def picture_html(picture: Picture) -> str:
-    """Return a picture within a page, with a link that saves it."""
+    """Return the HTML of a picture with a link to save it."""
     address = svg_address(picture.saved("svg", 192).decode())
     name, below = picture.name, f"{escape(picture.caption)}<br>" if picture.caption else ""
-    css = ' class="wide"' if picture.width > PHONE else ""
+    css = ' class="wide"' if picture.width > 5.0 else ""  # on a phone it scrolls, so that text stays legible
     return (
         f'<figure{css}><div class="plot"><img src="{address}" alt="{escape(picture.alt)}" '
         f'width="{picture.width * 96:.0f}" height="{picture.height * 96:.0f}"></div>'
@@ -107,7 +103,7 @@ def picture_html(picture: Picture) -> str:
 
 
 def svg_address(svg: str) -> str:
-    """Return a data address of a picture, with coordinates to a hundredth of a point and nothing idle."""
+    """Return an SVG as a data URL, its coordinates rounded to 0.01 points and metadata removed."""
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(?<= d=")[^"]*', lambda path: _rounded(path[0]), svg)
     svg = re.sub(r'(?<= [xy]=")-?\d+\.\d+(?=")', lambda number: _rounded(number[0]), svg)
@@ -117,7 +113,7 @@ def svg_address(svg: str) -> str:
 
 
 def _rounded(text: str) -> str:
-    """Return text with its decimals cut to two, the last one rounded."""
+    """Round every number in a text to two decimals."""
     return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
 
 
@@ -125,7 +121,7 @@ def _rounded(text: str) -> str:
 
 
 def loadings_picture(state: FitState, groups: Any = None) -> Picture:
-    """Return the nonzero loadings of every component, variables in the groups of `plot_loadings`."""
+    """Return the figure of nonzero loadings; `groups` of variables are those of `plot_loadings`."""
     loadings = frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     return Picture(
@@ -139,7 +135,7 @@ def loadings_picture(state: FitState, groups: Any = None) -> Picture:
 
 
 def _leaders(loadings: pd.DataFrame) -> str:
-    """Return in words how many nonzeros each component has, and which is the largest."""
+    """Return a sentence with the number of nonzeros of each component, and its largest loading."""
     told = []
     for name in loadings.columns[:MOST_NAMED]:
         column = loadings[name].to_numpy(dtype=float)
@@ -152,7 +148,7 @@ def _leaders(loadings: pd.DataFrame) -> str:
 
 
 def sure_parts(state: FitState) -> Iterator[Picture | Document]:
-    """Yield what was resampled: pictures of intervals and frequencies, and tables."""
+    """Yield the results of resampling: figures of intervals and selection frequencies, and tables."""
     known, loadings = state.trust, frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
@@ -188,7 +184,7 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
 
 
 def scree_picture(state: FitState) -> Picture:
-    """Return the variance of the sparse components beside that of the dense ones."""
+    """Return the figure of the variances of sparse components, next to those of dense ones."""
     table = variance(state)
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
     if not state.record.sparse:
@@ -215,7 +211,7 @@ def scree_picture(state: FitState) -> Picture:
 
 
 def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) -> Iterator[Picture]:
-    """Yield the biplot of the first two components and, if there are more, all pairs; `groups` of rows."""
+    """Yield the biplot and, with three or more components, scores of all pairs; `groups` are of rows."""
     spread = scores.std().to_numpy()
     count = plural(len(scores), "row")
     if (spread[:2] > 0).all():
@@ -246,7 +242,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
 
 
 def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
-    """Return the squared residual of every row against its T2."""
+    """Return the figure of the squared residual of each row against its T2."""
     limits = frames.limits(state)
     found = rows.diagnostics(state, source)
     known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]

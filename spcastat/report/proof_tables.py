@@ -1,4 +1,4 @@
-"""Certificates as tables, and what of them stands in a summary."""
+"""Certificates as tables, and the lines about them in a summary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def certificate(frame: pd.DataFrame, proven: Proven, sentence: str) -> Document:
-    """Return value, bound, gap, whether it is optimal and what proved it; other columns stay in the frame."""
+    """Return a table of value, bound, gap and optimality; the other columns are only in `frame`."""
     from spcastat.tables import Document, Row, Table
 
     joint = proven.scope == "joint"
@@ -47,7 +47,7 @@ def certificate(frame: pd.DataFrame, proven: Proven, sentence: str) -> Document:
 
 
 def facts_of(state: FitState) -> Iterator[tuple[str, str]]:
-    """Yield what was proven of a fit, for its header."""
+    """Yield what was proven about a fit, as lines for the header of its summary."""
     for proven in state.proofs:
         yield (
             "Proof",

@@ -1,4 +1,4 @@
-"""Tables in every format: what all that prints as tables has in common."""
+"""The base class of everything that prints as tables and renders in several formats."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from spcastat.tables import Document
 
-#: LaTeX without the package booktabs has its plain rules instead: notebooks load what they load.
+#: Plain rules for LaTeX without booktabs, which a notebook may not load.
 PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in ("top", "mid", "bottom"))
-#: Options of a layout that every format takes.
+#: Layout options that every format has.
 COMMON = ("digits", "decimal", "full_names", "caption", "notes")
 
 
 def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a method that takes a layout the options of it as parameters: those in COMMON and `further`.
+    """Replace the parameter `layout` of a method by layout options: those in COMMON and `further`.
 
-    The options are keywords with the defaults of :class:`Layout`, which checks them; `width`, where it is
-    the first of `further`, may also be given by position.
+    The options are keywords with the defaults of :class:`Layout`, which checks them. `width` may also be
+    given by position if it is the first of `further`.
     """
     positional = further[:1] == ("width",)
     known = {one.name: one for one in fields(Layout)}
@@ -63,54 +63,54 @@ def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., A
 class Renderings:
     r"""Tables with a header as text, HTML, LaTeX, Markdown, Word, or a table of great_tables.
 
-    All formats take these options; what they mean for one format alone stands there.
+    All formats have these options; options of one format only are described there.
 
     digits : int, optional
-        Decimals of the loadings, 0 to 10. Other numbers have as many more or fewer as they have beside
-        loadings of three decimals, which is the default.
+        Decimals of the loadings, 0 to 10; the default is 3. The decimals of all other numbers change by the
+        same amount.
     decimal : {".", ","}
         The decimal mark of the numbers in the tables.
     full_names : bool, optional
-        True keeps long names whole everywhere, over several lines where they have to be; False shortens them
-        everywhere to 24 characters (12 above a column), with a key. By default text alone shortens them, and
-        only where lines would be wider than `width`.
+        True writes long names in full, on several lines if necessary; False shortens them to 24 characters
+        (12 in column headings) and adds a key. By default only plain text shortens them, and only if lines
+        would be wider than `width`.
     caption : str, optional
-        Instead of the title.
+        Replaces the title.
     notes : bool
-        Whether the header and the sentences below the tables are written. What a blank means stands there.
+        Whether to write the header and the notes below the tables. The notes say what a blank means.
 
-    They are checked: an `OptionError` says what is allowed.
+    An invalid value raises an `OptionError` that says what is allowed.
     """
 
     @property
     def document(self) -> Document:
-        """What is printed, as tables of text."""
+        """The printed content, as tables of text."""
         raise NotImplementedError
 
     @with_layout("width")
     def as_text(self, layout: Layout) -> str:
-        """Return plain text in lines of at most `width` characters; see :class:`Renderings` for the rest."""
+        """Return plain text in lines of at most `width` characters; other options: :class:`Renderings`."""
         return self._rendered("text", layout)
 
     @with_layout("label")
     def as_html(self, layout: Layout) -> str:
-        """Return an HTML fragment without external resources; names are escaped, long ones wrap.
+        """Return an HTML fragment without external resources; names are escaped, and long names wrap.
 
         Parameters
         ----------
         digits, decimal, full_names, caption, notes
             See :class:`Renderings`.
         label : str, optional
-            The id of the fragment, for links to it.
+            The id of the fragment, for links.
         """
         return self._rendered("html", layout)
 
     @with_layout("label", "longtable", "siunitx", "width")
     def as_latex(self, layout: Layout) -> str:
-        r"""Return LaTeX with the rules of booktabs; names are escaped, long ones go on in further lines.
+        r"""Return LaTeX with the rules of booktabs; names are escaped, and long names wrap.
 
         A comment in the first line names the packages that are needed: booktabs, and longtable and siunitx
-        where they are used.
+        if they are used.
 
         Parameters
         ----------
@@ -119,35 +119,35 @@ class Renderings:
         label : str, optional
             For ``\ref``: letters, digits and ``: . _ -``, such as "tab:loadings".
         longtable : bool, optional
-            Whether tables break across pages; by default those that are longer than a page do.
+            Whether tables may break across pages; by default only tables longer than a page.
         siunitx : bool
-            Numbers in S columns, which line up at the decimal mark and follow ``\sisetup``.
+            Whether to put numbers in S columns, which align at the decimal mark and follow ``\sisetup``.
         width : int
-            How wide the page is: 80 is the width of a page of the class ``article``. Wider tables are split.
+            The width of the page in characters: 80 for the class ``article``. Wider tables are split.
         """
         return self._rendered("latex", layout)
 
     @with_layout("label", "width")
     def as_markdown(self, layout: Layout) -> str:
-        """Return Markdown with pipe tables, as pandoc, Quarto and GitHub read them.
+        """Return Markdown with pipe tables, which pandoc, Quarto and GitHub can read.
 
         Parameters
         ----------
         digits, decimal, full_names, notes
             See :class:`Renderings`.
         caption, label : str, optional
-            Below the first table: ``: caption {#label}``. Quarto, which numbers tables whose label starts
-            with "tbl-", and recent pandoc (3.8) read the label; older pandoc prints it.
+            Written below the first table as ``: caption {#label}``. Quarto, which numbers tables whose label
+            starts with "tbl-", and pandoc from 3.8 read the label; older versions of pandoc print it.
         width : int
-            Characters of a page. Wider tables are split.
+            The width of the page in characters. Wider tables are split.
         """
         return self._rendered("markdown", layout)
 
     @with_layout("label", "width")
     def as_docx(self, path: str | PathLike[str], layout: Layout) -> None:
-        """Write a file for Word with real tables, whose headings stand on every page, and a caption.
+        """Write a Word file with a caption and real tables, whose headings are repeated on every page.
 
-        It needs the extra: ``pip install 'spcastat[docx]'``.
+        This needs an optional dependency: ``pip install 'spcastat[docx]'``.
 
         Parameters
         ----------
@@ -155,16 +155,16 @@ class Renderings:
         digits, decimal, full_names, caption, notes
             See :class:`Renderings`.
         label : str, optional
-            Of a bookmark at the number of the table, to which Word can refer.
+            The name of a bookmark at the number of the table, for cross-references in Word.
         width : int
-            Characters of a page. Wider tables are split.
+            The width of the page in characters. Wider tables are split.
 
         Raises
         ------
         ExtraError
-            Where python-docx is not installed.
+            If python-docx is not installed.
         FileError
-            Where the file cannot be written, or has another ending than .docx.
+            If the file cannot be written, or its name does not end in .docx.
         """
         from spcastat.report.docx_file import write_tables
 
@@ -174,23 +174,23 @@ class Renderings:
     def as_gt(self, layout: Layout, table: str | None = None) -> GT:
         """Return a table of great_tables, to be styled with its methods.
 
-        Its columns are numbers, where they hold nothing else, so that they can be coloured by their size;
-        blanks are missing. It needs the extra: ``pip install 'spcastat[gt]'``.
+        A column of numbers is numeric, so that it can be coloured by size; blanks are missing values. This
+        needs an optional dependency: ``pip install 'spcastat[gt]'``.
 
         Parameters
         ----------
         table : str, optional
-            The title of a table, such as "How sure". By default the first and those that share its columns:
-            of a fit loadings and variances, as groups of rows.
+            The title of a table, such as "How sure". By default the first table and those with the same
+            columns: for a fit the loadings and the variances, as groups of rows.
         digits, decimal, full_names, caption, notes
             See :class:`Renderings`.
 
         Raises
         ------
         ExtraError
-            Where great_tables is not installed.
+            If great_tables is not installed.
         OptionError
-            For a table that is not there.
+            If there is no table of this title.
         """
         require_extra("great_tables", "gt", "as_gt()")
         from spcastat.tables.gt import table_of
@@ -209,7 +209,7 @@ class Renderings:
         return self.as_html()
 
     def _repr_latex_(self) -> str:
-        """LaTeX for notebooks on their way to PDF: it needs no package, and breaks across no page."""
+        """Return LaTeX for notebooks exported to PDF, without packages or breaks across pages."""
         return f"{PLAIN_RULES}\n{self.as_latex(longtable=False).partition(chr(10))[2]}"
 
     def _repr_markdown_(self) -> str:

@@ -1,4 +1,4 @@
-"""The report of a fit, as a page or for Word."""
+"""The report of a fit, as an HTML page or a Word file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from spcastat.tables import Arrangement, Document, Layout
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-#: Dots of a picture for an inch.
+#: The resolution of figures in Word, in dots per inch.
 DPI = 300
-#: Points of code and formulas.
+#: The font size of code and formulas in Word, in points.
 CODE = 8.5
 
 
@@ -44,38 +44,38 @@ def write_report(
     cut: float = 0.0,
     row_groups: Any = None,
 ) -> None:
-    """Write the tables, the plots, the call and the versions: one HTML page, or for Word.
+    """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
-    The page needs nothing beside itself, runs nothing, reads on a phone, in the dark and by a screen reader,
-    prints, and gives each of its figures as SVG. A file for Word has real tables, whose headings stand on
-    every page, and figures of 300 dpi with captions and words for those who do not see them.
+    The page is self-contained, has no scripts, works on phones, in dark mode, with screen readers and in
+    print, and offers each figure as SVG. A Word file has real tables, whose headings are repeated on every
+    page, and figures of 300 dpi with captions and text alternatives.
 
     Parameters
     ----------
     path : str or path
-        Ending in .html, .htm or not at all for a page, or in .docx for Word, which needs the extra:
-        ``pip install 'spcastat[docx]'``.
+        A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which needs
+        an optional dependency: ``pip install 'spcastat[docx]'``.
     title : str, optional
     call : str, optional
-        What remakes the fit, instead of `call`.
+        The code that reproduces the fit, if it is not the recorded `call`.
     full_names : bool
-        Whether long names stand in tables in full; otherwise they are shortened, with a key.
+        Whether the tables have long names in full; otherwise names are shortened, with a key.
     before : sequence of Chapter
-        Chapters before those of the fit.
+        Chapters placed before those of the fit.
     sort, max_rows, groups, digits, cut
-        Which variables the tables show, in which order, and how: see `summary`. `groups` are those of the
-        variables, in the figure of the loadings, too.
+        Which variables the tables show, in which order, and how: see `summary`. `groups` of variables are
+        also used in the figure of the loadings.
     row_groups : Series, Categorical or array of length n, optional
-        Colours and marks the rows in the figures, as `groups` of a biplot does.
+        Groups of rows, for colours and markers in the figures, as `groups` of a biplot.
 
     Raises
     ------
     FileError
-        Where the file cannot be written, or has another ending.
+        If the file cannot be written, or its name has another extension.
     ExtraError
-        For Word, where python-docx is not installed.
+        If a Word file is requested and python-docx is not installed.
     OptionError
-        For the file that the rows of the fit are read from.
+        If `path` is the file from which the rows of the fit are read.
     """
     arrangement = Arrangement(sort, max_rows, groups, cut)
     digits = whole_number("digits", digits, 0, 10)
@@ -108,7 +108,7 @@ def _shortened(chapter: Chapter) -> Chapter:
 
 
 def _write_word(target: PathLike[str], title: str, chapters: Iterable[Chapter]) -> None:
-    """Write chapters with their headings."""
+    """Write chapters with their headings to a Word file."""
 
     def fill(word: WordDocument) -> None:
         word.add_heading(printable(title), 0)
@@ -137,7 +137,7 @@ def _add(word: WordDocument, part: Content) -> None:
 
 
 def _add_picture(word: WordDocument, picture: Picture) -> None:
-    """Add a picture of 300 dpi with its caption, and what it shows in words."""
+    """Add a picture of 300 dpi with its caption and its text alternative."""
     from docx.shared import Inches
 
     from spcastat.tables.docx_tables import add_caption

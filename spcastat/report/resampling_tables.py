@@ -1,4 +1,4 @@
-"""What was resampled of a fit, as tables with a header: for its own print, for the summary and the page."""
+"""The results of resampling as tables with a header: printed alone, in the summary, and in the report."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import alike, fixed
 
-#: Loadings that tables show, at most; clusters, and pairs of variables.
+#: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
 ROWS, PAIRS = 40, 5
-#: Characters of the members of a cluster that are listed, at most; the first is always.
+#: The largest number of characters for the listed members of a cluster; the first is always listed.
 MEMBERS = 36
-#: Above this q of a loading that is zero is not shown.
+#: A zero loading is shown only if its q value is at most this.
 LEVEL = 0.05
-#: A loading that is zero in the fit is shown where this share of the draws selected it.
+#: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
-#: A bound on false selections that is a larger share of the stable loadings than this guarantees nothing.
+#: A bound on the number of false selections above this share of the stable loadings is no guarantee.
 MOST_FALSE = 0.5
-#: Words for the shares of false discoveries.
+#: Names of the procedures that control the false discovery rate.
 FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 
-#: What the figures do not say.
+#: Notes on how to interpret the numbers.
 UNSAID = {
     "interval": (
         "Intervals show how far estimates would move with new rows, with variables selected again; none is "
@@ -57,7 +57,7 @@ UNSAID = {
 
 
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
-    """Return intervals of loadings and variances."""
+    """Return bootstrap intervals of loadings and variances."""
     table, rest = _intervals(state, found, level)
     variances = trust.variance_ci(state, found, level)
     lines = _lines(variances, ("estimate", "std_error", "lower", "upper", "held_out"), "component", _four)
@@ -78,7 +78,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
 
 
 def stability_document(state: FitState, found: Halved) -> Document:
-    """Return frequencies, the bound, clusters and associates."""
+    """Return selection frequencies, the bound on false selections, clusters and associates."""
     frequency = trust.frequency(state, found)
     bound, counts = trust.bound(state, found), np.count_nonzero(state.V, axis=0)
     stable = (frequency.to_numpy() >= found.threshold).sum(axis=0)
@@ -132,7 +132,7 @@ def _uninformative(told: np.ndarray) -> Iterator[str]:
 
 
 def split_document(state: FitState, found: Split, level: float) -> Document:
-    """Return the intervals of the half that did not choose."""
+    """Return the intervals estimated on the half that did not choose the variables."""
     frame = trust.split_conf_int(state, found, level)
     columns = ("estimate", "std_error", "lower", "upper")
     heading = ("loading", "std. error", "lower", "upper")
@@ -158,7 +158,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
 
 
 def test_document(state: FitState, found: Tested) -> Document:
-    """Return the tests of the selected loadings, and of those that are zero and significant."""
+    """Return the tests of the selected loadings, and of zero loadings that are significant."""
     frame = trust.tests(state, found)
     shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     hidden = len(frame) - len(shown)
@@ -189,7 +189,7 @@ def test_document(state: FitState, found: Tested) -> Document:
 
 
 def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
-    """Say where so few permutations cannot give a small q."""
+    """Yield a note if there are too few permutations for a small q."""
     tested = int((~np.isnan(found.p_value[:, 0])).sum())
     fewest = int(np.count_nonzero(state.V, axis=0).clip(min=1).min())
     times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
@@ -207,12 +207,12 @@ def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
 
 
 def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table], list[str]]:
-    """Return what a summary shows of what was resampled, and what the figures do not say.
+    """Return the tables that a summary shows of resampling, and notes on how to interpret them.
 
     Parameters
     ----------
     intervals : bool
-        Whether intervals are shown already, below the loadings.
+        Whether the table of loadings already shows intervals.
     """
     known = state.trust
     if known.bootstrap is None and known.stability is None:
@@ -247,7 +247,7 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
 
 
 def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Table, list[str]]:
-    """Return the table of intervals, and what it leaves out."""
+    """Return the table of intervals, and notes on loadings left out."""
     frame = trust.conf_int(state, found, level)
     shown = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
     notes = []
@@ -263,7 +263,7 @@ def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Tabl
 
 
 def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Table:
-    """Return the frequencies of the loadings that are selected or often met; blank where they are not met."""
+    """Return the frequencies of variables in the fit or often selected; a blank was never selected."""
     values = frequency.to_numpy()
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     rows = leading(np.where(met[:, None], values, 0.0), ROWS)
@@ -319,7 +319,7 @@ def _associates(state: FitState, found: Halved) -> Iterator[Table]:
 
 
 def _largest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a frame of loadings; of more than ROWS the largest loadings of every component."""
+    """Return a frame of loadings; if it has more than ROWS, the largest loadings of each component."""
     if len(frame) <= ROWS:
         return frame
     size = frame["loading" if "loading" in frame else "estimate"].abs()
@@ -330,7 +330,7 @@ def _largest(frame: pd.DataFrame) -> pd.DataFrame:
 def _lines(
     frame: pd.DataFrame, columns: tuple[str, ...], label: str, write: object, group: str = ""
 ) -> tuple[Row, ...]:
-    """Return a row for each of a frame."""
+    """Return the rows of a frame as rows of a table."""
     names = full_names(frame[label])
     cells = [write(line) for line in frame[list(columns)].to_numpy(dtype=float)]  # type: ignore[operator]
     groups = frame[group].tolist() if group else [""] * len(frame)
@@ -346,13 +346,13 @@ def _rows(lines: list, groups: list[str] | None = None) -> tuple[Row, ...]:
 
 
 def _three(values: np.ndarray) -> tuple[str, ...]:
-    """Return cells of three decimals; a loading, which comes first, is blank where it is exactly zero."""
+    """Return cells with three decimals; the first, a loading, is blank if exactly zero."""
     first, *rest = (fixed(value, 3) for value in values)
     return ("" if values[0] == 0 else first, *rest)
 
 
 def _of_interval(values: np.ndarray) -> tuple[str, ...]:
-    """Return the cells of a loading with its interval; of a zero only how often draws select it."""
+    """Return the cells of a loading and its interval; for a zero loading only its selection frequency."""
     if values[0] == 0:
         return ("", "", "", "", fixed(values[-1], 3))
     return _three(values)

@@ -1,4 +1,4 @@
-"""The summary of a fit: header, loadings and variances, in four formats and as data frames."""
+"""The summary of a fit: header, loadings and variances, in several formats and as data frames."""
 
 from __future__ import annotations
 
@@ -30,24 +30,16 @@ from spcastat.state.variance import variance as variance_of
 if TYPE_CHECKING:
     from spcastat.tables import Document
 
-#: Scores with a larger correlation are worth a note.
-CORRELATED = 0.1
-#: Scores with a larger one say much the same.
-OVERLAPPING = 0.6
-#: Variances further apart than this factor are worth a note.
-VERY_DIFFERENT = 10.0
-#: What dense PCA may be short of, as a share of the last digit that is printed, to pass for right.
-SAFE = 0.1
-#: With more passes than this over rows that are computed anew a remark is made.
+#: With more passes than this over rows that are computed again each time, a note is added.
 FEW = 3
-#: Covariates, and variables with the shares that these take, that are named.
+#: The largest number of covariates named, and of variables with the share that covariates explain.
 FEW_NAMES = 4
-#: Variables that the print of a fit shows, at most, and its rendering in a notebook.
+#: The largest numbers of variables shown when a fit is printed, and in a notebook.
 SCREEN, NOTEBOOK = 100, 1000
 
 
 class Summary(Renderings):
-    """Tables with a header; prints as text and shows in a notebook, also on its way to PDF or Word."""
+    """Tables with a header; prints as text and renders in notebooks and their exports to PDF and Word."""
 
     def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
         self._document = document
@@ -55,13 +47,13 @@ class Summary(Renderings):
 
     @property
     def document(self) -> Document:
-        """What is printed, as tables of text."""
+        """The printed content, as tables of text."""
         return self._document
 
     def to_excel(self, path: str | PathLike[str]) -> None:
-        """Write a workbook with a sheet for each of `frames`, numbers in full, and one that says what it is.
+        """Write an Excel workbook: a sheet for each of `frames`, unrounded, and one for header and notes.
 
-        It needs the extra: ``pip install 'spcastat[excel]'``.
+        This needs an optional dependency: ``pip install 'spcastat[excel]'``.
 
         Parameters
         ----------
@@ -71,9 +63,9 @@ class Summary(Renderings):
         Raises
         ------
         ExtraError
-            Where openpyxl is not installed.
+            If openpyxl is not installed.
         FileError
-            Where the file cannot be written, or has another ending.
+            If the file cannot be written, or its name has another extension.
         """
         notes = [("Note", note) for note in self._document.all_notes]
         about = [("Tables", self._document.title), *self._document.facts, *notes]
@@ -81,7 +73,7 @@ class Summary(Renderings):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables as numbers, under their names: "loadings", p x k, and "variance", k x 8, for a fit."""
+        """The tables as data frames by name: for a fit "loadings", p x k, and "variance", k x 8."""
         return own(self._frames)
 
 
@@ -101,42 +93,42 @@ def summarise(
     level: float = 0.95,
     stars: bool = False,
 ) -> Summary:
-    """Return header, loadings and variances as text, HTML, LaTeX, Markdown, or for Word.
+    """Return the header, loadings and variances of a fit, as text, HTML, LaTeX, Markdown or for Word.
 
     Parameters
     ----------
     digits : int
-        Decimals of the loadings, 0 to 10; other numbers have as many more or fewer.
+        Decimals of the loadings, 0 to 10; the decimals of the other numbers change with them.
     max_rows : int, optional
-        The most variables to show, those with the largest loadings of every component; by default all that
-        have a loading.
+        The largest number of variables to show: those with the largest loadings of each component. By default
+        all with a nonzero loading.
     sort : bool, optional
-        Order the variables by the component on which they load most, then by the size of that loading; False
-        keeps the order of the data. By default tables of more than 25 variables are sorted.
+        Whether to order the variables by the component on which they load most, then by the size of that
+        loading; False keeps the order of the data. By default tables of more than 25 variables are sorted.
     groups : Series, mapping or sequence of length p, optional
-        A group for each variable, such as the scale of a questionnaire; the variables of a group stand
+        The group of each variable, such as the scale of a questionnaire; variables of a group are listed
         together under its name.
     cut : float
-        Loadings below it in absolute value print as "." and are counted in a note.
+        Loadings smaller than this in absolute value are printed as "."; a note gives their number.
     communality, complexity : bool
-        Add a column: the share of the variable's variance that regression on all scores explains; Hofmann's
-        number of components that the variable loads on.
+        Add a column: the share of the variable's variance explained by regression on all scores; Hofmann's
+        complexity, the effective number of components that the variable loads on.
     dense : bool
-        Show the loadings of as many dense principal components next to those of the sparse ones.
+        Whether to show the loadings of the first k dense principal components next to the sparse ones.
     conf_int : bool
-        Put intervals of the last `bootstrap()` below the loadings.
+        Whether to show intervals of the last `bootstrap()` below the loadings.
     level : float in [0.5, 0.9999]
-        Of these intervals.
+        The confidence level of these intervals.
     stars : bool
-        Mark loadings by the q values of the last `test_loadings()`: `*` up to .05, `**` to .01, `***` to
-        .001.
+        Whether to mark loadings by the q values of the last `test_loadings()`: `*` up to .05, `**` up to .01,
+        `***` up to .001.
 
     Raises
     ------
     OptionError
-        Intervals or stars of a fit that was not resampled.
+        If intervals or stars are requested before the fit was resampled.
     NoRowsError
-        Dense loadings of a fit from a file, which has no data.
+        If dense loadings are requested and the fit was read from a file, without data.
     """
     from spcastat.tables import Arrangement, Document, loadings_table, variance_table
     from spcastat.tables.table_layout import restyled
@@ -179,7 +171,7 @@ def summarise(
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
-    """Return the largest absolute correlation of each component with another; NaN where it has none."""
+    """Return the largest absolute correlation of each component with another; NaN if there is none."""
     C = np.abs(correlation.to_numpy(dtype=float, copy=True))
     np.fill_diagonal(C, np.nan)
     found = np.where(np.isfinite(C), C, -1.0).max(axis=1, initial=-1.0)
@@ -208,7 +200,7 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
         yield "Nearest", describe_nearest(record.matrix)
     goal = record.options.get("variance")
     if goal is not None:
-        # "search" is what files of the first layouts have for a promise on all components together
+        # files of the first layouts have the option "search" for a target on all components together
         total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
         when = "by all components together" if total else "after every component"
         yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
@@ -236,7 +228,7 @@ def _blocks(state: FitState) -> Iterator[tuple[str, str]]:
 
 
 def describe_data(record: Record) -> str:
-    """Return what was fitted, in a line."""
+    """Return one line that describes the data."""
     if not record.from_rows:
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
         kind = (record.matrix or {}).get("kind")
@@ -288,14 +280,14 @@ def share_taken(state: FitState) -> float:
 
 
 def standardisation(record: Record) -> tuple[str, str]:
-    """Return how the variables were centred and how they were scaled, in words."""
+    """Return one phrase on how the variables were centred, and one on how they were scaled."""
     about_means = record.centring == "mean" or record.scaling != "sd"
     scaled = SCALING[record.scaling or "none"] if about_means else "scaled by the root mean square"
     return CENTRING[record.centring or "none"], scaled
 
 
 def describe_missing(record: Record) -> str:
-    """Return what was done about missing values, in a line."""
+    """Return one line on the treatment of missing values."""
     told = record.missing or {}
     cells = (record.n or 0) * record.p
     some = f"{100.0 * told['cells'] / cells:.2g} % of the values" if cells else ""
@@ -317,7 +309,7 @@ def describe_missing(record: Record) -> str:
 
 
 def describe_nearest(told: Mapping[str, Any]) -> str:
-    """Return by how much correlations were changed that no sample has, in a line."""
+    """Return one line on how much an indefinite matrix was changed to the nearest correlation matrix."""
     pair = f" ({' and '.join(told['pair'])})" if "pair" in told else ""
     return (
         f"no sample has such correlations (smallest eigenvalue {told['smallest']:.2g}), so the nearest "
@@ -363,17 +355,17 @@ def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str
         more = "; see details" if record.details else ""
         yield f"Cardinality missed: {', '.join(missed)}{more}."
     yield from unequal_variances(record, state.moments.variances)
-    if largest.max() > CORRELATED:
+    if largest.max() > 0.1:
         yield (
             "The scores are correlated, so their variances overlap; the adjusted variance counts what each "
             "component adds to those before it."
         )
-    if largest.max() > OVERLAPPING:
+    if largest.max() > 0.6:
         yield f"Two scores have |r| = {largest.max():.2f}: {_remedy(record)}."
 
 
 def _another_order(state: FitState) -> Iterator[str]:
-    """Say in which other order components of different cardinalities keep more adjusted variance."""
+    """Yield a note if components of different cardinalities have more adjusted variance in another order."""
     options, moments = state.record.options, state.moments
     mixed = len(set(options.get("card") or ())) > 1
     if not mixed or options.get("objective") != "adjusted" or state.record.evidence is None:
@@ -390,10 +382,10 @@ def _another_order(state: FitState) -> Iterator[str]:
 
 
 def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[str]:
-    """Say that variables with very different variances, shape (p,), were not scaled, and what scales them."""
+    """Yield a note if variables with very different `variances`, (p,), were not scaled; `call` scales."""
     positive = variances[variances > 0]
     unscaled = record.blocks is None and (not record.from_rows or record.scaling == "none")
-    if unscaled and positive.size and positive.max() > VERY_DIFFERENT * positive.min():
+    if unscaled and positive.size and positive.max() > 10.0 * positive.min():
         remedy = f"{call} gives" if record.from_rows else "the correlation matrix would give"
         yield (
             f"The variances of the variables range from {positive.min():.3g} to {positive.max():.3g}, and "
@@ -402,9 +394,9 @@ def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=
 
 
 def _passes(record: Record, digits: int) -> Iterator[str]:
-    """Say what few passes leave open of dense PCA, and how many passes can cost less."""
+    """Yield notes if few passes make dense PCA inaccurate, and if many passes each compute the rows again."""
     made, short = record.passes or 0, sum(record.pca_errors or ())
-    if short > SAFE * 10.0 ** -(digits + 1):  # printed in percent, with one decimal less than loadings
+    if short > 0.1 * 10.0 ** -(digits + 1):  # a tenth of the last printed digit: percent, one decimal less
         yield (
             f"Dense PCA explains at least what is given here, perhaps {100.0 * short:.1g} % of the total "
             "variance more: few passes over the rows were made for it. passes=15 makes more of them."
@@ -417,7 +409,7 @@ def _passes(record: Record, digits: int) -> Iterator[str]:
 
 
 def _remedy(record: Record) -> str:
-    """Return the call that helps where scores overlap much."""
+    """Return advice for strongly correlated scores."""
     if record.evidence is None:
         return 'method="joint", the default, counts only what each component adds'
     if record.options.get("objective") == "adjusted":

@@ -1,4 +1,4 @@
-"""Tables as workbooks of Excel, where openpyxl is installed: a sheet each, numbers as numbers."""
+"""Excel workbooks, written with openpyxl: one sheet per table, with numeric cells."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ from spcastat.state.proven import Proven
 from spcastat.state.variance import variance
 from spcastat.storage.atomic import file_path, write_file
 
-#: What a sheet of Excel holds: rows, columns, characters of a cell.
+#: Excel's limits: rows and columns of a sheet, characters of a cell.
 MOST_ROWS, MOST_COLUMNS, MOST_TEXT = 1_048_576, 16_384, 32_767
-#: Characters of the widest column.
-WIDEST = 60
-#: What stands above the labels of each table of a fit.
+#: The heading of the column of labels, for each table of a fit.
 HEADS = {
     **dict.fromkeys(("loadings", "correlations", "standardisation", "stability"), "variable"),
     **dict.fromkeys(("variance", "score correlation", "shares"), "component"),
@@ -39,26 +37,27 @@ HEADS = {
 def write_workbook(
     path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame], about: Sequence[tuple[str, str]]
 ) -> None:
-    """Write frames as sheets of a workbook, and what they are on the first, called "about".
+    """Write frames as sheets of a workbook, after a first sheet, "about", that describes them.
 
-    Text is text, also where it starts like a formula; missing numbers are blank.
+    Text stays text even if it looks like a formula; missing numbers are blank.
 
     Parameters
     ----------
     path : str or path
-        Ending in .xlsx.
+        A name that ends in .xlsx.
     sheets : mapping
-        Names of sheets, of at most 31 characters, to frames.
+        Sheet name, at most 31 characters, -> frame.
     about : sequence of (str, str)
+        Labels and texts of the first sheet.
 
     Raises
     ------
     ExtraError
-        Where openpyxl is not installed.
+        If openpyxl is not installed.
     FileError
-        Where the file cannot be written, or has another ending.
+        If the file cannot be written, or its name has another extension.
     OptionError
-        A frame with more rows or columns than a sheet holds.
+        If a frame has more rows or columns than a sheet can have.
     """
     target = file_path(path, [".xlsx"])
     require_extra("openpyxl", "excel", "to_excel()")
@@ -105,7 +104,7 @@ def _packed(sheets: Mapping[str, pd.DataFrame], about: Sequence[tuple[str, str]]
 
 
 def _levels(frame: pd.DataFrame) -> int:
-    """Return the number of columns of labels: none for rows that are numbered and no more."""
+    """Return the number of columns for labels: 0 if the rows are only numbered."""
     numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
     return 0 if numbered else frame.index.nlevels
 
@@ -128,7 +127,7 @@ def _widths(frame: pd.DataFrame, heads: list[str]) -> list[int]:
         for j in range(frame.shape[1])
     ]
     widths = zip(heads, labels + texts, strict=True)
-    return [min(max(len(head), width, 8) + 2, WIDEST) for head, width in widths]
+    return [min(max(len(head), width, 8) + 2, 60) for head, width in widths]
 
 
 def _cells(sheet: Any, values: Iterable[Any], bold: bool = False) -> list[Any]:
@@ -142,7 +141,7 @@ def _cells(sheet: Any, values: Iterable[Any], bold: bool = False) -> list[Any]:
             continue
         cell = WriteOnlyCell(sheet, value=value)
         if isinstance(value, str):
-            cell.data_type = "s"  # which a leading = would make a formula
+            cell.data_type = "s"  # otherwise a leading = makes it a formula
         if bold:
             cell.font = Font(bold=True)
         cells.append(cell)
@@ -150,7 +149,7 @@ def _cells(sheet: Any, values: Iterable[Any], bold: bool = False) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as a cell holds it: blank for what is missing, text for what Excel has no type for."""
+    """Return a value for a cell: None if it is missing, text if Excel has no such type."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):
@@ -166,7 +165,7 @@ def _plain(value: Any) -> Any:
 
 
 def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame]:
-    """Return every table of a fit as a frame, under the name of its sheet."""
+    """Return all tables of a fit as sheet name -> frame."""
     loadings = frames.loadings(state)
     sheets = {
         "loadings": loadings,
@@ -201,21 +200,21 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
 
 
 def _proof_name(proven: Proven) -> str:
-    """Return the name of a sheet: "proof" of each component, "proof pev orthogonal" of all together."""
+    """Return the name of a proof's sheet: "proof" by component, such as "proof pev orthogonal" if joint."""
     if proven.scope == "components":
         return "proof"
     return f"proof {proven.measure}" + " orthogonal" * proven.orthogonal  # 31 characters at most
 
 
 def _proof_frame(proven: Proven, state: FitState) -> pd.DataFrame:
-    """Return what was proven, a row a component or one for the fit; supports are the certificate's alone."""
+    """Return what was proven as one row per component, or one for the fit, without the supports."""
     labels = pd.Index(["fit"] if proven.scope == "joint" else state.components, name="component")
     table = pd.DataFrame(proven.rows, index=labels)
     return table.drop(columns=["support", "supports"], errors="ignore")
 
 
 def _headed(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return a frame with a heading above its labels."""
+    """Return a frame with a heading for its column of labels."""
     what = HEADS.get(name)
     plain = what is None or frame.index.nlevels > 1 or frame.index.name is not None
     return frame if plain else frame.rename_axis(what, axis=0)
