@@ -1,9 +1,9 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command ``spcastat``: fits, paths and comparisons printed, saved fits put to new data.
+"""The command ``spcastat``: fit, compare and plot, and apply saved fits to new data.
 
-One `Command` a subcommand: what it is for, the function that adds its arguments, the function that runs
-it. A new one is a pair of functions and a line in ``COMMANDS``. Only what the user gave is passed on, so
-that the defaults are those of `spcastat.api` and stand in one place.
+Each subcommand is a `Command`: its help, the function that adds its arguments, and the function that runs
+it. To add one, write the two functions and add a line to ``COMMANDS``. Only options given by the user are
+passed on, so all defaults are defined in `spcastat.api`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ files:
   An input file is never overwritten, by any path or link. An output file is replaced once it is complete.
 """
 _HINTS: dict[type[SpcaError], str] = {
-    # the package advises on its own options; here the options of the command that do the same
+    # messages of the package name its own options; these name the corresponding ones of the command
     ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --sep and "
     "--decimal say how numbers are written, --dummy makes columns of text in a --formula.)",
     MissingValuesError: " (Here: --na drop or --na em.)",
@@ -44,7 +44,7 @@ _HINTS: dict[type[SpcaError], str] = {
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: a line of help, what adds its arguments, what runs it and returns the text, examples."""
+    """A subcommand: help, a function that adds its arguments, one that runs it and returns text, examples."""
 
     about: str
     arguments: Callable[[argparse.ArgumentParser], None]
@@ -65,7 +65,7 @@ def _methods(args: argparse.Namespace) -> str:
 
 
 def _method(row: Mapping[Any, Any], indent: int) -> str:
-    """Return a method in lines of 80 characters: what it is, then what it takes."""
+    """Return the description and the options of a method in lines of 80 characters."""
     what = "; ".join(str(row[name]) for name in ("title", "paper") if row.get(name))
     about = [f"{name}: {row[name]}" for name in ("takes", "controlled by", "options") if row.get(name)]
     space = " " * indent
@@ -83,7 +83,7 @@ def _datasets(args: argparse.Namespace) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of text set in columns, to the left."""
+    """Return rows of text as left-aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     padded = (zip(row, widths, strict=True) for row in rows)
     return "\n".join("  ".join(cell.ljust(width) for cell, width in row).rstrip() for row in padded)
@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show_warning(message: str) -> None:
-    """Print a warning without the place in the code, which says nothing on a command line."""
+    """Print a warning without its position in the code, which does not help on a command line."""
     tell("warning", message)
 
 
@@ -163,20 +163,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 for an error of the package or a file that cannot be read or written, reported in one line on
-        standard error (in silence where the reader of standard output has gone); 2 for a command line that
-        cannot be understood; 130 when interrupted.
+        0 after success; 1 for an error of the package or a file that cannot be read or written, reported in
+        one line on standard error (not reported if the reader of standard output has closed it); 2 for an
+        invalid command line; 130 if interrupted.
     """
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except SpcaError as error:
         tell("error", f"{error}{_HINTS.get(type(error), '')}")
-    except BrokenPipeError:  # the reader, such as head, has gone: end as quietly as other tools do
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe: exit silently, as is usual
         discard_output()
     except MemoryError as error:
         reason = f" ({error})" if str(error) else ""
         tell("error", f"there is not enough memory{reason}; use fewer rows, columns or components.")
-    except OSError as error:  # of a disk or a library, where no file of the user's is at fault
+    except OSError as error:  # an error of a disk or a library that is not about a file of the user
         tell("error", f"{type(error).__name__}: {error}")
     except KeyboardInterrupt:
         tell("error", "interrupted.")

@@ -23,7 +23,7 @@ examples:
   spcastat choose trees.csv --k 3 --rule paired --plot choice.png --save trees.spca
   spcastat choose pitprops
 """
-#: Options of the choice that are passed on where they were given.
+#: Options that are passed on to `choose` if given.
 _OPTIONS = ("k", "cards", "by", "rule", "each", "folds", "repeats", "share", "n_jobs")
 
 
@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> str:
-    """Choose, print, and write what was asked for."""
+    """Choose and fit, write the requested files, and return the text to print."""
     written = {"--plot": args.plot, "--out": args.out, "--report": args.report, "--save": args.save}
     refuse_overlap([args.data], written)
     require_picture(args.plot)

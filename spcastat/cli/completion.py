@@ -1,4 +1,4 @@
-"""Completion in the shell, where argcomplete is installed: eval "$(register-python-argcomplete spcastat)"."""
+"""Shell completion with argcomplete: eval "$(register-python-argcomplete spcastat)"."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from spcastat.cli.plot_command import KINDS
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Answer what the shell asks and end, if it is the shell that called; else do nothing."""
+    """If the shell asks for completions, print them and exit; otherwise do nothing."""
     if "_ARGCOMPLETE" not in os.environ:
         return
     try:
         import argcomplete
-    except ImportError:  # a shell that asks has no use for messages
+    except ImportError:  # no message, which would appear in the middle of the user's input
         return
     prepare(parser)
     argcomplete.autocomplete(parser)
 
 
 def prepare(parser: argparse.ArgumentParser) -> None:
-    """Give every argument of a parser, and of its commands, the names that it takes."""
+    """Set a completer for every argument of a parser and its subcommands that takes names or files."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -57,7 +57,7 @@ def _efforts() -> Iterable[str]:
     return EFFORTS
 
 
-#: The arguments that take names, and what gives these.
+#: Argument -> function that returns the names it accepts.
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "method": _methods,
     "methods": _methods,
@@ -79,7 +79,7 @@ def _completer(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
 
 
 def _files(prefix: str, **_: object) -> list[str]:
-    """Return the files that begin so, and the bundled data sets."""
+    """Return the files and bundled data sets whose names begin with `prefix`."""
     from argcomplete.completers import FilesCompleter
 
     from spcastat.datasets import BUNDLED

@@ -1,4 +1,4 @@
-"""Sheets of Excel workbooks as tables, by the rules of tables of text."""
+"""Reading sheets of Excel workbooks by the same rules as text tables."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from spcastat.errors import FileError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Bytes that a workbook may unpack to, and cells that a sheet may span: a minute of work, and 2 GB.
+#: The largest unpacked size of a workbook in bytes, and of a sheet in cells: they take a minute and 2 GB.
 MOST, MOST_CELLS = 2**29, 20_000_000
 
 
 def read_workbook(
     path: str, sheet: str | None, header: bool | None, labels: str | None, say: Callable[[str, Any], str]
 ) -> pd.DataFrame:
-    """Read a sheet of a workbook (.xlsx); formulas give the values that Excel has stored with them.
+    """Read a sheet of a workbook (.xlsx); a formula gives the value that Excel stored with it.
 
-    Rows above and below the table, and columns, that are empty throughout are left out.
+    Empty rows above and below the table, and empty columns, are left out.
 
     Parameters
     ----------
     path : str
     sheet : str or None
-        By default the first; a note says so if there are several.
+        The name of the sheet; by default the first, with a note on standard error if there are several.
     header : bool or None
-        Whether the first row holds the names of the columns.
+        Whether the first row has the column names; None if the user did not say.
     labels : str or None
-        A column with labels of rows.
+        The name of the column of row labels.
     say : callable
-        Makes (option, value) into words for messages.
+        Returns an option and its value as they are written in messages.
 
     Raises
     ------
     FileError
-        If it is not a workbook, and if openpyxl is not installed.
+        If the file cannot be read as a workbook, is empty or too large, or openpyxl is not installed.
     OptionError
-        For a sheet that is not there.
+        If there is no such sheet.
     """
     import pandas as pd
 
@@ -72,7 +72,7 @@ def read_workbook(
 
 
 def _cells(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
-    """Return what the sheet is called in messages, and its rows of cells."""
+    """Return the name of the sheet for messages, and its rows of cells."""
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -104,7 +104,7 @@ def _cells(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
         rows, cells = [], 0
         for row in sheets[chosen].iter_rows(values_only=True):
             rows.append(row)
-            cells += len(row)  # up to the last of a row, whether or not those before it are in the file
+            cells += len(row)  # up to the last cell of the row, including cells that are not in the file
             if cells > MOST_CELLS:
                 raise FileError(
                     f"{name} cannot be read: it spans more than {MOST_CELLS:,} cells, the most. "

@@ -1,4 +1,4 @@
-"""``spcastat fit``, and what the commands that fit have in common."""
+"""``spcastat fit``, and functions shared by the commands that fit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ROWS_ONLY = {
     "formula": "--formula",
     "categorical": "--dummy",
 }
-#: What --option may not give, since the command does.
+#: Names that --option refuses, since the command has its own option for them.
 _NO_OPTIONS = {
     **{name: f"--{name}" for name in ("k", "card", "cards", "variance", "method", "formula", "covariance")},
     **{name: f"--{name} of spcastat fit" for name in ("include", "exclude", "disjoint")},
@@ -71,7 +71,7 @@ def component_and_name(text: str) -> tuple[str, str]:
 
 
 def card(text: str) -> int | list[int]:
-    """Read ``5`` as 5 and ``7,4,4`` as [7, 4, 4]; what a cardinality may be is for the fit to say."""
+    """Read ``5`` as 5 and ``7,4,4`` as [7, 4, 4]; the fit checks whether they are valid cardinalities."""
     try:
         cards = [int(part) for part in text.split(",")]
     except ValueError:
@@ -90,7 +90,7 @@ def block(text: str) -> tuple[str, list[str]]:
 
 
 def named_value(text: str) -> tuple[str, Any]:
-    """Read ``c=2`` as the option c with the value 2; true and false are bools, what is no literal is text."""
+    """Read ``c=2`` as the option c with the value 2; true and false are bools, other words are text."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip().isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} was given; it takes the form NAME=VALUE: c=2")
@@ -103,7 +103,7 @@ def named_value(text: str) -> tuple[str, Any]:
 
 
 def fitting_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments about data and method that every command that fits has."""
+    """Add the arguments on data and method that all fitting commands share."""
     add = parser.add_argument
     add("--nonneg", action="store_true", help="nonnegative loadings only")
     add("--scale", action="store_true", help="scale the columns to unit variance")
@@ -193,7 +193,7 @@ def groups_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def grouped(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """Return the data without the column of --groups (None where none is given), and options of a report."""
+    """Return the data without the column of --groups, None if not given, and options of the report."""
     if args.groups is None:
         return None, {}
     if not args.report:
@@ -254,11 +254,11 @@ def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
 def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dict[str, Any]]:
     """Return the data, whether they are a covariance matrix, and the options that were given.
 
-    `table` are the data where they were read before.
+    `table` contains the data if they were read before.
     """
     data: Any = load_table(args) if table is None else table
     chunked = isinstance(data, Chunks)
-    # argparse leaves None, or for a switch its default, where nothing was given
+    # argparse sets an option that was not given to None, and a switch to its default
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
     optional += ["objective", "effort", "promise", "weights"]
     given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
@@ -267,7 +267,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
         given |= {"scale": "blocks", "blocks": dict(args.blocks)}
         if len(given["blocks"]) < len(args.blocks):
             raise OptionError("--blocks names a block twice; give all columns of a block at once.")
-    if args.progress is not None:  # by default what takes long is shown, on a terminal
+    if args.progress is not None:  # by default progress is shown for long fits on a terminal
         given["progress"] = args.progress
     given |= {} if args.center else {"center": False}
     given |= {"categorical": "dummy"} if args.dummy else {}
@@ -312,7 +312,7 @@ def require_k(args: argparse.Namespace) -> None:
 
 
 def _options(options: list[tuple[str, Any]], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the method, each given once, and none that the command has by itself."""
+    """Return the options given by --option; raise if one is given twice or the command has its own."""
     found: dict[str, Any] = {}
     for name, value in options:
         if name in _NO_OPTIONS:
@@ -326,7 +326,7 @@ def _options(options: list[tuple[str, Any]], given: dict[str, Any]) -> dict[str,
 
 
 def run(args: argparse.Namespace) -> str:
-    """Fit, print, and write what was asked for."""
+    """Fit, write the requested files, and return the text to print."""
     refuse_overlap([args.data], {"--save": args.save, "--report": args.report, "--out": args.out})
     kind = format_of(args)
     require_k(args)
@@ -350,7 +350,7 @@ def _called(data: str) -> str:
 
 
 def _checked(formula: str, columns: pd.Index) -> dict[str, object]:
-    """Return what a formula may call, after it was found to call nothing else."""
+    """Return the functions a formula may call; raise if it calls anything else."""
     from spcastat.intake.names import formula_name
     from spcastat.intake.safe import require_safe, safe_context
 

@@ -1,4 +1,4 @@
-"""A fit in the format that was asked for: text, HTML, LaTeX, Markdown, Word or JSON."""
+"""Output of a fit in the requested format: text, HTML, LaTeX, Markdown, Word or JSON."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from spcastat.results import SpcaResult
 
 FORMATS = ("text", "html", "latex", "markdown", "docx", "json")
-#: Endings of files that say the format.
+#: File extension -> format.
 ENDINGS = {
     **{".txt": "text", ".html": "html", ".htm": "html", ".tex": "latex", ".md": "markdown"},
     **{".qmd": "markdown", ".docx": "docx", ".json": "json"},
 }
-#: Options that say how tables are laid out.
+#: Options for the layout of tables.
 _LAYOUT = ("digits", "caption", "label", "full_names")
-#: Options that say which variables a table has, in which order.
+#: Options for which variables a table shows, and in which order.
 _ARRANGEMENT = ("sort", "max_rows", "cut")
 
 
 def output_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say what is printed, and where."""
+    """Add the arguments for the content, format and destination of the output."""
     tables = parser.add_argument_group("what is printed")
     add = tables.add_argument
     add("--format", choices=FORMATS, help="output format; by default as --out ends, else text")
@@ -57,12 +57,12 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def format_of(args: argparse.Namespace) -> str:
-    """Return the format that was asked for, after a check that it goes with the other options.
+    """Return the requested format, after checking that the other options are valid for it.
 
     Raises
     ------
     OptionError
-        For Word without a file, an ending that says nothing, and options that the format does not have.
+        If Word is requested without a file, the extension is unknown, or an option does not apply.
     """
     suffix = Path(args.out or "").suffix.lower()
     kind = args.format or ENDINGS.get(suffix, "" if args.out else "text")
@@ -83,12 +83,12 @@ def format_of(args: argparse.Namespace) -> str:
 
 
 def arrangement_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options given of those that say which variables a table has, in which order."""
+    """Return the options given by the user for which variables a table shows, and in which order."""
     return {name: getattr(args, name) for name in _ARRANGEMENT if getattr(args, name) is not None}
 
 
 def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
-    """Return a fit, and what was resampled of it, in a format; or write it to ``--out`` and say so."""
+    """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
     given = {name: getattr(args, name) for name in _LAYOUT if getattr(args, name) is not None}
     arranged = arrangement_of(args)
     if args.describe and kind != "json":
@@ -124,7 +124,7 @@ def _described(fit: SpcaResult) -> Summary:
 
 
 def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
-    """Return tables one after another; caption and label are those of the first."""
+    """Return the documents one after another; the caption and the label belong to the first."""
     from spcastat.tables import Layout, render
     from spcastat.tables.plain_text import render as as_text
 
@@ -143,7 +143,7 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
 
 
 def as_json(fit: SpcaResult, describe: bool = False) -> str:
-    """Return a fit as JSON: loadings that are not named are zero, and null is not a number."""
+    """Return a fit as JSON: loadings not listed are zero, and null stands for NaN."""
     glance = fit.glance().iloc[0].to_dict()
     content: dict[str, Any] = {
         "call": fit.call,
@@ -166,14 +166,14 @@ def as_json(fit: SpcaResult, describe: bool = False) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame as a list of rows, labels of rows as their first value."""
+    """Return a frame as a list of rows; row labels become the first value."""
     tidy = frame.index.name is None and list(frame.index) == list(range(len(frame)))
     whole = frame if tidy else frame.rename_axis("variable").reset_index()
     return [{name_text(key): value for key, value in row.items()} for row in whole.to_dict("records")]
 
 
 def _plain(value: Any) -> Any:
-    """Return values of NumPy and pandas as those of Python, what is not finite as None."""
+    """Convert values of NumPy and pandas to Python's types; values that are not finite become None."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Tables and saved fits that the command reads: by the ending of the name, with the columns asked for."""
+"""Reading data files and saved fits for the command, by file extension and with the selected columns."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ DATA = (
     "a table in a .csv, .tsv, .tab (also .gz, .bz2, .xz, .zst), .xlsx or .parquet file; - for CSV from "
     "standard input"
 )
-#: Bytes of a file (100 MB) above which it is read in chunks; a quarter of that for a packed file.
+#: Files larger than this, in bytes (100 MB), are read in chunks; compressed files from a quarter of it.
 LARGE = 100_000_000
-#: Rows of text that are read at once.
+#: Rows of a chunk of a text file.
 ROWS = 20_000
-#: Formulas with more characters are refused.
+#: The largest number of characters of a formula.
 LONGEST_FORMULA = 100_000
 
 _PARQUET = (".parquet", ".pq")
@@ -67,7 +67,7 @@ def _separator(text: str) -> str:
 
 
 def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> None:
-    """Add the arguments that say how a file is read."""
+    """Add the arguments for reading a file."""
     files = parser.add_argument_group("reading a file")
     add = files.add_argument
     add("--index-col", metavar="NAME", help="the column of row labels (a first column without a name is one)")
@@ -87,7 +87,7 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
 
 
 def as_option(option: str, value: Any) -> str:
-    """Return how the command line gives an option of reading: ``--sep semicolon``."""
+    """Return an option of reading as it is written on the command line: ``--sep semicolon``."""
     from spcastat.textfiles import SEPARATORS
 
     if option == "header":
@@ -103,7 +103,7 @@ def _given(args: argparse.Namespace, name: str) -> Any:
 
 
 class Chunks:
-    """The rows of a large file: a function that reads them again, in chunks, whenever it is called.
+    """The rows of a large file: a function that reads them in chunks, from the start at every call.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Chunks:
     walk : callable
         Returns a new iterator over data frames.
     selected : callable
-        Takes the columns asked for out of a data frame.
+        Returns a data frame with the selected columns only.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Chunks:
         selected: Callable[[pd.DataFrame], pd.DataFrame],
     ):
         self._walk, self._selected = walk, selected
-        #: What headers and messages call it, after the words "the function".
+        #: The name in headers and messages, which follows the words "the function".
         self.__name__ = f"that reads {one_line(os.path.basename(path), 60)}"
 
     def __call__(self) -> Iterator[pd.DataFrame]:
@@ -129,14 +129,14 @@ class Chunks:
 
     @property
     def columns(self) -> pd.Index:
-        """The columns asked for, by the first rows."""
+        """The selected columns, as the first chunk has them."""
         return next(self()).columns
 
 
 def load_table(args: argparse.Namespace) -> pd.DataFrame | Chunks:
-    """Return the columns asked for of a file, or a bundled data set if there is no file of that name.
+    """Return the selected columns of a file, or a bundled data set if there is no file of that name.
 
-    A large file of rows comes in chunks.
+    A large file of rows is returned as `Chunks`.
     """
     from spcastat import datasets
 
@@ -155,7 +155,7 @@ def load_table(args: argparse.Namespace) -> pd.DataFrame | Chunks:
 
 
 def read_new(args: argparse.Namespace) -> pd.DataFrame:
-    """Return a file of new rows, with its row labels set."""
+    """Return the data of a file of new rows, with row labels."""
     if args.data != STDIN and not os.path.isfile(args.data):
         raise FileError(f"{_no_file(args.data)}.{_near_file(args.data, ())}")
     return _read(args)
@@ -179,7 +179,7 @@ def _no_file(path: str) -> str:
 
 
 def _near_file(given: str, bundled: Iterable[str]) -> str:
-    """Return a hint at the bundled data set, or the file of the same folder, with the nearest name."""
+    """Return a hint with the most similar name of a bundled data set or a file in the same folder."""
     folder, name = os.path.split(given)
     try:
         files = [entry.name for entry in os.scandir(folder or ".") if entry.is_file()]
@@ -189,7 +189,7 @@ def _near_file(given: str, bundled: Iterable[str]) -> str:
 
 
 def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
-    """Read a table by the ending of its name; whatever goes wrong is reported with the name of the file."""
+    """Read a table by its file extension; errors are reported with the name of the file."""
     from spcastat.textfiles import usual_separator
 
     path = args.data
@@ -217,13 +217,13 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
         return _selected(data, args)
     except SpcaError:
         raise
-    except Exception as error:  # the readers, and what unpacks below them, raise anything
+    except Exception as error:  # readers and the decompression below them raise errors of any type
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FileError(f"{path} cannot be read: {reason}") from error
 
 
 def _text_table(args: argparse.Namespace, usual: str) -> TextTable:
-    """Open a table of text; say which options the text itself shows."""
+    """Open a text table, and print a note on options that were detected from its first lines."""
     from spcastat.textfiles import TextTable
 
     how: dict[str, Any] = {name: getattr(args, name) for name in (*_TEXT_OPTIONS, "header")}
@@ -245,7 +245,7 @@ def _standard_input() -> bytes:
 
 
 def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
-    """Read the columns of a Parquet file that the command needs."""
+    """Read the columns that the command needs from a Parquet file."""
     import pandas as pd
 
     try:
@@ -269,7 +269,7 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
 
 
 def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
-    """Raise OptionError for options that a file of this kind does not have."""
+    """Raise OptionError for options that do not apply to files of this type."""
     unused = {} if suffix == ".xlsx" else {"sheet": "workbooks"}
     if suffix != ".csv":
         unused |= dict.fromkeys(_TEXT_OPTIONS, "tables of text")
@@ -281,7 +281,7 @@ def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
 
 
 def is_saved_fit(path: str) -> bool:
-    """Whether a file starts as a saved fit does; one with the name of a table must also be one inside."""
+    """Whether a file is a saved fit: its first bytes, and, if its name is that of a table, its content."""
     try:
         with open(path, "rb") as file:
             if file.read(2) != b"PK":
@@ -298,7 +298,7 @@ def is_saved_fit(path: str) -> bool:
 
 
 def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
-    """Return `data` with its row labels set and with the columns asked for."""
+    """Return `data` with row labels and the selected columns."""
     labels, weights = args.index_col, _given(args, "weights")
     keep, leave = _given(args, "columns") or [], _given(args, "drop") or []
     apart = {"--index-col": labels, "--weights": weights}
@@ -324,17 +324,17 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
 
 
 def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any, dict[str, Any]]:
-    """Return the data without the columns that mark rows in figures, and these.
+    """Return the data without the columns used only to mark rows in figures, and these columns.
 
     Parameters
     ----------
     wanted : dict of str to str
-        Option -> name of its column. A column that --columns names too is also fitted.
+        Option -> name of its column. A column also named by --columns stays in the data.
     """
     kept = list(args.columns or [])
     if kept:
         args.columns = list(dict.fromkeys([*kept, *wanted.values()]))
-    args.in_memory = True  # where the rows have to be that are drawn
+    args.in_memory = True  # rows that are drawn must be in memory
     table: Any = load_table(args)
     for option, name in wanted.items():
         if name not in table.columns:
@@ -349,8 +349,8 @@ def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any
 def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[str] | None:
     """Return the columns that a command needs, in the order of the file.
 
-    None for all of them: if neither --columns nor --formula is given, and if a column that is named is not
-    there, so that the error can list the columns that are.
+    None stands for all columns: if neither --columns nor --formula is given, or if a named column does not
+    exist, so that the error can list the columns that do.
     """
     wanted = _given(args, "columns") or _in_formula(_given(args, "formula"), available)
     if wanted is None or len(set(available)) < len(available):
@@ -362,7 +362,7 @@ def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[s
 
 
 def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | None:
-    """Return the columns that a formula reads; None for one that will be refused."""
+    """Return the columns that a formula uses; None if the formula is invalid and will be refused."""
     if formula is None or len(formula) > LONGEST_FORMULA:
         return None
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Files that the command writes: none is one that it reads, and each is whole or not there."""
+"""Output files of the command: an input file is never overwritten, and no file is left incomplete."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-#: Standard input, where the name of a file is asked for.
+#: The file name that stands for standard input.
 STDIN = "-"
 
-#: The standard streams among names of files, which hold no null character.
+#: Names for the standard streams that cannot be names of files, since they have a null character.
 _STANDARD_INPUT, _STANDARD_OUTPUT = "\0stdin", "\0stdout"
 _STANDARD = {_STANDARD_INPUT: "stdin", _STANDARD_OUTPUT: "stdout"}
-#: What a spreadsheet takes for the start of a formula.
+#: Characters with which a formula starts in a spreadsheet.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-#: Formats of pictures that need another program.
+#: Image formats that need an external program.
 _NEED_MORE = {"pgf"}
-#: Endings that promise what is not a table of text.
+#: File extensions that do not fit a text table.
 _NO_TEXT = (".parquet", ".pq", ".xlsx", ".xls", ".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
-# --- none that is read --------------------------------------------------------------------------
+# --- inputs are not overwritten -----------------------------------------------------------------
 
 
 def refuse_overlap(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> None:
-    """Raise unless every file to write can be written without harm to another.
+    """Check that the outputs can be written and do not overwrite an input or each other.
 
     Parameters
     ----------
     inputs : iterable of str
-        Files to read, "-" for standard input; what is not a file is left out.
+        Names of files to read, "-" for standard input; names that are not files are ignored.
     outputs : mapping
-        The option -> the file that it names, None where it was not given.
+        Option -> name of its file, None if it was not given.
 
     Raises
     ------
     OptionError
-        For an output that is an input, by any path, link or case, and for two outputs that are one file.
+        If an output is an input under any path, link or case, or two outputs are the same file.
     FileError
-        For an output in a folder that is not there or cannot be written.
+        If the folder of an output does not exist or cannot be written.
     """
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
@@ -81,7 +81,7 @@ def refuse_overlap(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> 
 
 
 def _require_place(option: str, path: str) -> None:
-    """Raise unless `path` names a file in a folder where files can be made."""
+    """Raise unless `path` names a file in a folder where files can be created."""
     if not path or path.endswith(("/", os.sep)) or "\0" in path:
         raise OptionError(f"{option} {path!r} was given, which names no file.")
     folder = os.path.dirname(os.path.realpath(path))
@@ -94,7 +94,7 @@ def _require_place(option: str, path: str) -> None:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Whether two names, of files or of the standard streams, are one regular file."""
+    """Whether two names, of files or standard streams, refer to the same regular file."""
     first, second = _status(one), _status(other)
     return first is not None and second is not None and os.path.samestat(first, second)
 
@@ -106,21 +106,21 @@ def _status(name: str) -> os.stat_result | None:
             found = os.fstat(stream.fileno())
         else:
             found = os.stat(name)
-    except (OSError, ValueError, AttributeError):  # not there, or a stand-in for a standard stream
+    except (OSError, ValueError, AttributeError):  # no such file, or a replaced standard stream
         return None
     return found if stat.S_ISREG(found.st_mode) else None
 
 
 def _spelling(path: str) -> str:
-    """Return what file systems that ignore case tell files apart by."""
+    """Return a normalised path, the same for all spellings on a file system that ignores case."""
     return unicodedata.normalize("NFC", os.path.realpath(path)).casefold()
 
 
-# --- what is written ----------------------------------------------------------------------------
+# --- writing ------------------------------------------------------------------------------------
 
 
 def write_bytes(path: str, content: bytes) -> None:
-    """Write a whole file, or leave what is there."""
+    """Write a file; if that fails, leave an existing file unchanged."""
     from spcastat.storage.atomic import write_file
 
     def write(file: IO[bytes]) -> None:
@@ -130,7 +130,7 @@ def write_bytes(path: str, content: bytes) -> None:
 
 
 def csv_separator(path: str) -> str:
-    """Return what separates the fields of a table that is written to `path`; a tab for .tsv and .tab."""
+    """Return the field separator for a table written to `path`: a tab for .tsv and .tab, else a comma."""
     suffix = Path(path).suffix.lower()
     if suffix in _NO_TEXT:
         raise OptionError(f"--out {path} was given, and tables are written as text: name it .csv or .tsv.")
@@ -138,18 +138,18 @@ def csv_separator(path: str) -> str:
 
 
 def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str = ",") -> str:
-    """Return a frame as CSV whose text no spreadsheet runs.
+    """Return a frame as CSV that is safe to open in a spreadsheet.
 
-    Text that starts with = + - @, a tab or a carriage return, and is not a number, gets an apostrophe before
-    it, in labels and cells; numbers are as they are.
+    Labels and cells of text that start with = + - @, a tab or a carriage return, and are not numbers, get a
+    leading apostrophe, so that they are not run as formulas. Numbers are not changed.
 
     Parameters
     ----------
     frame : DataFrame
     labelled : bool
-        Whether the labels of the rows are written.
+        Whether to write the row labels.
     raw : bool
-        Whether text is written as it is.
+        Whether to write text without added apostrophes.
     separator : str
     """
     if not raw:
@@ -160,7 +160,7 @@ def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str =
         frame.columns = frame.columns.map(guarded)
         frame.index = _guarded_labels(frame.index)
     text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n")
-    if "\r" in text:  # which ends a row for who reads it, and which csv leaves without quotes
+    if "\r" in text:  # readers take it for the end of a row, and pandas would not quote it
         text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return text
 
@@ -176,7 +176,7 @@ def _guarded_labels(index: pd.Index) -> pd.Index:
 
 
 def guarded(value: Any) -> Any:
-    """Return text that a spreadsheet would run with an apostrophe before it; all else as it is."""
+    """Return text that a spreadsheet would run as a formula with a leading apostrophe; others unchanged."""
     risky = isinstance(value, str) and value.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(value)
     return f"'{value}" if risky else value
 
@@ -185,7 +185,7 @@ def guarded(value: Any) -> Any:
 
 
 def require_picture(path: str | None) -> None:
-    """Raise FileError unless the name of a file says a format in which pictures are drawn."""
+    """Raise FileError unless the file extension is that of a supported image format."""
     if path is None:
         return
     from matplotlib.figure import Figure
@@ -196,22 +196,22 @@ def require_picture(path: str | None) -> None:
 
 
 def draw(path: str, plot: Callable[[Axes], Any]) -> None:
-    """Draw a plot into a file whose name says its format."""
+    """Draw a plot and save it in the format of the file extension."""
     save_figure(path, lambda ax: plot(ax) if ax is not None else None, (6.4, 4.4), 150)
 
 
 def save_figure(
     path: str, plot: Callable[[Axes | None], Any], size: tuple[float, float] | None, dpi: float
 ) -> None:
-    """Draw a plot into a file whose name says its format.
+    """Draw a plot and save it in the format of the file extension.
 
     Parameters
     ----------
     path : str
     plot : callable
-        Draws on axes; on a figure of its own size, which it returns the axes of, where it gets None.
+        Draws on the given axes and returns them; if given None, it makes its own figure.
     size : (float, float), optional
-        Width and height in inches; by default the plot's own.
+        Width and height in inches; by default the plot sets the size.
     dpi : float
     """
     figure, close = _figure_of(plot, size)
@@ -220,7 +220,7 @@ def save_figure(
         figure.savefig(picture, format=_format_of(path), dpi=dpi)
     except SpcaError:
         raise
-    except Exception as error:  # what writes the formats raises anything
+    except Exception as error:  # the writers of image formats raise errors of any type
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FileError(f"{path} cannot be drawn: {reason}. Is .png possible instead?") from error
     finally:
@@ -231,7 +231,7 @@ def save_figure(
 def _figure_of(
     plot: Callable[[Axes | None], Any], size: tuple[float, float] | None
 ) -> tuple[Any, Callable[[], Any]]:
-    """Return a figure with a plot on it, and what does away with it."""
+    """Return a figure with the plot, and a function that closes it."""
     from matplotlib.figure import Figure
 
     if size is not None:
@@ -242,7 +242,7 @@ def _figure_of(
     import matplotlib.pyplot as plt
 
     if not started:
-        plt.switch_backend("agg")  # no window is wanted
+        plt.switch_backend("agg")  # without windows
     drawn: Any = plot(None).get_figure(root=True)
     return drawn, lambda: plt.close(drawn)
 

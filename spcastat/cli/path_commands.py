@@ -41,7 +41,7 @@ examples:
   spcastat compare trees.csv --k 2 --cards '3;5;7' --held-out
   spcastat compare first.spca second.spca
 """
-#: Cardinalities that --cards may stand for.
+#: The largest number of cardinalities that --cards may expand to.
 MOST_CARDS = 100_000
 
 
@@ -68,7 +68,7 @@ def cardinalities(text: str) -> list[Any]:
 
 
 def _fits_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say which fits a path has."""
+    """Add the arguments for the fits of a path."""
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
     add("--k", type=int, default=1, help="number of components (1)")
@@ -93,7 +93,7 @@ def path_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_path(args: argparse.Namespace) -> str:
-    """Fit a path, print its table, and write what was asked for."""
+    """Fit a path, write the requested files, and return its table as text."""
     refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
     require_picture(args.plot)
     separator = csv_separator(args.out or "")
@@ -120,7 +120,7 @@ def explore_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_explore(args: argparse.Namespace) -> str:
-    """Fit a path and write the page that shows its fits."""
+    """Fit a path and write the interactive page of its fits."""
     refuse_overlap([args.data], {"--out": args.out})
     path = _fitted_path(args)
     path.explore(args.out, title=args.title, max_rows=args.max_rows)
@@ -143,7 +143,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_compare(args: argparse.Namespace) -> str:
-    """Compare fits of a file, or saved ones."""
+    """Compare fits of one data set, or saved fits."""
     refuse_overlap(args.files, {"--plot": args.plot})
     require_picture(args.plot)
     from spcastat.results.compare import compare

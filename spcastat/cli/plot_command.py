@@ -1,4 +1,4 @@
-"""``spcastat plot``: any figure of a fit, drawn into a file."""
+"""``spcastat plot``: draw a figure of a fit and save it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from spcastat.results import SpcaResult
 
-#: Methods of a fit that draw; `bootstrap` and `stability` draw what these found.
+#: Plotting methods of a fit; `bootstrap` and `stability` plot the results of these methods.
 KINDS = (
     "biplot",
     "plot_correlations",
@@ -50,7 +50,7 @@ examples:
   spcastat plot stability trees.csv --k 2 --card 5 --stability --out stability.pdf
 The criterion of a choice, a path and a comparison are drawn by choose, path and compare with --plot.
 """
-#: Options of figures that are not words: axes, and what is not a fit's own.
+#: Options of plotting methods that cannot be given as text: axes and further data.
 NOT_WORDS = ("ax", "new", "supplement")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)")
 
@@ -90,7 +90,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> str:
-    """Fit, or open a fit, and draw."""
+    """Fit, or read a saved fit, draw the figure, and return a message."""
     kind = one_of("KIND", args.kind, KINDS)
     refuse_overlap([args.data], {"--out": args.out})
     require_picture(args.out)
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> str:
 
 
 def _saved(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
-    """Return a saved fit; what only data can answer is refused."""
+    """Return a saved fit; raise for options that need data."""
     from spcastat.results.load import load
 
     of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "method", "groups", "color"]
@@ -130,7 +130,7 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
 
 
 def _method(fit: SpcaResult, kind: str) -> Callable[..., Axes]:
-    """Return what draws; for what was resampled, the plot of that."""
+    """Return the plotting method; for "bootstrap" and "stability" that of their results."""
     if kind not in ("bootstrap", "stability"):
         drawing: Callable[..., Axes] = getattr(fit, kind)
         return drawing
@@ -145,7 +145,7 @@ def _method(fit: SpcaResult, kind: str) -> Callable[..., Axes]:
 def _options(
     args: argparse.Namespace, kind: str, drawing: Callable[..., Axes], columns: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the options of a figure, each of which it has, given once."""
+    """Return the options of the plotting method; raise if one is unknown or given twice."""
     given: dict[str, Any] = dict(columns)
     if args.components is not None:
         given["components"] = [int(one) if one.isdecimal() else one for one in args.components]

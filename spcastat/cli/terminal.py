@@ -1,4 +1,4 @@
-"""What the command prints: results to standard output, one line of news or errors to standard error."""
+"""Printing: results to standard output, notes, warnings and errors as single lines to standard error."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from spcastat.labels import name_text
 
 def tell(kind: str, message: object) -> None:
     """Print one line to standard error: ``spcastat: error: there is no file 'x.csv'.``"""
-    if sys.stderr is not None:  # print() would take standard output instead
-        with suppress(OSError, ValueError):  # where even this cannot be written, the exit code tells
+    if sys.stderr is not None:  # with file=None print() would use standard output
+        with suppress(OSError, ValueError):  # if even this cannot be written, only the exit code is left
             print(f"spcastat: {kind}: {name_text(str(message))}", file=sys.stderr, flush=True)
 
 
@@ -24,7 +24,7 @@ def require_output() -> None:
 
 
 def require_encodable(text: str) -> None:
-    """Raise FileError if standard output has no form for a character of `text`."""
+    """Raise FileError if the encoding of standard output does not have a character of `text`."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
@@ -36,16 +36,16 @@ def require_encodable(text: str) -> None:
 
 
 def show(text: str, end: str = "\n") -> None:
-    """Print a result, and make sure that it is written.
+    """Print a result and flush standard output.
 
-    What the encoding of standard output does not have is printed as an escape.
+    Characters that its encoding does not have are printed as escapes.
 
     Raises
     ------
     FileError
-        Where standard output cannot be written.
+        If standard output cannot be written.
     BrokenPipeError
-        Where its reader, such as head, has gone.
+        If its reader, such as head, has closed it.
     """
     require_output()
     try:
@@ -62,8 +62,8 @@ def show(text: str, end: str = "\n") -> None:
 
 
 def discard_output() -> None:
-    """Let what is left of standard output go nowhere, so that the exit of Python is quiet, too."""
-    with suppress(OSError, ValueError):  # a stand-in for standard output has no number
+    """Send the rest of standard output to the null device, so that Python exits without an error."""
+    with suppress(OSError, ValueError):  # a replaced standard output has no file descriptor
         number = sys.stdout.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, number)

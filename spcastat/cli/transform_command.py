@@ -1,4 +1,4 @@
-"""``spcastat transform``."""
+"""``spcastat transform``: scores of new rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> str:
-    """Return, or write, the scores of new rows as CSV."""
+    """Compute the scores of new rows; write them as CSV and return a message, or return the CSV."""
     refuse_overlap([args.fit, args.data], {"--out": args.out})
     separator = csv_separator(args.out or "")
     from spcastat.results.load import load
