@@ -374,8 +374,12 @@ def spca_path(
 
     Notes
     -----
-    With "joint", each fit is the one that the same call with that cardinality alone gives, to the last bit.
-    Published methods that use starts also begin each fit from the one before it, so a fit of the path is
+    With "joint" the objective does not fall where the cardinalities of all components rise. By default, for
+    adjusted variance, fits of neighbouring cardinalities are starts for one another, and the search of each
+    is shorter than that of a single call. Its `call` and `refit` are those of the single call, whose fit may
+    differ. Fits of one component, of other objectives and of more than 1000 variables are those of the single
+    call, except where these would fall.
+    Published methods that use starts begin each fit from the one before it, so a fit of the path is
     never worse than the same fit alone, which is what its `call` and `refit` give. (Exchanges in screened
     fits are the exception: they follow the best start only.) "greedy" with one component finds all
     cardinalities in one run.

@@ -1,7 +1,17 @@
 """(data, request) -> fit: what all methods share."""
 
 from spcastat.engine.plan import Plan, Request, choose_method, make_plan, require_components
-from spcastat.engine.run import Fit, run
+from spcastat.engine.run import Fit, run, run_path
 from spcastat.engine.start_choice import Aim
 
-__all__ = ["Aim", "Fit", "Plan", "Request", "choose_method", "make_plan", "require_components", "run"]
+__all__ = [
+    "Aim",
+    "Fit",
+    "Plan",
+    "Request",
+    "choose_method",
+    "make_plan",
+    "require_components",
+    "run",
+    "run_path",
+]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -83,18 +84,9 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
     if plan.order == "best":
         return _in_the_best_order(op, plan, k, rng, starts)
     solver = inward(plan.solver, op.unit)
-    start, n_init, groups = plan.start, plan.n_init, plan.groups(k)
+    start, n_init = plan.start, plan.n_init
     size = candidates_to_begin(op, solver, plan.aim)
-    if k > op.rank_limit:
-        raise ComponentsError(_too_many(k, op.rank_limit))
-    errors = None
-    if op.out_of_core and not solver.measured_by_pca:
-        values, vectors, errors = op.sketched(k)
-    else:
-        values, vectors = op.leading(k)
-    rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
-    if rank < k:
-        raise ComponentsError(_too_many(k, rank))
+    values, vectors, errors = _pca(op, solver, k)
     if size is not None:
         from spcastat.engine.screening import screened  # as slow to import as a small fit
         from spcastat.solvers.bcd import BCD
@@ -103,7 +95,7 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
         first = first_loadings(op, vectors, start)
         found = screened(op, solver, first, size, n_init=n_init, rng=rng, starts=starts)
         V = np.zeros((op.p, k))
-        V[found.candidates], order = settle(found.sub, found.solution.V, groups)
+        V[found.candidates], order = settle(found.sub, found.solution.V, plan.groups(k))
         details = _with_hits(solver, found.solution.details, V, order)
         whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
         return Fit(whole, order, values, tuple(found.optima), found.screening, errors)
@@ -116,6 +108,53 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
         assert isinstance(solver, ComponentSolver)
         with stage("one component after another", k, "components") as advance:
             solution = _one_by_one(op, solver, values, n_init, rng, advance, start)
+    return _finished(op, plan, solver, solution, values, errors)
+
+
+def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: int) -> list[Fit]:
+    """Fit every one of many cardinalities by the joint search, which searches for all of them together.
+
+    Raises
+    ------
+    ComponentsError
+        Where the covariance matrix has a rank below k.
+    """
+    k = len(cards[0])
+    values, _, errors = _pca(op, plan.solver, k)
+    solutions = cast(Any, plan.solver).path(op, k, cards, seed)
+    plans = [plan.with_card(card) for card in cards]
+    return [
+        _finished(op, one, one.solver, solution, values, errors)
+        for one, solution in zip(plans, solutions, strict=True)
+    ]
+
+
+def _pca(op: Operator, solver: Solver, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the k leading eigenvalues and -vectors, and the errors of the values where these are known."""
+    if k > op.rank_limit:
+        raise ComponentsError(_too_many(k, op.rank_limit))
+    errors = None
+    if op.out_of_core and not solver.measured_by_pca:
+        values, vectors, errors = op.sketched(k)
+    else:
+        values, vectors = op.leading(k)
+    rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
+    if rank < k:
+        raise ComponentsError(_too_many(k, rank))
+    return values, vectors, errors
+
+
+def _finished(
+    op: Operator,
+    plan: Plan,
+    solver: Solver,
+    solution: Solution,
+    values: np.ndarray,
+    errors: np.ndarray | None,
+) -> Fit:
+    """Return a solution in its final order and sign and in the units of the data."""
+    k = solution.V.shape[1]
+    groups = plan.groups(k)
     optima = list(solution.optima)
     if plan.aim is not None and isinstance(solver, JointSolver):
         solution, optima = chosen(op, solution, plan.aim, groups)

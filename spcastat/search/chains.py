@@ -73,7 +73,7 @@ def _search(
     chains = [pool(criterion, vectors, starts, rng, first=chain == 0) for chain in range(effort.chains)]
     if start is not None:
         chains[0] = joined([start, chains[0]])
-    elites = _grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
+    elites = grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
     reached = np.array([elite.value[0] for elite in elites])
     best, vain = reached.max(), 0
     stuck = np.zeros(len(chains), dtype=int)
@@ -88,7 +88,7 @@ def _search(
         stuck[lost] = 0
         parts = _next(criterion, vectors, elites, lost, effort, starts, rng)
         known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
-        elites = _grown(criterion, parts, known, effort, evidence, rng)
+        elites = grown(criterion, parts, known, effort, evidence, rng)
         now = np.array([elite.value[0] for elite in elites])
         stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
         reached = np.maximum(reached, now)
@@ -138,7 +138,7 @@ def _next(
     return [pool(criterion, vectors, starts, rng, first=False) if again else next(parts) for again in lost]
 
 
-def _grown(
+def grown(
     criterion: Criterion,
     parts: list[Fits],
     elites: Sequence[Fits | None],

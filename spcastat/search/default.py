@@ -148,17 +148,17 @@ def joint(
         criterion = held(symmetric(S), card, objective).under(rule)
         if rule is None and k == 1:
             fit, evidence = best_predictor(criterion)
-            return _found(op, criterion, fit, evidence, objective, True)
+            return found_of(op, criterion, fit, evidence, objective, True)
         given = from_directions(criterion, starts) if starts else None
-        fit, evidence = search(criterion, _directions(op, k), settings, seeded, given)
+        fit, evidence = search(criterion, directions(op, k), settings, seeded, given)
         if settings.deep:
             fit = settled(criterion, fit)
-        return _found(op, criterion, fit, evidence, objective, settings.deep or None)
+        return found_of(op, criterion, fit, evidence, objective, settings.deep or None)
     settings = EFFORTS["auto"] if k == 1 else settings
     few = op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
     end = restricted(op, card, objective, settings, seeded, list(starts), few)
     rests = True if end.sufficient else None
-    return _found(op, end.criterion, end.fit, end.evidence, objective, rests, end.variables, end.sufficient)
+    return found_of(op, end.criterion, end.fit, end.evidence, objective, rests, end.variables, end.sufficient)
 
 
 def _checked(op: Operator, k: int, card: tuple[int, ...], objective: str, effort: str | Effort) -> Effort:
@@ -174,7 +174,7 @@ def _checked(op: Operator, k: int, card: tuple[int, ...], objective: str, effort
     return EFFORTS[effort] if isinstance(effort, str) else effort
 
 
-def _directions(op: Operator, k: int) -> np.ndarray:
+def directions(op: Operator, k: int) -> np.ndarray:
     """Return twice as many leading directions as components, as far as there are."""
     return op.leading(min(2 * k, op.p, max(op.rank_limit, k)))[1]
 
@@ -214,7 +214,7 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> F
     return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), None, False)
 
 
-def _found(
+def found_of(
     op: Operator,
     criterion: Criterion,
     fit: Fits,

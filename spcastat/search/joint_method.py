@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from spcastat.operators import Operator
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import OBJECTIVES
 from spcastat.solvers import JointSolver, Searched, Solution, Sparser
+
+if TYPE_CHECKING:
+    from spcastat.search.default import Found
 
 
 @dataclass(frozen=True)
@@ -105,14 +108,25 @@ class Joint(JointSolver):
         """Search; it has starts of its own."""
         if self.card is None:
             return self._fewest(op, k, rng)
-        from spcastat.search.default import HELD, joint  # as slow to import as a small fit
-        from spcastat.search.equal_variables import first_of_equals
+        from spcastat.search.default import joint  # as slow to import as a small fit
 
         rule = self.rule(op.p)
-        found = joint(op, k, self.card, self.objective, self.effort, rng, rule=rule)
+        return self._solution(op, joint(op, k, self.card, self.objective, self.effort, rng, rule=rule))
+
+    def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:
+        """Search for the fits of many cardinalities, ascending, which are starts for one another."""
+        from spcastat.search.along_path import along_path
+
+        found = along_path(op, k, cards, self.objective, self.effort, seed)
+        return [self._solution(op, one) for one in found]
+
+    def _solution(self, op: Operator, found: Found) -> Solution:
+        from spcastat.search.default import HELD
+        from spcastat.search.equal_variables import first_of_equals
+
         value = found.value * op.total
         return Solution(
-            first_of_equals(op, found.V, rule) if op.p <= HELD else found.V,
+            first_of_equals(op, found.V, self.rule(op.p)) if op.p <= HELD else found.V,
             "searched",
             found.starts,
             value,

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from spcastat.config import elements, is_single, whole_number
-from spcastat.engine import Fit, Plan, run
+from spcastat.engine import Fit, Plan, run, run_path
 from spcastat.engine.options import cardinalities
 from spcastat.engine.order_and_sign import settle
 from spcastat.errors import CardinalityError
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator
 from spcastat.progress import stage
+from spcastat.search.joint_method import Joint
 from spcastat.solvers import Solution
 from spcastat.solvers.greedy import Greedy, Growth
 
@@ -94,6 +95,8 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> lis
     solver, k = plan.solver, len(cards[0])
     if isinstance(solver, Greedy) and k == 1 and solver.c == 1:
         return _nested(op, solver, [card[0] for card in cards])
+    if isinstance(solver, Joint) and plan.order != "best" and not solver.ruled:
+        return run_path(op, plan, cards, seed)
     fits: list[Fit] = []
     with stage("path", len(cards), "fits") as advance:
         for card in cards:

@@ -57,7 +57,7 @@ def test_a_chain_climbs_from_its_best_and_goes_on_from_those_that_are_near_the_b
     parts = [batch([0.5, 0.9, 0.9, 0.7, 0.8], 1), batch([0.3, 0.2, 0.95], 2)]
     elites = [batch([0.89, 0.6], 3), None]
     evidence = Evidence()
-    found = chains._grown(criterion(), parts, elites, EFFORT, evidence, np.random.default_rng(0))
+    found = chains.grown(criterion(), parts, elites, EFFORT, evidence, np.random.default_rng(0))
     assert told(climbs[0]) == [(1, 1), (1, 4), (2, 2), (2, 0)]
     assert [told(one) for one in found] == [[(1, 1), (3, 0)], [(2, 2)]]
     assert evidence.values == [0.9, 0.8, 0.95, 0.3]
@@ -66,10 +66,10 @@ def test_a_chain_climbs_from_its_best_and_goes_on_from_those_that_are_near_the_b
 def test_three_fits_at_most_and_none_two_percent_below_the_best_are_gone_on_from(climbs):
     part = batch([1.0, 0.9801, 0.9799, 0.99, 0.985, 0.995])
     effort = replace(EFFORT, climbs=6)
-    (all_,) = chains._grown(criterion(), [part], [None], effort, Evidence(), np.random.default_rng(0))
+    (all_,) = chains.grown(criterion(), [part], [None], effort, Evidence(), np.random.default_rng(0))
     assert all_.value.tolist() == [1.0, 0.995, 0.99]
     part = batch([1.0, 0.9801, 0.9799])
-    (two,) = chains._grown(criterion(), [part], [None], effort, Evidence(), np.random.default_rng(0))
+    (two,) = chains.grown(criterion(), [part], [None], effort, Evidence(), np.random.default_rng(0))
     assert two.value.tolist() == [1.0, 0.9801]
 
 
@@ -83,7 +83,7 @@ def test_where_good_optima_lie_far_apart_starts_are_climbed_from_that_look_no_be
     values = np.linspace(1.0, 0.1, 20)
     elite = batch([0.9], 3) if known else None
     effort = replace(EFFORT, kicks=kicks)
-    chains._grown(
+    chains.grown(
         criterion(rugged=True), [batch(values)], [elite], effort, Evidence(), np.random.default_rng(0)
     )
     places = [int(x[1]) for x in climbs[0].x]
@@ -103,7 +103,7 @@ def test_where_cardinalities_differ_half_of_these_and_as_many_after_a_change_of_
     parts = [batch(np.linspace(1.0, 0.1, 20), 1), batch(np.linspace(0.9, 0.2, 20), 2), batch([0.6, 0.5], 3)]
     elites = [None, None, batch([0.7], 4)]
     evidence = Evidence()
-    found = chains._grown(
+    found = chains.grown(
         criterion(rugged=True, equal=False), parts, elites, EFFORT, evidence, np.random.default_rng(0)
     )
     # four of the best and four others of the chains that begin anew, two of the third
@@ -118,7 +118,7 @@ def test_where_cardinalities_differ_half_of_these_and_as_many_after_a_change_of_
     # without kicks no places are changed
     changed.clear()
     effort = replace(EFFORT, kicks=0)
-    chains._grown(
+    chains.grown(
         criterion(rugged=True, equal=False), parts, elites, effort, Evidence(), np.random.default_rng(0)
     )
     assert not changed
@@ -192,7 +192,7 @@ class Search:
             return [None] * len(elites)
 
         monkeypatch.setattr(chains, "pool", pool)
-        monkeypatch.setattr(chains, "_grown", grown)
+        monkeypatch.setattr(chains, "grown", grown)
         monkeypatch.setattr(chains, "_next", following)
         monkeypatch.setattr(chains, "_enough", enough)
         for name in ("reordered", "deepened", "refined"):
@@ -271,8 +271,8 @@ def test_rounds_at_most_and_half_as_many_again_of_few_loadings(monkeypatch, load
 def test_a_start_that_is_given_belongs_to_the_first_chain(monkeypatch):
     parts = []
     search = Search(monkeypatch, [(0.4, 0.5)] * 4)
-    inner = chains._grown
-    monkeypatch.setattr(chains, "_grown", lambda c, some, *more: parts.append(some) or inner(c, some, *more))
+    inner = chains.grown
+    monkeypatch.setattr(chains, "grown", lambda c, some, *more: parts.append(some) or inner(c, some, *more))
     search.run(start=batch([0.3], 5))
     assert [len(part) for part in parts[0]] == [5, 4]
     assert told(parts[0][0])[0] == (5, 0)
