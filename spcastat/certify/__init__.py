@@ -1,6 +1,6 @@
-"""Proofs of how good a component is: upper bounds, branch and bound, certificates of whole fits.
+"""Proofs of optimality: upper bounds, branch and bound, and certificates for fits.
 
-``certify`` bounds every component of a fit; ``prove`` solves one problem, the largest eigenvalue of a
+``certify`` bounds each component of a fit; ``prove`` solves a single problem, the largest eigenvalue of a
 principal submatrix of at most c variables.
 """
 

@@ -1,4 +1,4 @@
-"""Adjusted variance, relaxed: what components add one after another, in any order."""
+"""Relaxation of adjusted variance: upper bounds on the sum of what components add, in any order."""
 
 from __future__ import annotations
 
@@ -33,33 +33,31 @@ from spcastat.certify.relaxed import (
 )
 from spcastat.search.small_matrices import SMALLEST
 
-#: Supports of a component that are listed, at most; MOST_SUPPORTS of them may be left by the multiplier.
+#: The largest number of supports of a component listed before the multiplier excludes most of them.
 MOST_LISTED = 1_000_000
-#: Components of one variable whose orders are all gone through, at most.
-MOST_ORDERED = 8
-#: Share of the time that the multiplier may take, and seconds and nodes of a sparse eigenvalue in it.
-SHARE, SECONDS, NODES = 0.5, 1.0, 200
-#: Frobenius norms of G_TT above this share of the bound are followed by its eigenvalues; so many at once.
+#: Limits for a sparse eigenvalue within the search for a multiplier: seconds and nodes.
+SECONDS, NODES = 1.0, 200
+#: Eigenvalues of G_TT are computed only if its Frobenius norm exceeds CLOSE, for CHUNK supports at a time.
 CLOSE, CHUNK = 0.8, 50_000
 FIELDS = [one.name for one in fields(Alone)]
 
 
 class Sequence(Relaxed):
-    """Adjusted variance, in any order of the components."""
+    """The problem for adjusted variance in any order of the components."""
 
-    #: Set by `prepare`, like the cardinalities of all components.
+    #: Set by `prepare`, as are the cardinalities of all components, `every`.
     multiplier: Multiplier | None = None
     every: tuple[int, ...] = ()
 
     @property
     def variables(self) -> int:
-        return self.p  # the others may load on the variables of components of one variable
+        return self.p  # other components may load on the variables of one-variable components
 
     def searched(self, c: int) -> bool:
         return c < self.p and comb(self.p, c) <= MOST_LISTED
 
     def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
-        """Find a multiplier, and leave out the supports that by it no fit above the threshold has.
+        """Find a multiplier, and exclude the supports that no fit above the threshold can have.
 
         Parameters
         ----------
@@ -76,7 +74,7 @@ class Sequence(Relaxed):
         known = [np.flatnonzero(v) for v in V.T]
         self.every = tuple(len(T) for T in known)
         counts = {c: self.every.count(c) for c in dict.fromkeys(self.every)}
-        part = clock.until(time.perf_counter() + SHARE * clock.left)
+        part = clock.until(time.perf_counter() + 0.5 * clock.left)
         found = self.multiplier = multiplier(
             self.factor,
             counts,
@@ -87,14 +85,14 @@ class Sequence(Relaxed):
         )
         room = found.bound - threshold
         for c, places in self.kept.items():
-            # what a support adds beyond the multiplier is theta times the eigenvalue of G_TT <= 1, at most
+            # a support loses at least theta (1 - eigenvalue of G_TT) from the bound of the multiplier
             G = gram(self.factor, found.Z, found.thresholds[c])
             self.kept[c] = places[found.thresholds[c] * (1.0 - eigenvalues(G, places)) <= room]
         self.cards = tuple(c for c in self.cards if len(self.kept[c]) <= MOST_SUPPORTS)
 
     @cached_property
     def kept(self) -> dict[int, np.ndarray]:
-        """The supports that are searched of each cardinality: places, shape (n, c)."""
+        """The supports searched for each cardinality, as indices of shape (n, c)."""
         different = dict.fromkeys(self.cards)
         return {c: self.allowed(np.array(list(combinations(range(self.p), c)))) for c in different}
 
@@ -113,7 +111,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def table(self) -> np.ndarray | None:
-        """Bounds of PEV, which is never less, by sets of variables."""
+        """Bounds by sets of variables on PEV, which is never smaller than adjusted variance."""
         if not self.all_searched or not self.cards or self.p > MOST_VARIABLES:
             return None
         return reaches(union_table(self.frame), sum(self.cards))
@@ -131,7 +129,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _plain(self) -> Sums:
-        """Components by themselves: the multiplier zero."""
+        """The bound of each component alone, which is that of a zero multiplier."""
         found = {}
         for c, places in self.kept.items():
             A = self.factor[:, places].transpose(1, 0, 2)
@@ -147,7 +145,7 @@ class Sequence(Relaxed):
 
     @property
     def _unsearched(self) -> float:
-        """What the components whose supports are not searched add beyond the multiplier, at most."""
+        """Bound on what components whose supports are not searched add beyond the multiplier."""
         assert self.multiplier is not None
         left = list(self.every)
         for c in (*self.cards, *(1,) * self.m):
@@ -156,7 +154,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _beyond(self) -> tuple[Alone, ...]:
-        """What searched supports add beyond the multiplier."""
+        """Bounds on what the searched supports add beyond the multiplier."""
         assert self.multiplier is not None
         found = {}
         for c in dict.fromkeys(self.cards):
@@ -168,7 +166,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _singly(self) -> np.ndarray:
-        """What a component of each variable adds beyond the multiplier, at most, shape (p,)."""
+        """Bounds on what a one-variable component on each variable adds beyond the multiplier, shape (p,)."""
         assert self.multiplier is not None
         columns = self.factor.T[:, :, None]
         return np.asarray(alone(columns @ columns.mT - self.multiplier.Z).first)
@@ -198,7 +196,7 @@ class Sequence(Relaxed):
     def leaf_bounds(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
-        """Return bounds that are exact in the component placed first."""
+        """Return bounds in which the variance of the first component is exact."""
         if not self.all_searched:
             return super().leaf_bounds(roots, chosen, threshold, running)
         F = self.factor
@@ -213,8 +211,8 @@ class Sequence(Relaxed):
         return found
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
-        """Return what these variables add in their best order where they are all; else the bound of PEV."""
-        if self.m == self.k <= MOST_ORDERED:
+        """Return the exact maximum over orders if all components have one variable; else upper bounds."""
+        if self.m == self.k <= 8:  # the work grows as 2^k
             return ordered.sequential(self.S, singles)
         bounds = super().single_bounds(singles)
         if self.multiplier is None:
@@ -229,14 +227,14 @@ class Sequence(Relaxed):
 
 
 def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> tuple[float, np.ndarray]:
-    """Return a bound on the eigenvalues of G_TT over all T of c variables, and supports with large ones.
+    """Return a bound on the eigenvalues of G_TT over all T of c variables, and supports with large values.
 
     Parameters
     ----------
     G : ndarray of shape (p, p)
     c : int
     places : ndarray of int, shape (n, c), or None
-        All supports; where they are not given the bound is that of a search.
+        All supports; if None, the bound comes from branch and bound.
     clock : Clock
     """
     if c == 1:
@@ -257,7 +255,7 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
 
 
 def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the largest eigenvalue of G_TT for each support, (n,), or a bound where that is below CLOSE."""
+    """Return the largest eigenvalue of G_TT for each support, (n,), or a bound if that is at most CLOSE."""
     squares = G * G
     bound = np.zeros(len(places))
     for i, j in combinations_with_replacement(range(places.shape[1]), 2):

@@ -1,4 +1,4 @@
-"""The best fits that a proof meets: loadings climbed on supports whose bound leaves room for a better one."""
+"""The best fit found during a proof: loadings optimised on supports that the bounds do not exclude."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held
 from spcastat.search.rule import SupportRule
 
-#: Steps of ascent, and random starts on each tuple of supports besides the leading eigenvectors.
-STEPS, RANDOM = 60, 2
+#: Steps of ascent on given supports.
+STEPS = 60
 
 
 class Leaves:
-    """The best fit known, by a measure.
+    """The best known fit by a measure.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
         Covariance matrix of total variance one.
     V : ndarray of shape (p, k)
-        The fit to begin with; no column is zero.
+        The initial fit; no column is zero.
     measure : {"pev", "adjusted", "least_squares"}
     """
 
@@ -43,12 +43,12 @@ class Leaves:
         return float(self.criterion.fits(places, x).value[0])
 
     def climb(self, tuples: list[list[np.ndarray]]) -> float:
-        """Climb on supports, for each fit a list of them in any order; return the best value known."""
+        """Optimise loadings on given supports, a list for each fit in any order; return the best value."""
         tried = [found for one in tuples if (found := placed(one, self.cards, self.V)) is not None]
         if tried:
             places = np.stack([np.concatenate(one) for one in tried])
             starts = [np.stack([np.concatenate([self._leading(T) for T in one]) for one in tried])]
-            starts += [self.rng.standard_normal(places.shape) for _ in range(RANDOM)]
+            starts += [self.rng.standard_normal(places.shape) for _ in range(2)]
             fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
             fits = reordered(self.criterion, refined(self.criterion, fits, STEPS))
             best = int(np.argmax(fits.value))
@@ -58,7 +58,7 @@ class Leaves:
         return self.value
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
-        """Take what the quick search finds, if it is better; return the best value known."""
+        """Run the quick search and store its result if it is better; return the best value."""
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
         value = float(MEASURES[self.measure](V, op)[-1]) if V.any(axis=0).all() else -np.inf
         if value > self.value:
@@ -70,7 +70,7 @@ class Leaves:
 
 
 def placed(supports: list[np.ndarray], cards: tuple[int, ...], V: np.ndarray) -> list[np.ndarray] | None:
-    """Return supports at the places of the cardinalities they have; those that are missing stay as in V."""
+    """Assign supports to components by cardinality; components without one keep theirs from V."""
     free = sorted(range(len(supports)), key=lambda j: len(supports[j]))
     found = []
     for i, card in enumerate(cards):

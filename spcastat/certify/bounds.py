@@ -1,8 +1,8 @@
 """Upper bounds on the largest eigenvalue of principal submatrices of at most c variables.
 
-Every bound holds for a symmetric positive semidefinite S and is enlarged by what rounding may have taken
-from it. None discards a variable because its own row sum is small: a row sum bounds only the supports in
-which that variable has the largest loading.
+Each bound is valid for a symmetric positive semidefinite S and is enlarged to cover rounding errors. A
+variable is never excluded because its own row sum is small: a row sum bounds only the supports in which that
+variable has the largest loading.
 """
 
 from __future__ import annotations
@@ -12,27 +12,22 @@ import numpy as np
 from spcastat.kernels.eig import largest_pairs, largest_value, symmetric
 
 EPS = float(np.finfo(float).eps)
-#: Leading eigenvectors over which a subgradient is smoothed, and how far below the first they may lie, in
-#: units of what the bound has to fall.
-LEADING, SMOOTHING = 3, 0.2
-#: Above this order Lanczos iterations give the leading pairs faster than LAPACK, well enough for a step.
-LANCZOS_ORDER = 100
 
 
 def enlarged(bound: float, p: int) -> float:
-    """Return `bound` plus the rounding of sums and eigenvalues of order `p`."""
+    """Return `bound` enlarged by the rounding error of sums and eigenvalues of order `p`."""
     return bound * (1.0 + 8.0 * p * EPS)
 
 
 def trace_bound(S: np.ndarray, c: int) -> float:
-    """Return the sum of the c largest variances; `S` may also be the variances alone."""
+    """Return the sum of the c largest variances; `S` may also be a vector of variances."""
     variances = S if S.ndim == 1 else np.diag(S)
     p = variances.size
     return enlarged(float(np.partition(variances, p - min(c, p))[p - min(c, p) :].sum()), p)
 
 
 def largest_others(S: np.ndarray, count: int) -> np.ndarray:
-    """Return the `count` largest |S_ij| with j other than i of every row i, shape (p, count), unordered."""
+    """Return the `count` largest off-diagonal |S_ij| of each row, shape (p, count), unordered."""
     size = np.abs(S)
     np.fill_diagonal(size, -np.inf)
     p = len(S)
@@ -46,7 +41,7 @@ def gershgorin_bound(S: np.ndarray, c: int) -> float:
 
 
 def eigenvalue_bound(S: np.ndarray) -> float:
-    """Return the largest eigenvalue of `S`, enlarged by the rounding of its computation."""
+    """Return the largest eigenvalue of `S`, enlarged by its rounding error."""
     return largest_value(S) + 8.0 * len(S) * EPS * float(np.abs(S).sum(axis=1).max())
 
 
@@ -66,14 +61,14 @@ def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]
     M : ndarray of shape (p, p)
         S - U + diag(g), where g_i is the sum of the c - 1 largest |U_ij| of row i.
     largest : ndarray of int, shape (p, c - 1)
-        Where these are.
+        The column indices of these entries.
 
     Notes
     -----
     For x on a support J of c variables, x'Ux <= sum over i, j in J of |U_ij| (x_i^2 + x_j^2) / 2
     <= sum_i g_i x_i^2, so x'Sx <= x'Mx. Every U is a feasible point of the dual of a semidefinite relaxation
-    (compare d'Aspremont, Bach and El Ghaoui 2008). U = 0 gives the largest eigenvalue of S, the off-diagonal
-    part of S gives Gershgorin's row sums, and both are improved upon in between.
+    (see d'Aspremont, Bach and El Ghaoui 2008). U = 0 gives the largest eigenvalue of S, the off-diagonal part
+    of S gives Gershgorin's row sums, and values of U in between give better bounds.
     """
     size = np.abs(U)
     np.fill_diagonal(size, -np.inf)
@@ -85,7 +80,7 @@ def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def cut_off(S: np.ndarray, share: float) -> np.ndarray:
-    """Return the off-diagonal part of `S`, cut off at this share of its largest absolute value."""
+    """Return the off-diagonal part of `S`, clipped at this share of its largest absolute value."""
     U = S.copy()
     np.fill_diagonal(U, 0.0)
     cap = share * float(np.abs(U).max())
@@ -99,20 +94,21 @@ def improved(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tuple[np.nda
     -------
     U : ndarray of shape (p, p)
     bound : float
-        The split bound before the step, without regard to rounding.
+        The split bound before the step, without an allowance for rounding.
 
     Notes
     -----
-    Polyak's step on the largest eigenvalue of the split matrix, smoothed over the leading eigenvectors.
+    Polyak's step on the largest eigenvalue of the split matrix. The subgradient is smoothed over three
+    leading eigenvectors, with weights that decline over 0.2 times the distance to `level`.
     """
     M, largest = split(S, U, c)
     p = len(S)
-    values, vectors = leading_pairs(M, min(LEADING, p))
+    values, vectors = leading_pairs(M, min(3, p))
     bound = float(values[-1])
     excess = bound - level
     if excess <= 0.0:
         return U, bound
-    weights: np.ndarray = np.exp((values - bound) / (SMOOTHING * excess))
+    weights: np.ndarray = np.exp((values - bound) / (0.2 * excess))
     weights /= weights.sum()
     X = (vectors * weights) @ vectors.T
     pull = np.zeros((p, p))
@@ -125,11 +121,11 @@ def improved(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tuple[np.nda
 
 
 def below(M: np.ndarray, level: float) -> bool:
-    """Return whether all eigenvalues of `M` are proven to lie below `level`.
+    """Return whether all eigenvalues of `M` are proven to be below `level`.
 
-    A Cholesky factorisation of level I - M that runs to its end proves it for a matrix that differs by at
-    most (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"): twice that is
-    taken off before.
+    A successful Cholesky factorisation of level I - M proves this for a matrix that differs by at most
+    (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"); twice that is
+    subtracted first.
     """
     K = -M
     p = len(M)
@@ -145,9 +141,9 @@ def below(M: np.ndarray, level: float) -> bool:
 
 
 def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k leading eigenvalues of `M`, ascending, and eigenvectors: roughly where M is large."""
+    """Return the k leading eigenvalues of `M`, ascending, and eigenvectors; approximate if M is large."""
     f = len(M)
-    if f > LANCZOS_ORDER:
+    if f > 100:  # Lanczos iterations are faster than LAPACK, and accurate enough for a step
         from scipy.sparse.linalg import ArpackError, eigsh
 
         try:
@@ -161,7 +157,7 @@ def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:
-    """Return the smallest of the split bounds whose U is S cut off at one of these shares."""
+    """Return the smallest split bound for U = S clipped at each of these shares."""
     if c == 1 or c >= len(S):
         return trace_bound(S, 1) if c == 1 else eigenvalue_bound(S)
     return min(eigenvalue_bound(split(S, cut_off(S, float(share)), c)[0]) for share in shares)
@@ -170,8 +166,8 @@ def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:
 def shift_to_definite(S: np.ndarray) -> float:
     """Return d >= 0 such that S + d I is proven to be positive semidefinite.
 
-    The bounds by variances hold for semidefinite matrices only, and rounding leaves eigenvalues of -1e-16
-    behind. Adding d to the diagonal adds d to every value and every bound, so it may be taken off again.
+    Bounds by variances are valid for semidefinite matrices only, and rounding can cause eigenvalues of
+    -1e-16. Adding d to the diagonal adds d to every value and bound, so it can be subtracted again.
     """
     p = len(S)
     d = 4.0 * (p + 2) * EPS * float(np.diag(S).sum())

@@ -26,39 +26,37 @@ from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve
 
 #: "Optimal" means proven to this relative tolerance.
 OPTIMAL = 1e-9
-#: What the search tries to prove, a little less.
+#: The relative tolerance that the search aims for, slightly smaller.
 TARGET = 8e-10
-#: Lanczos iterations find the leading eigenvalue to full precision; so much is added to it all the same.
+#: Relative allowance added to a leading eigenvalue from Lanczos iterations, which is more precise than this.
 LANCZOS = 1e-9
-#: Up to this order the search for a support is never left out; it has this many starts at least.
+#: Up to order SMALL a support is always searched for; above it only if time allows FEW starts.
 SMALL, FEW = 1000, 10
-#: Nodes of the first attempt, and by how much the later ones are larger.
-FIRST_NODES, GROWTH = 64, 4
 
 Callback = Callable[[int], None]
 
 
 class _Stopped(Exception):
-    """The time or the number of nodes is used up; the argument says which."""
+    """The limit of time or nodes is reached; the argument says which."""
 
 
 @dataclass
 class Proof:
-    """The best support known, the best bound proven, and how: good at any moment of the search.
+    """The best known support and the best proven bound, valid at any time during the search.
 
     Attributes
     ----------
     value : float
-        Largest eigenvalue of the best support known.
+        The largest eigenvalue of the best known support.
     support : ndarray of int
     bound : float
-        Proven: no support of at most c variables has a larger eigenvalue.
+        A proven bound: no support of at most c variables has a larger eigenvalue.
     argument : str
-        What proved it.
+        The kind of proof of the bound.
     nodes : int
     seconds : float
     stopped : str
-        Empty, or why the search ended before the proof.
+        The reason if the search ended before the proof was complete, else empty.
     """
 
     value: float = 0.0
@@ -71,16 +69,16 @@ class Proof:
 
     @property
     def closed(self) -> bool:
-        """Whether value and bound agree to the tolerance."""
+        """Whether value and bound agree to the tolerance `OPTIMAL`."""
         return self.bound <= self.value * (1.0 + OPTIMAL)
 
     def lower(self, bound: float, argument: str) -> None:
-        """Take a proven bound, if it is better."""
+        """Store a proven bound if it is better."""
         if bound < self.bound:
             self.bound, self.argument = bound, argument
 
     def raise_to(self, value: float, support: np.ndarray) -> None:
-        """Take a support, if it is better."""
+        """Store a support if it is better."""
         if value > self.value:
             self.value, self.support = value, np.sort(support)
 
@@ -96,7 +94,7 @@ def prove(
     known: float = np.inf,
     must: np.ndarray | None = None,
 ) -> Proof:
-    """Find the best support of at most `c` variables and prove how good it is.
+    """Find the best support of at most `c` variables, with a proven upper bound.
 
     Parameters
     ----------
@@ -105,22 +103,22 @@ def prove(
     c : int
         From 1 to p.
     support : ndarray of int or None
-        A support to begin with, of at most c variables.
+        An initial support of at most c variables.
     time_limit : float
-        Seconds, at least zero. Steps that would take longer are left out.
+        In seconds, zero or more. Steps that would take longer are skipped.
     max_nodes : int or None
-        Nodes of the branch and bound, at most.
+        The largest number of nodes of the branch and bound.
     callback : callable or None
-        Called with the number of nodes before each.
+        Called with the number of nodes before each node.
     known : float
-        A bound that is proven already, such as that of a matrix that this one was deflated from.
+        A bound already proven, such as that of the matrix before deflation.
     must : ndarray of int or None
-        Variables of all supports that are looked at; then `support` has them, too.
+        Variables that every support must contain; `support` must contain them, too.
 
     Returns
     -------
     Proof
-        Where limits or Ctrl-C (KeyboardInterrupt) ended the search, with the bounds up to then.
+        If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bounds proven until then.
     """
     begun = time.perf_counter()
     proof = Proof()
@@ -138,7 +136,7 @@ def prove(
 
 
 class _Search:
-    """One run of `prove`; S is scaled to a largest variance of one and shifted to be semidefinite."""
+    """One run of `prove`; S is scaled so that the largest variance is one, and shifted to be semidefinite."""
 
     def __init__(
         self,
@@ -199,7 +197,7 @@ class _Search:
         seeds = SEEDS if p <= SMALL else int(min(SEEDS, STEP / 2 * self.clock.rate / (4.0 * p**2)))
         cost = 4.0 * p**2 * seeds * SWEEPS
         affordable = p <= SMALL or (seeds >= FEW and self.clock.affords(cost, 2 * SWEEPS))
-        if affordable and not self.must.size:  # of which the search knows nothing
+        if affordable and not self.must.size:  # `best_support` has no option for required variables
             self._take(best_support(S, c, running=self.clock.runs, seeds=seeds)[1])
         if proof.closed:
             return
@@ -213,7 +211,7 @@ class _Search:
         self._deepen()
 
     def _leading(self) -> None:
-        """Bound by the leading eigenvalue, which iterations find where LAPACK takes long."""
+        """Bound by the leading eigenvalue, computed by Lanczos iterations if LAPACK would take too long."""
         p = len(self.S)
         if self.clock.affords(4.0 * p**3):
             self._root("leading eigenvalue", eigenvalue_bound(self.S))
@@ -239,8 +237,8 @@ class _Search:
             raise _Stopped("time limit")
 
     def _deepen(self) -> None:
-        """Try to refute any improvement within more and more nodes; between, tighten the bound."""
-        proof, budget = self.proof, float(FIRST_NODES)
+        """Try to rule out improvements with more and more nodes; tighten the bound in between."""
+        proof, budget = self.proof, 64.0
         while True:
             target = proof.value * (1.0 + TARGET)
             verdict = self._refute(target, budget)
@@ -255,10 +253,10 @@ class _Search:
                     break
                 proof.lower(middle, "branch and bound")
             if verdict is False:
-                budget *= GROWTH
+                budget *= 4
 
     def _refute(self, bound: float, budget: float) -> bool | None:
-        """Return whether no support exceeds `bound`: True, False if undecided, None if one was found."""
+        """Return True if no support exceeds `bound`, False if undecided, None if a better one was found."""
         c = self.c
         level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
         everything = np.arange(len(self.S))

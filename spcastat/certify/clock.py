@@ -1,4 +1,4 @@
-"""Time limits of a proof: a clock, and the covariance matrix as far as there is time to form it."""
+"""Time limits of a proof: a clock, and the covariance matrix if there is time to compute it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 
-#: Order of the products by which the speed of this machine, as busy as it is, is measured.
+#: Order of the matrix products that measure the current speed of the machine.
 TRIAL = 256
-#: No step should take longer than this, so that Ctrl-C is answered.
+#: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
 STEP = 0.8
-#: A pass over the entries of a matrix costs as much as this many operations on each in products.
+#: The cost of a pass over the entries of a matrix, in operations of a matrix product per entry.
 PASS = 20.0
 
 
@@ -23,7 +23,7 @@ class Clock:
     Parameters
     ----------
     deadline : float
-        By ``time.perf_counter``.
+        In the seconds of ``time.perf_counter``.
     """
 
     def __init__(self, deadline: float):
@@ -32,7 +32,7 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """Seconds that are left, not below zero."""
+        """The seconds left, at least zero."""
         return max(self.deadline - time.perf_counter(), 0.0)
 
     @property
@@ -41,12 +41,12 @@ class Clock:
         return not self.runs()
 
     def runs(self) -> bool:
-        """Return whether there is time left; for what is asked again and again."""
+        """Return whether there is time left; a method, so that it can be passed as a callable."""
         return time.perf_counter() < self.deadline
 
     @property
     def rate(self) -> float:
-        """Floating-point operations a second in products of matrices."""
+        """Floating-point operations per second in matrix products."""
         if self._rate is None:
             A = np.ones((TRIAL, TRIAL))
             A @ A
@@ -62,9 +62,9 @@ class Clock:
         return other
 
     def affords(self, operations: float, steps: int = 1) -> bool:
-        """Return whether so many operations, in `steps` steps between which the clock is read, fit in.
+        """Return whether there is time for this many operations, in `steps` steps that can be interrupted.
 
-        Small work always does, so that what is proven of small matrices depends on no clock.
+        The answer is always yes for little work, so that proofs for small matrices do not depend on time.
         """
         if operations <= 2e8:
             return True
@@ -72,12 +72,12 @@ class Clock:
         return seconds <= self.left and seconds / steps <= STEP
 
 
-#: Columns of S that are formed at once.
+#: Number of columns of S computed at a time.
 SLAB = 256
 
 
 def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
-    """Return the covariance matrix, by slabs of columns; None where this share of the time is too little."""
+    """Return the covariance matrix; None if computing it takes longer than this share of the time left."""
     if op.p <= SLAB:
         return symmetric(op.block(np.arange(op.p)))
     part = clock.until(time.perf_counter() + share * clock.left)

@@ -1,4 +1,4 @@
-"""Certificates: how far each component of a fit is, at most, from the best of its cardinality."""
+"""Certificates: proven bounds on how far each component is from the best of its cardinality."""
 
 from __future__ import annotations
 
@@ -18,38 +18,34 @@ from spcastat.operators.covariance_operator import lanczos_start
 from spcastat.progress import stage
 from spcastat.search.rule import SupportRule
 
-#: Up to this many variables S is formed and searched; above it only cheap bounds are given.
+#: The largest number of variables for which S is computed and searched; above it only cheap bounds are given.
 DENSE_VARIABLES = 5000
-#: What is left of a variance after deflation is rounding below this share of the largest variance.
-NOTHING_LEFT = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How good one component is, proven.
+    """A proven bound for one component.
 
     Attributes
     ----------
     cardinality : int
         Nonzeros of the loadings v.
     value : float
-        The adjusted variance of the component: v'Sv, where S is what remains of the covariance matrix after
-        the earlier components (Schur complement). Zero where the score depends on the earlier scores.
+        The adjusted variance of the component: v'Sv, where S is the covariance matrix after deflation by the
+        earlier components (Schur complement). Zero if the score depends linearly on the earlier scores.
     upper_bound : float
-        Proven: no unit vector z with as many nonzeros, of any sign, has a larger z'Sz.
+        A proven bound: no unit vector z with as many nonzeros, of any sign, has a larger z'Sz.
     gap : float
-        By how much the bound exceeds the value, in percent of the value; infinite where the value is zero
-        and the bound is not.
+        The difference of bound and value in percent of the value; infinite if only the value is zero.
     optimal : bool
         Whether value and bound agree to a relative 1e-9, or to the rounding of the whole matrix.
     proof : str
-        What gave the bound; and, in parentheses, what ended the search before the proof was complete.
+        The kind of proof, and in parentheses what ended the search if the proof is not complete.
     nodes : int
         Nodes of the branch and bound.
     seconds : float
     best_known : float
-        The largest z'Sz that was met: above `value` by more than rounding, it shows that the component can
-        be improved.
+        The largest z'Sz found. If it exceeds `value` by more than rounding, the component can be improved.
     support : ndarray of int
         The variables that give `best_known`.
     """
@@ -75,44 +71,44 @@ def certify(
     callback: Callback | None = None,
     rule: SupportRule | None = None,
 ) -> tuple[Certificate, ...]:
-    """Bound each component by the best that its number of nonzeros allows.
+    """Compute a proven upper bound for each component, given its number of nonzeros.
 
     Parameters
     ----------
     op : Operator
         The covariance matrix.
     V : ndarray of shape (p, k)
-        Unit-length loadings in the order shown. Each column is compared with the best for the matrix that
-        remains after the columns before it, whatever method found them.
+        Unit-length loadings in the order shown. Each column is compared with the best one for the matrix
+        deflated by the earlier columns, whatever method found them.
     time_limit : float
-        Seconds for all components together: each may use an equal share of what is left. Steps that would
-        take longer are left out, and so are those that Ctrl-C would wait for.
+        Seconds for all components together; each may use an equal share of the time left. Steps that would
+        take longer, or that Ctrl-C could not interrupt soon, are skipped.
     max_nodes : int or None
-        Nodes of the branch and bound for each component, at most.
+        The largest number of nodes of the branch and bound for each component.
     callback : callable or None
-        Called with the number of nodes of the present component before each node.
+        Called before each node with the number of nodes of the current component.
     rule : SupportRule, optional
-        The supports that each component is compared with. A forced loading may be zero. Of disjoint
-        components those variables are left out that earlier components have and later ones must have.
+        The supports with which each component is compared. A forced loading may be zero. If components are
+        disjoint, variables that earlier components use or later ones must use are excluded.
 
     Returns
     -------
-    tuple of Certificate, one a component
+    tuple of Certificate, one per component
 
     Notes
     -----
-    The problem bounded is the one without further constraints: for nonnegative loadings the bound is valid
-    and may be out of reach. Ctrl-C ends the search; all bounds proven by then are returned, and components
-    not yet reached have cheap ones. Above `DENSE_VARIABLES` variables, and where the time is too short to
-    form a covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
-    eigenvalue, which is worked out once.
+    The bounds are for the problem without further constraints; for nonnegative loadings they are valid, but
+    may not be attainable. Ctrl-C ends the search: the bounds proven until then are returned, with cheap
+    bounds for the other components. With more than `DENSE_VARIABLES` variables, or too little time to compute
+    the covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
+    eigenvalue, which is computed once.
     """
     run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, callback, rule)
     with stage("certificates", V.shape[1], "components") as advance:
         while len(run.certificates) < V.shape[1]:
             try:
                 run.one_more()
-            except KeyboardInterrupt:  # wherever it came: the component is taken up again, with cheap bounds
+            except KeyboardInterrupt:  # the component is started again, with cheap bounds
                 run.stopped = "interrupted"
                 continue
             advance(1)
@@ -120,7 +116,7 @@ def certify(
 
 
 class _Run:
-    """The certificates so far, and what remains of the covariance matrix after so many components."""
+    """The certificates so far, and the covariance matrix deflated by as many components."""
 
     def __init__(
         self,
@@ -137,12 +133,12 @@ class _Run:
         self.clock = clock
         self.max_nodes = max_nodes
         self.callback = callback
-        self.floor = NOTHING_LEFT * float(op.diagonal().max())
+        self.floor = 1e-13 * float(op.diagonal().max())  # smaller variances after deflation are rounding
         self.certificates: list[Certificate] = []
         self.left: tuple[Operator, int] = (op, 0)
         self.dense: bool | None = None
         self.stopped = ""
-        self.known = np.inf  # what remains after a component has no larger eigenvalues than before
+        self.known = np.inf  # a bound on the leading eigenvalue, which deflation does not increase
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -150,7 +146,7 @@ class _Run:
         return adjusted_variances(self.V, self.op)
 
     def allowed(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variables that component i may have, and the support that it has, ascending."""
+        """Return the variables that component i may use, and its support, ascending."""
         used = self.V != 0
         if self.rule is None:
             return np.arange(len(used)), np.flatnonzero(used[:, i])
@@ -169,19 +165,19 @@ class _Run:
                 self.left = (view, done)
             self.dense = S is not None
         if done < i:
-            if self.values[i - 1] > 0.0:  # a dependent component takes nothing away
+            if self.values[i - 1] > 0.0:  # a linearly dependent component does not change the matrix
                 v = self.V[:, i - 1]
                 view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
             self.left = (view, i)
         v, value, clock, known = self.V[:, i], float(self.values[i]), self.clock, self.known
         must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
-        # a matrix of p^2 numbers is formed, made symmetric and scaled for each component
+        # for each component a p x p matrix is computed, made symmetric and scaled
         if self.dense and not self.stopped and clock.affords(6.0 * PASS * view.p**2, 6):
             own = clock.until(time.perf_counter() + clock.left / (k - i))
             certificate, stopped = _search(
                 view, v, value, self.floor, own, self.max_nodes, self.callback, known, *self.allowed(i), must
             )
-            if self.rule is None and "leading" in certificate.proof:  # of all variables
+            if self.rule is None and "leading" in certificate.proof:  # the bound is for all variables
                 known = min(known, certificate.upper_bound)
         else:
             certificate, known, stopped = _cheap(view, v, value, self.floor, self.stopped, clock, known)
@@ -216,7 +212,7 @@ def _search(
         callback=callback,
         known=known,
     )
-    if not np.isfinite(proof.bound):  # Ctrl-C came before any bound: cheap ones are left
+    if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones
         raise KeyboardInterrupt
     argument = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
     certificate = _certificate(
@@ -228,7 +224,7 @@ def _search(
 def _cheap(
     view: Operator, v: np.ndarray, value: float, floor: float, stopped: str, clock: Clock, known: float
 ) -> tuple[Certificate, float, str]:
-    """Certify one component by its variances and, while there is time, the leading eigenvalue.
+    """Certify one component by the variances and, if there is time, the leading eigenvalue.
 
     Also return a bound on the leading eigenvalue, and "interrupted" if the user ended it.
     """
@@ -249,7 +245,7 @@ def _cheap(
 
 
 def _leading(view: Operator, clock: Clock) -> float:
-    """Return a bound on the leading eigenvalue by iterations; infinity where the time does not allow them."""
+    """Return a bound on the leading eigenvalue by Lanczos iterations; infinity if time runs out."""
 
     def product(v: np.ndarray) -> np.ndarray:
         if clock.over:
@@ -274,7 +270,7 @@ def _certificate(
     best: float,
     support: np.ndarray,
 ) -> Certificate:
-    bound = max(bound, value)  # the two differ by rounding at most
+    bound = max(bound, value)  # the bound can be smaller only by rounding
     nothing = 0.0 if bound <= floor else np.inf
     gap = 100.0 * (bound - value) / value if value > 0.0 else nothing
     return Certificate(

@@ -1,20 +1,21 @@
-"""Upper bounds for given supports: the dual of a semidefinite relaxation, for a batch of problems at once.
+"""Upper bounds for given supports from the dual of a semidefinite relaxation, for batches of problems.
 
-With supports T_1, ..., T_m known and k - m further components that may be dense, a fit explains <M, P>, P
-being the projection on the span of all components. A unit vector v_j on T_j lies in that span, so that
+Given supports T_1, ..., T_m and k - m further components that may be dense, a fit explains <M, P>, where P is
+the projection on the span of all components. A unit vector v_j on T_j lies in that span, so that
 
     max <M, P>  over  0 <= P <= I, tr P = k,  P >= D_j X_j D_j',  X_j >= 0, tr X_j = 1
 
-is an upper bound, where the columns of D_j are an orthonormal basis of what T_j spans. Its dual has the value
+is an upper bound, where the columns of D_j are an orthonormal basis of the span of T_j. The dual objective is
 
     KF_k(M + sum_j Y_j) - sum_j lambda_min(D_j' Y_j D_j)
 
-for matrices Y_j >= 0, where KF_k is the sum of the k largest eigenvalues (Ky Fan). Weak duality makes every
-choice of Y_j a proven bound, so that a first-order method may be stopped wherever it is.
+for matrices Y_j >= 0, where KF_k is the sum of the k largest eigenvalues (Ky Fan). By weak duality every
+choice of Y_j gives a valid bound, so a first-order method can be stopped at any iteration.
 
-X_j may be a mixture of several loadings, and that of two components on one support the same. But together
-they span a plane within what their supports span, and P holds the projection on it: a constraint of the same
-form with 0 <= X <= I and tr X = 2, to which the sum of the two smallest eigenvalues belongs in the dual.
+In this relaxation X_j may be a mixture of several loadings, and the same for two components with one support.
+But two components span a plane within the span of their two supports, and P contains the projection on it.
+This gives a constraint of the same form with 0 <= X <= I and tr X = 2; in the dual it has the sum of the two
+smallest eigenvalues.
 """
 
 from __future__ import annotations
@@ -26,21 +27,18 @@ import numpy as np
 
 from spcastat.search.small_matrices import SMALLEST
 
-#: Added to every bound, relative to the matrices whose eigenvalues it is made of: their rounding is 1e-14.
+#: Allowance for rounding in every bound, relative to the trace of its matrices; actual rounding is 1e-14.
 ROUNDING = 1e-10
-#: Steps between two evaluations of the bound.
+#: Number of steps between two evaluations of the bound.
 EVERY = 10
-#: Primal over dual step length: what served best over random supports of pitprops.
+#: Ratio of primal to dual step length; 2 worked best for random supports of pitprops.
 RATIO = 2.0
-#: Directions that this much of a basis or less lies in are left out of a union.
+#: Directions with singular values up to this are dropped from the span of several bases.
 NOTHING = 1e-12
-#: Two supports span a plane where the second of the directions is at least so long.
-CLEAR = 1e-5
-#: What is subtracted where iterates should be zero, in units of the scale of M: proofs do not depend on it.
-FAR = 10.0
-#: A problem is given up where it would take this many times the steps that are left to reach its threshold.
+#: A problem is abandoned if, at its current rate, it needs this many times the steps left to reach its
+#: threshold.
 HOPELESS = 3.0
-#: Rounds of EVERY steps from which that is foreseen.
+#: The rate is computed over this many rounds of EVERY steps.
 WINDOW = 5
 
 
@@ -50,7 +48,7 @@ Running = Callable[[], bool]
 def ky_fan(M: np.ndarray, k: int) -> np.ndarray:
     """Return the sums of the k largest eigenvalues, shape (...), of matrices of shape (..., d, d).
 
-    Of all eigenvalues where there are fewer than k.
+    If d < k, all eigenvalues are summed.
     """
     d = M.shape[-1]
     if k >= d:
@@ -70,13 +68,13 @@ def certified(
     M : ndarray of shape (B, d, d)
         Positive semidefinite.
     bases : list of m ndarrays of shape (B, d, c_j)
-        Columns are orthonormal or zero.
+        The columns are orthonormal or zero.
     k : int
-        Components in all, at least m.
+        The number of all components, at least m.
     Y : ndarray of shape (B, m, d, d)
         Positive semidefinite up to rounding.
     ranks : list of m ints, optional
-        The dimension of what a fit has within each span; one by default.
+        The dimension of the subspace of a fit within each span; one by default.
     """
     bound = ky_fan(M + Y.sum(axis=1), k)
     size = np.trace(M, axis1=1, axis2=2)
@@ -89,9 +87,9 @@ def certified(
 
 
 def missing(D: np.ndarray, rank: int) -> np.ndarray:
-    """Return which columns are zero and hold nothing of a fit, shape (B, c).
+    """Return which columns are zero, and so not part of the span, shape (B, c).
 
-    None where fewer than `rank` are left: there the constraint says nothing.
+    If fewer than `rank` columns are not zero, none is marked: the constraint has no effect there.
     """
     zero = ~D.any(axis=1)
     return np.asarray(zero & ((~zero).sum(axis=1) >= rank)[:, None])
@@ -102,23 +100,23 @@ def _diagonal(values: np.ndarray) -> np.ndarray:
 
 
 def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
-    """Return orthonormal bases of what each two supports span together, for constraints of rank two.
+    """Return orthonormal bases of the span of each pair of supports, for constraints of rank two.
 
-    Columns are zero where they depend on one another, and all of them where two are not clear.
+    Linearly dependent columns are zero. If the rank is not clearly two or more, all columns are zero.
     """
     found = []
     for i, first in enumerate(bases):
         for second in bases[i + 1 :]:
             U, sizes, _ = np.linalg.svd(np.concatenate([first, second], axis=2), full_matrices=False)
-            clear = sizes[:, 1] > CLEAR if sizes.shape[1] > 1 else np.zeros(len(U), dtype=bool)
+            clear = sizes[:, 1] > 1e-5 if sizes.shape[1] > 1 else np.zeros(len(U), dtype=bool)
             found.append(U * ((sizes > NOTHING) & clear[:, None])[:, None, :])
     return found
 
 
 def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the same problems within what the bases span together, where every component is on one of them.
+    """Reduce the problems to the span of all bases, which contains every component if all have a basis.
 
-    Smaller, and with smaller bounds. Where bases overlap, the directions left over are zero in all matrices.
+    The reduced problems are smaller and have smaller bounds. If bases overlap, unused directions are zero.
     """
     stacked = np.concatenate(bases, axis=2)
     Q, sizes, _ = np.linalg.svd(stacked, full_matrices=False)
@@ -137,25 +135,25 @@ def support_bounds(
     ranks: list[int] | None = None,
     running: Running = lambda: True,
 ) -> np.ndarray:
-    """Return the bounds of a batch of problems, shape (B,); one rests once it is below its threshold.
+    """Return the bounds of a batch of problems, shape (B,); each stops once it is below its threshold.
 
     Parameters
     ----------
     M, bases, k, ranks
         As for `certified`.
     threshold : float or ndarray of shape (B,)
-        Bounds below it are not improved any further, nor those that are not going to get there.
+        A bound is not improved further once it is below this, or if it is unlikely to get there.
     steps : int
-        Of the primal-dual method, at most.
+        The largest number of steps of the primal-dual method.
     running : callable
-        Asked between steps; False ends the work with the bounds so far.
+        Called between steps; if it returns False, the bounds so far are returned.
 
     Notes
     -----
     The primal-dual method of Chambolle and Pock (2011) on the saddle function
-    <M, P> + sum_j <Y_j, P - D_j X_j D_j'>; the projections are eigendecompositions. It begins at Y = 0, which
-    gives the bound of dense components, and at what is largest without constraints. Each round of EVERY steps
-    is judged by its last Y and by the mean of all of them.
+    <M, P> + sum_j <Y_j, P - D_j X_j D_j'>, with projections by eigendecomposition. It starts at Y = 0, which
+    gives the bound of dense components, and at P and X_j computed without the coupling constraint. After each
+    round of EVERY steps the bound is evaluated at the last Y and at the mean of all Y.
     """
     B, d = M.shape[:2]
     ranks = ranks or [1] * len(bases)
@@ -172,10 +170,10 @@ def support_bounds(
                 state.step()
         lowest = np.min([certified(state.M, state.bases, k, Y, ranks) for Y in (state.Y, state.mean)], axis=0)
         bound[at] = np.minimum(bound[at], lowest)
-        history = [*history[-WINDOW:], lowest]  # the first iterates are above the bound of dense components
+        history = [*history[-WINDOW:], lowest]  # without the start: the first iterates have larger bounds
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:
-            fall = (history[0] - lowest) / WINDOW  # in each round of EVERY steps
+            fall = (history[0] - lowest) / WINDOW  # decrease per round of EVERY steps
             open_ &= lowest - HOPELESS * fall * left <= level[at]
         at, state = at[open_], state.some(open_)
         history = [values[open_] for values in history]
@@ -184,7 +182,7 @@ def support_bounds(
 
 @dataclass(eq=False)
 class _State:
-    """The iterates of a batch: P, X_j and Y_j, the latter in units of the scale of M."""
+    """The iterates of a batch: P, X_j and Y_j; only Y_j has the scale of M."""
 
     M: np.ndarray
     bases: list[np.ndarray]
@@ -220,8 +218,8 @@ class _State:
         return np.stack(parts, axis=1)
 
     def step(self) -> None:
-        """One step: Y against the extrapolated excess, then P and X."""
-        size = np.sqrt(len(self.bases) + 1.0)  # the norm of (P, X) -> P - D_j X_j D_j', at most
+        """Take one step: update Y with the extrapolated excess, then P and X."""
+        size = np.sqrt(len(self.bases) + 1.0)  # bounds the norm of the map (P, X) -> P - D_j X_j D_j'
         tau, sigma = RATIO / size, 1.0 / (RATIO * size)
         unit = self.scale[:, None, None]
         self.Y = positive(self.Y - (sigma * unit[:, None]) * self.ahead)
@@ -236,7 +234,7 @@ class _State:
         self.count += 1
 
     def some(self, which: np.ndarray) -> _State:
-        """Return the problems of a mask."""
+        """Return the problems selected by a mask."""
         return _State(
             self.M[which],
             [D[which] for D in self.bases],
@@ -253,9 +251,9 @@ class _State:
 
 
 def _within(A: np.ndarray, D: np.ndarray, rank: int) -> np.ndarray:
-    """Return the nearest X, 0 <= X <= I, of trace `rank`, off the columns that hold nothing of a fit."""
+    """Return the nearest X with 0 <= X <= I and trace `rank` that is zero on zero columns of D."""
     away = missing(D, rank)
-    A = A - _diagonal(FAR * away) if away.any() else A
+    A = A - _diagonal(10.0 * away) if away.any() else A  # far below zero, in units of the scale of M
     return spectraplex(A) if rank == 1 else fantope(A, rank)
 
 
@@ -289,10 +287,10 @@ def spectraplex(A: np.ndarray) -> np.ndarray:
 
 
 def capped_simplex(values: np.ndarray, k: int) -> np.ndarray:
-    """Return the nearest vectors with entries in [0, 1] and sum k; the rows of `values` ascend, shape (B, d).
+    """Return the nearest vectors with entries in [0, 1] and sum k; rows of `values` ascend, shape (B, d).
 
-    The entries are clip(values - t, 0, 1), whose sum falls with t and is linear between the values and the
-    values less one: the interval that holds k is found among all of them at once.
+    The result is clip(values - t, 0, 1), whose sum decreases in t and is piecewise linear with knots at
+    `values` and `values - 1`; the interval of t with sum k is found among all knots at once.
     """
     d = values.shape[1]
     if k >= d:

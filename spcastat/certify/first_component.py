@@ -1,14 +1,14 @@
-"""Upper bounds on adjusted variance for given supports, exact in the component placed first.
+"""Upper bounds on adjusted variance for given supports, with the exact variance of the first component.
 
-With S = F'F, N_T = F_T F_T' and q_1, ..., q_k the orthonormal directions of the scores, the component that is
-placed first has the variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1; q_1' N_T1 q_1 is never less
-(Jensen's inequality), and only that is used of the others. Relaxed to matrices X_j of trace one,
+Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the scores. The first component
+has variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1. This is at most q_1' N_T1 q_1 (Jensen's
+inequality), the bound that is used for the other components. Relaxed to matrices X_j of trace one:
 
     maximise  1 / tr(N_T1^+ X_1) + sum_j tr(N_Tj X_j)  subject to  sum_j X_j <= I.
 
-1/t is convex. Where a = 1/t lies between l and u, the chord l + u - l u t is above it, so that an interval of
-a leaves a linear problem: that of `ordered.ordered_bounds`. The chord exceeds 1/t by (sqrt(u) - sqrt(l))^2 at
-most, and intervals whose bound is above the threshold are halved.
+1/t is convex: if a = 1/t is in [l, u], it is at most the chord l + u - l u t. So for each interval of a the
+problem becomes linear, as in `ordered.ordered_bounds`. The chord exceeds 1/t by at most
+(sqrt(u) - sqrt(l))^2, and intervals whose bound is above the threshold are halved.
 """
 
 from __future__ import annotations
@@ -19,13 +19,10 @@ from spcastat.certify.dual import ROUNDING, Running
 from spcastat.certify.ordered import ordered_bounds
 from spcastat.search.small_matrices import SMALLEST
 
-#: Eigenvalues of N_T1 are raised to this share of the largest, which leaves a bound: the inverses of small
-#: ones slow the dual method down. The least bound counts.
-FLOORS = (0.15, 0.02, 1e-4)
-#: Times that an interval is halved, at most.
+#: The largest number of times that an interval is halved.
 HALVINGS = 6
 INTERVALS = 2**HALVINGS
-#: Directions in which the columns of all supports have this share of their length or less are left out.
+#: Directions with singular values up to this share of the largest are dropped.
 NOTHING = 1e-12
 
 
@@ -35,17 +32,17 @@ def first_component_bounds(
     steps: int,
     running: Running = lambda: True,
 ) -> np.ndarray:
-    """Return bounds of adjusted variance in any order of the components, or the threshold where it is larger.
+    """Return bounds on adjusted variance in any order of the components, at least the threshold.
 
     Parameters
     ----------
     factors : list of k ndarrays of shape (B, d, c_j)
-        The columns of F of each component.
+        For each component, the columns of F on its support.
     threshold : ndarray of shape (B,)
     steps : int
-        Of the dual method on each interval.
+        The number of steps of the dual method on each interval.
     running : callable
-        Asked between steps; False ends the work with the bounds so far.
+        Called between steps; if it returns False, the bounds so far are returned.
 
     Returns
     -------
@@ -60,7 +57,7 @@ def first_component_bounds(
 
 
 def _within_union(factors: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the same columns in coordinates of what they span together, where all directions q_j lie."""
+    """Return the columns in coordinates of their joint span, which contains all directions q_j."""
     Q, sizes, _ = np.linalg.svd(np.concatenate(factors, axis=2), full_matrices=False)
     Q = Q * (sizes > NOTHING * sizes[:, :1])[:, None, :]
     return [Q.mT @ A for A in factors]
@@ -69,7 +66,7 @@ def _within_union(factors: list[np.ndarray]) -> list[np.ndarray]:
 def _with_first(
     A: np.ndarray, others: list[np.ndarray], threshold: np.ndarray, steps: int, running: Running
 ) -> np.ndarray:
-    """Return the bounds where the component with the columns `A` comes first, at least the thresholds."""
+    """Return the bounds if the component with the columns `A` comes first, at least the thresholds."""
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
     values = sizes**2
     rest = [B @ B.mT for B in others]
@@ -102,9 +99,11 @@ def _on_intervals(
     steps: int,
     running: Running,
 ) -> np.ndarray:
-    """Return the bounds where the variance of the first component of problem `which` lies in an interval."""
+    """Return the bounds if the variance of the first component of problem `which` lies in its interval."""
     bound = np.full(len(which), np.inf)
-    for floor in FLOORS:
+    # eigenvalues of N_T1 are raised to a share of the largest, which still gives a bound: inverses of small
+    # eigenvalues slow the dual method down
+    for floor in (0.15, 0.02, 1e-4):
         at = np.flatnonzero(bound > threshold[which])
         problems = which[at]
         held = values[problems]

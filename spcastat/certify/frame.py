@@ -1,9 +1,9 @@
-"""The two problems of a projection in one form: where fits live, and how components of one variable leave it.
+"""A common form for PEV and the least-squares share, and the elimination of one-variable components.
 
-PEV and the least-squares share are both <M, P>, P being the projection on the span of k vectors F v_j: with
-F = I and M = S for PEV, with F = S^(1/2) and M = F F' for least squares. A component of one variable i puts
-F e_i into the span, whatever the others are; what is orthogonal to it is the same problem again, with one
-component fewer. For PEV that leaves S without row and column i, for least squares the Schur complement.
+Both measures are <M, P>, where P is the projection on the span of k vectors F v_j: F = I and M = S for PEV,
+F = S^(1/2) and M = F F' for least squares. A component of one variable i adds F e_i to the span, whatever the
+other components are. On the orthogonal complement of F e_i the problem has the same form with one component
+fewer: for PEV with S without row and column i, for least squares with the Schur complement.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import numpy as np
 from spcastat.certify.dual import ROUNDING, ky_fan
 from spcastat.kernels.eig import symmetric
 
-#: Eigenvalues of S below this share of the largest are zero.
+#: Eigenvalues of S below this share of the largest are treated as zero.
 NULL = 1e-13
-#: Columns of F on a support that are dependent to this share of their length are dependent; where that is not
-#: clear, because they are independent by less than CLEAR, the support is not used.
+#: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
+#: and CLEAR times the largest, the rank is in doubt and the support is not used.
 DEPENDENT, CLEAR = 1e-9, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A problem: k vectors F v_j with cardinalities of v_j.
+    """A problem: maximise <M, P>, where P projects on the span of k vectors F v_j with sparse v_j.
 
     Attributes
     ----------
     M : ndarray of shape (d, d)
     F : ndarray of shape (d, q)
-        A column a variable.
+        One column per variable.
     variables : ndarray of int, shape (q,)
-        Which they are.
+        The indices of these variables.
     k : int
-        Components.
+        The number of components.
     offset : float
-        What components that were taken out explain.
+        The variance explained by eliminated components.
     """
 
     M: np.ndarray
@@ -48,23 +48,23 @@ class Frame:
 
     @cached_property
     def dense(self) -> float:
-        """The bound for components without any constraint."""
+        """The bound for components without constraints."""
         return self.offset + float(ky_fan(self.M, self.k)) + ROUNDING * float(np.trace(self.M))
 
     def bases(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return orthonormal bases of what supports span, and which of them are sound.
+        """Return orthonormal bases of the spans of supports, and whether each is reliable.
 
         Parameters
         ----------
         supports : ndarray of int, shape (B, c)
-            Places among `variables`.
+            Positions in `variables`.
 
         Returns
         -------
         D : ndarray of shape (B, d, c)
-            Columns are zero where those of F depend on one another.
+            Some columns are zero if those of F are linearly dependent.
         sound : ndarray of bool, shape (B,)
-            Whether rounding leaves no doubt of what they span.
+            Whether the rank is clear despite rounding.
         """
         A = self.F[:, supports].transpose(1, 0, 2)
         d, c = A.shape[1:]
@@ -75,7 +75,7 @@ class Frame:
 
 
 def doubtful(sizes: np.ndarray) -> np.ndarray:
-    """Return whether rounding leaves in doubt what columns with these singular values span, shape (...)."""
+    """Return whether the rank of columns with these singular values is in doubt by rounding, shape (...)."""
     largest = sizes[..., :1]
     return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
 
@@ -94,20 +94,20 @@ def least_squares_frame(S: np.ndarray, k: int) -> Frame:
 
 
 def without(frame: Frame, single: np.ndarray) -> Frame:
-    """Return the frame that components of one variable leave.
+    """Eliminate components of one variable from a frame.
 
     Parameters
     ----------
     frame : Frame
-        Of one of the two measures, before any component was taken out.
+        The frame of either measure, before any elimination.
     single : ndarray of int, shape (m,)
-        Their variables.
+        The variables of these components.
     """
     kept = np.setdiff1d(np.arange(frame.F.shape[1]), single)
     m, d = len(single), len(frame.M)
     A = frame.F[:, single]
     U, sizes, _ = np.linalg.svd(A)
-    if doubtful(sizes):  # not clear what they span: the m best directions
+    if doubtful(sizes):  # the rank is in doubt: allow any directions in place of these variables
         return Frame(frame.M, frame.F[:, kept], frame.variables[kept], frame.k, frame.offset)
     m = min(m, d)
     N = U[:, m:]
@@ -119,7 +119,7 @@ def without(frame: Frame, single: np.ndarray) -> Frame:
 
 
 def elimination_bounds(frame: Frame, singles: np.ndarray) -> np.ndarray:
-    """Return the bound for each choice of the variables of components of one variable, shape (B,).
+    """Return the bound for each choice of variables for the one-variable components, shape (B,).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def elimination_bounds(frame: Frame, singles: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    What these variables explain, and the k - m largest eigenvalues of what they leave.
+    The bound is what these variables explain, plus the k - m largest eigenvalues on the complement.
     """
     d = len(frame.M)
     m = min(singles.shape[1], d)

@@ -1,4 +1,4 @@
-"""A proven bound for all components of a fit together."""
+"""A proven bound for all components of a fit jointly."""
 
 from __future__ import annotations
 
@@ -23,21 +23,19 @@ from spcastat.progress import stage
 from spcastat.search.rule import SupportRule
 from spcastat.state.proven import UNRULED
 
-#: "Optimal" means proven to this relative tolerance: what the search tries to prove, and a little more.
+#: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5
-#: Above this many variables the covariance matrix is not formed.
+#: With more variables than this the covariance matrix is not computed.
 DENSE_VARIABLES = 2000
-
-#: From this many choices of supports, up to this many variables, and with this many seconds left, the
-#: default search looks for a better fit first: the better the fit that is known, the more can be closed.
-CHOICES, IMPROVED, PATIENCE = 10_000, 60, 2.0
+#: A better fit is searched for first only if more than this many seconds are left.
+PATIENCE = 2.0
 
 Callback = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)
 class JointCertificate:
-    """How good a fit is as a whole, proven; all figures are shares of the total variance.
+    """A proven bound for a fit as a whole; all values are shares of the total variance.
 
     Attributes
     ----------
@@ -46,22 +44,22 @@ class JointCertificate:
     value : float
         The measure of the fit.
     upper_bound : float
-        Proven: no loadings with as many nonzeros have more, in whatever order the components come.
+        A proven bound: no loadings with these cardinalities, in any order, have a larger value.
     pca_bound : float
-        What as many dense principal components explain: never below `upper_bound`.
+        The share explained by the first k dense principal components: never below `upper_bound`.
     gap : float
-        By how much the bound exceeds the value, in percent of the value.
+        The difference of bound and value in percent of the value.
     optimal : bool
-        Whether that is at most 0.01 percent.
+        Whether the gap is at most 0.01 percent.
     proof : str
-        What gave the bound; and, in parentheses, what ended the search before the proof was complete.
+        The kind of proof, and in parentheses what ended the search if the proof is not complete.
     nodes, open : int
-        Nodes that were looked at, and those still open at the end.
+        The number of nodes examined, and of nodes still open at the end.
     seconds : float
     best_known : float
-        The largest measure that was met.
+        The largest value of the measure that was found.
     V : ndarray of shape (p, k)
-        The loadings that have it.
+        The loadings with that value.
     """
 
     measure: str
@@ -101,22 +99,23 @@ def certify_joint(
         Unit-length loadings.
     measure : {"pev", "adjusted", "least_squares"}
     orthogonal : bool
-        Whether the loadings are orthonormal, and compared with such alone; for PEV.
+        Whether the loadings are orthonormal and are compared only with orthonormal loadings; for PEV.
     pca : ndarray of shape (k,), optional
-        Its largest eigenvalues, where they are known.
+        The largest eigenvalues of the covariance matrix, if known.
     time_limit : float
-        Seconds.
+        In seconds.
     max_nodes : int or None
-        Nodes of the search, at most.
+        The largest number of nodes of the search.
     callback : callable or None
         Called with the number of nodes between steps.
     rule : SupportRule, optional
-        The supports that the loadings are compared with. `proof` says where the bound is one without it.
+        The supports with which the loadings are compared. If the bound does not use the rule, `proof` says
+        so.
 
     Returns
     -------
     JointCertificate
-        Where limits or Ctrl-C (KeyboardInterrupt) ended the search, with the bound proven by then.
+        If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bound proven until then.
     """
     begun = time.perf_counter()
     cards = tuple(max(int(c), 1) for c in np.count_nonzero(V, axis=0))
@@ -175,7 +174,7 @@ class _Search:
         self.tuples: Tuples | None = None
 
     def reorder(self) -> None:
-        """Go on from the components in the order in which they have the largest adjusted variance."""
+        """Put the components in the order with the largest adjusted variance."""
         V = self.V[:, best_order(self.op.products(self.V))]
         value = float(MEASURES[self.measure](V, self.op)[-1])
         if value > self.best * (1.0 + RELATIVE):
@@ -243,19 +242,20 @@ class _Search:
         )
         self.tuples.begin()
         self.tuples.closed = max(self.tuples.closed, left_out)
-        if problem.choices > CHOICES and len(S) <= IMPROVED and clock.left > PATIENCE:
+        # with many choices of supports, a better fit lets the search exclude more of them
+        if problem.choices > 10_000 and len(S) <= 60 and clock.left > PATIENCE:
             self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards, self.rule))
         self.tuples.run()
 
 
 def verdict(value: float, bound: float) -> tuple[float, bool]:
-    """Return by how much a bound exceeds a value, in percent of it, and whether that proves it optimal."""
+    """Return the gap in percent of the value, and whether it is small enough for "optimal"."""
     gap = 100.0 * (bound - value) / value if value > 0 else (0.0 if bound <= 0 else np.inf)
     return float(gap), bool(bound <= value * (1.0 + OPTIMAL))
 
 
 def relaxed(S: np.ndarray, cards: tuple[int, ...], measure: str, orthogonal: bool = False) -> Relaxed:
-    """Return the problem of "pev", "adjusted" or "least_squares", or of PEV of orthogonal loadings."""
+    """Return the relaxation for a measure, or for PEV of orthogonal loadings."""
     if orthogonal:
         return Orthogonal(S, cards)
     return Sequence(S, cards) if measure == "adjusted" else Projection(S, cards, measure)

@@ -1,16 +1,16 @@
 """An upper bound on adjusted variance over all supports: a Lagrange multiplier of orthogonality.
 
-With S = F'F, N_T = F_T F_T' and orthonormal directions q_1, ..., q_k of the scores, component j adds
-q_j' N_Tj q_j at most. For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that
+Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the scores. Component j adds at
+most q_j' N_Tj q_j. For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that the adjusted variance is
 
     A <= tr Z + sum_j theta_j  with  theta_j >= lambda_max(N_T - Z) for all supports T of c_j variables.
 
-The condition is one on a sparse eigenvalue: lambda_max(N_T - Z) <= theta where no eigenvalue of G_TT is above
-one, G being F'(theta I + Z)^{-1} F. Where the largest is g > 1, the multiplier g Z with g theta meets it, so
-that every Z gives a bound. PCA's bound is that of Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i'.
+The condition concerns a sparse eigenvalue: lambda_max(N_T - Z) <= theta if all eigenvalues of G_TT are at
+most one, where G = F'(theta I + Z)^{-1} F. If the largest is g > 1, then g Z and g theta satisfy it, so every
+Z gives a bound. Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i' gives the bound of PCA.
 
 The best Z is found by column generation: the relaxation to matrices X_T >= 0 with sum_T X_T <= I is solved
-for some supports, then those whose G_TT has the largest eigenvalues are added.
+for some supports, and the supports whose G_TT has the largest eigenvalues are added.
 """
 
 from __future__ import annotations
@@ -22,32 +22,31 @@ import numpy as np
 
 from spcastat.certify.dual import EVERY, RATIO, ROUNDING, Running, capped_simplex, positive
 
-#: Supports that a round adds, and steps of the dual method between two rounds.
+#: Number of supports added in a round, and of steps of the dual method in a round.
 ADDED, STEPS = 12, 60
-#: Rounds, at most, and the relative fall of the bound that a round should bring.
+#: The largest number of rounds, and the relative decrease of the bound over three rounds worth continuing
+#: for.
 ROUNDS, WORTH = 30, 1e-4
-#: Shares of a component below which a support is left out again.
-UNUSED = 1e-4
-#: Thresholds theta are at least this share of the largest eigenvalue, which leaves a bound.
+#: Thresholds theta are at least this share of the largest eigenvalue; the bound stays valid.
 LEAST = 1e-6
 
-#: From a matrix G (p, p) and c: an upper bound on the largest eigenvalue of G_TT over all supports T of c
-#: variables, and supports (n, c) whose eigenvalue is large.
+#: Takes a matrix G (p, p) and c; returns an upper bound on the largest eigenvalue of G_TT over all supports T
+#: of c variables, and supports (n, c) with a large eigenvalue.
 Largest = Callable[[np.ndarray, int], tuple[float, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
 class Multiplier:
-    """A proven bound and what proves it.
+    """A proven bound with the multiplier that proves it.
 
     Attributes
     ----------
     Z : ndarray of shape (d, d)
         Positive semidefinite.
     thresholds : dict of int to float
-        theta of each cardinality.
+        Cardinality -> theta.
     bound : float
-        tr Z and the sum of the thresholds of all components.
+        tr Z plus the sum of the thresholds of all components.
     """
 
     Z: np.ndarray
@@ -70,21 +69,21 @@ def multiplier(
     target: float,
     running: Running = lambda: True,
 ) -> Multiplier:
-    """Return a multiplier whose bound is small.
+    """Find a multiplier with a small bound.
 
     Parameters
     ----------
     F : ndarray of shape (d, p)
     counts : dict of int to int
-        How many components have each cardinality.
+        Cardinality -> number of components.
     supports : dict of int to ndarray of int, shape (n, c)
-        Supports to begin with.
+        Cardinality -> initial supports.
     largest : callable
         See `Largest`.
     target : float
-        The rounds end once the bound is below.
+        The search ends once the bound is at most this.
     running : callable
-        Asked between steps; False ends the work with the best multiplier so far.
+        Called between steps; if it returns False, the best multiplier so far is returned.
     """
     state = _State.begin(F, counts, supports)
     best = state.proven(largest)
@@ -101,7 +100,7 @@ def multiplier(
 
 @dataclass(eq=False)
 class _State:
-    """The iterates of Chambolle and Pock's method: Z, and X_T of the supports in use for each cardinality."""
+    """The iterates of Chambolle and Pock's method: Z, and X_T of the current supports by cardinality."""
 
     F: np.ndarray
     counts: dict[int, int]
@@ -122,7 +121,7 @@ class _State:
         return cls(F, counts, dict(supports), X, Z, dict.fromkeys(counts, max(rest, LEAST * scale)), scale)
 
     def proven(self, largest: Largest) -> Multiplier:
-        """Return the multiplier, scaled so that it holds for all supports, and add those that violated it."""
+        """Return the multiplier scaled to be valid for all supports; add the supports that violated it."""
         bounds = {}
         for c, threshold in self.thresholds.items():
             bounds[c], large = largest(gram(self.F, self.Z, threshold), c)
@@ -133,14 +132,14 @@ class _State:
                 empty = np.zeros((len(new), *self.Z.shape))
                 self.X[c] = np.concatenate([self.X[c], empty])
         up = max(1.0, *bounds.values())
-        # with a smaller threshold t = theta g the largest eigenvalue of g < 1 becomes one at most
+        # if the largest eigenvalue g is below one, the smaller threshold theta g is valid, too
         thresholds = {c: max(t * bounds[c], LEAST * self.scale) for c, t in self.thresholds.items()}
         Z = up * self.Z
         bound = float(np.trace(Z)) + sum(n * thresholds[c] for c, n in self.counts.items())
         return Multiplier(Z, thresholds, bound + ROUNDING * (1.0 + sum(self.counts.values())))
 
     def solve(self, running: Running) -> None:
-        """Take some steps on the supports in use; store the best Z, and drop supports without a share."""
+        """Take STEPS steps with the current supports, store the best Z, and drop unused supports."""
         N = {}
         for c, T in self.supports.items():
             A = self.F[:, T].transpose(1, 0, 2)
@@ -164,7 +163,7 @@ class _State:
                     lowest, self.Z = value, Z
                     self.thresholds = {c: max(t, LEAST * self.scale) for c, t in found.items()}
         for c, X in self.X.items():
-            used = np.trace(X, axis1=1, axis2=2) > UNUSED
+            used = np.trace(X, axis1=1, axis2=2) > 1e-4
             self.X[c], self.supports[c] = X[used], self.supports[c][used]
 
     def _sum(self) -> np.ndarray:
@@ -172,7 +171,7 @@ class _State:
 
 
 def _shared(A: np.ndarray, count: int) -> np.ndarray:
-    """Return the nearest matrices with eigenvalues in [0, 1] whose traces have the sum `count`, (n, d, d)."""
+    """Return the nearest matrices with eigenvalues in [0, 1] whose traces sum to `count`, (n, d, d)."""
     values, vectors = np.linalg.eigh(A)
     flat = values.ravel()
     order = np.argsort(flat)

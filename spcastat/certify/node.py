@@ -1,13 +1,14 @@
-"""One node of the search: is there a support with an eigenvalue above a level, these variables in it?
+"""One node of the search: does a support with given variables have an eigenvalue above a level?
 
-Write I for the variables that are taken, F for those that are free, r for how many of these may join. With
-lambda(S_II) < level, a support I + K has an eigenvalue of at least `level` exactly where K has one in
+Let I be the variables taken, F the free variables, and r the number of free variables that may still be
+taken. If lambda(S_II) < level, a support I + K has an eigenvalue of at least `level` if and only if K has one
+in
 
     T = S_FF + S_FI (level - S_II)^-1 S_IF,
 
-the Schur complement. So a node is the same problem again, with r for the cardinality and fewer variables,
-and every bound applies to T. Eigenvalues of S_II are backward stable: what rounding does to T is what a
-change of the level by about c^2 eps would do, for which the level is lowered once, at the root.
+the Schur complement. So a node is the same problem with cardinality r and fewer variables, and every bound
+applies to T. Eigenvalues of S_II are backward stable: rounding changes T as much as a change of the level by
+about c^2 eps would, and the level is lowered by that much once, at the root.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ import numpy as np
 
 from spcastat.certify.bounds import EPS, below, cut_off, improved, largest_others, leading_pairs, split
 
-#: Shares of the largest |S_ij| at which a first U of the split bound is cut off.
+#: Shares of the largest |S_ij| at which the initial U of the split bound may be clipped.
 SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])
-#: Above this order the split bound is left out: its factorisations cost more than they bring.
+#: Above this order the split bound is not used, since its factorisations take too long.
 SPLIT_ORDER = 2000
-#: Steps that improve U in a node; its children go on from there.
+#: Number of steps that improve U in a node; its children start from the result.
 STEPS = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Supports that hold all of `taken`, and of the others only variables in `free`.
+    """The supports that contain all variables in `taken` and otherwise only variables in `free`.
 
     Attributes
     ----------
     taken, free : ndarray of int
     U : ndarray of shape (len(free), len(free)) or None
-        What served in the split bound of the parent.
+        The U of the split bound of the parent.
     """
 
     taken: np.ndarray
@@ -43,7 +44,7 @@ class Node:
 
 
 def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
-    """Return T, or None where the taken variables alone reach the level."""
+    """Return T, or None if the taken variables alone reach the level."""
     T = S[np.ix_(node.free, node.free)]
     if node.taken.size:
         values, vectors = np.linalg.eigh(S[np.ix_(node.taken, node.taken)])
@@ -55,7 +56,7 @@ def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
 
 
 def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node], np.ndarray | None]:
-    """Close the node, or branch.
+    """Exclude the node, find a support in it, or branch.
 
     Parameters
     ----------
@@ -69,9 +70,9 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
     Returns
     -------
     children : list of Node
-        Empty where no support of the node reaches the level; the one to look at first is last.
+        Empty if no support of the node reaches the level. The child to examine first is the last.
     found : ndarray of int or None
-        A support, of at most c variables, that reaches it.
+        A support of at most c variables that reaches the level.
     """
     T = complement(S, node, level)
     if T is None:
@@ -111,7 +112,7 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
 
 
 def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
-    """Return two variables that reach the level together: (level - T_aa)(level - T_bb) <= T_ab^2."""
+    """Return a pair of variables that reaches the level: (level - T_aa)(level - T_bb) <= T_ab^2; or None."""
     slack = level - np.diag(T)
     gain = T**2 - np.outer(slack, slack) * (1.0 - 8.0 * EPS)
     np.fill_diagonal(gain, -np.inf)
@@ -131,9 +132,10 @@ def _closed_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> 
 def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> np.ndarray:
     """Mark the variables that may be in a support that reaches the level.
 
-    With j in it, the other r - 1 variables have at most the value b, and j reaches the level with them only
-    where (level - T_jj)(level - b) <= the sum of the r - 1 largest T_jk^2. Also, once j is taken, the
-    variances of the others become T_kk + T_jk^2 / (level - T_jj), and r - 1 of them must sum to the level.
+    If j is in the support, the other r - 1 variables have a value of at most b, and together they reach the
+    level only if (level - T_jj)(level - b) <= the sum of the r - 1 largest T_jk^2. Also, after j is taken,
+    the variances of the others become T_kk + T_jk^2 / (level - T_jj), and r - 1 of them must sum to the
+    level.
     """
     variances = np.diag(T)
     f = len(T)
@@ -152,13 +154,13 @@ def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -
 
 
 def _first(T: np.ndarray, r: int, level: float) -> np.ndarray:
-    """Return the best U among T cut off at several shares."""
+    """Return the best U among T clipped at several shares."""
     candidates = [cut_off(T, float(share)) for share in SHARES]
     return min(candidates, key=lambda U: float(leading_pairs(split(T, U, r)[0], 1)[0][0]))
 
 
 def _closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
-    """Look for a U whose split bound closes the node; also return the best one met."""
+    """Search for a U whose split bound excludes the node; return whether there is one, and the best U."""
     best, lowest = U, np.inf
     for _ in range(STEPS):
         if below(split(T, U, r)[0], level):
@@ -171,15 +173,16 @@ def _closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tupl
 
 
 def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np.ndarray:
-    """Mark the variables j that the split bound of the node "j taken" does not exclude, for all j at once.
+    """Mark the variables j that the split bound of the node with j taken does not exclude, for all j at once.
 
-    Taking j adds w w', w = T_.j / (level - T_jj)^(1/2), to the matrix of the others and lowers r by one. With
-    A = level - (split matrix for r - 1 variables) positive definite, level stays above all eigenvalues of
-    the new split matrix exactly where w' (A without j)^-1 w < 1. The inverse of A gives that of A without j.
+    Taking j adds w w', w = T_.j / (level - T_jj)^(1/2), to the matrix of the others and lowers r by one. If
+    A = level - (split matrix for r - 1 variables) is positive definite, all eigenvalues of the new split
+    matrix are below the level if and only if w' (A without j)^-1 w < 1, where the inverse of A without j is
+    computed from that of A.
     """
     f = len(T)
     M = split(T, U, r - 1)[0]
-    # Room of 1e-6 bounds the condition of A, and so the error of the test by far below its margin of 1e-3.
+    # A margin of 1e-6 bounds the condition number of A, so the error is far below the test's margin of 1e-3.
     if not below(M, level * (1.0 - 1e-6 * (1.0 + (f / 500.0) ** 2))):
         return np.ones(f, dtype=bool)
     inverse = np.linalg.inv(level * np.eye(f) - M)
@@ -191,7 +194,7 @@ def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np
 
 
 def _branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, r: int) -> int:
-    """Return the variable on which the split bound leans most: without it the bound falls most."""
+    """Return the variable with the largest weight in the split bound, or the largest row sum without one."""
     if U is None:
         return int(np.argmax(np.diag(T) + others.sum(axis=1)))
     return int(np.argmax(np.abs(leading_pairs(split(T, U, r)[0], 1)[1])))

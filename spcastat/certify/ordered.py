@@ -1,16 +1,16 @@
-"""Upper bounds on sums over orthonormal directions, for a batch of problems at once: adjusted variance.
+"""Upper bounds on sums over orthonormal directions, such as adjusted variance, for batches of problems.
 
-With S = F'F, N_T = F_T F_T' and q_1, ..., q_k the orthonormal directions in which the scores of a fit are
-new, component j adds at most q_j' N_Tj q_j, in whatever order. Those of one variable, in I, together add at
-most tr S_II less what the others' directions have of N_I, so that
+Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the successive scores of a fit
+(Gram-Schmidt). Component j adds at most q_j' N_Tj q_j, in any order. The components of one variable, with
+variables I, together add at most tr S_II minus the sum of q_j' N_I q_j over the other components j, so that
 
     A <= tr S_II + max over orthonormal q_j of sum_j q_j' (N_Tj - N_I) q_j,
 
-j running over the other components, which may well load on the variables in I. The dual of its relaxation to
-matrices, tr Z + sum_j lambda_max(N_Tj - N_I - Z), is a bound for every Z >= 0.
+where j runs over the other components, which may also load on the variables in I. The dual of the relaxation
+to matrices, tr Z + sum_j lambda_max(N_Tj - N_I - Z), is a bound for every Z >= 0.
 
-PEV of orthogonal loadings has the same form: it is the sum of v_j' S v_j, the v_j being orthonormal and each
-within its support, which the columns of D_j span. The bound is tr Z + sum_j lambda_max(D_j'(S - Z) D_j).
+PEV of orthogonal loadings has the same form: it is the sum of v_j' S v_j with orthonormal v_j, each on its
+support, which is spanned by the columns of D_j. The bound is tr Z + sum_j lambda_max(D_j'(S - Z) D_j).
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from spcastat.certify.dual import (
 )
 from spcastat.search.small_matrices import SMALLEST, divisor
 
-#: Primal over dual step length.
+#: Ratio of primal to dual step length.
 RATIO = 2.0
-#: Variables of which regression leaves less than this share are not regressed on: of more, 1e-11 is rounding.
-NEARLY = 1e-5
 
 
 Bases = list[np.ndarray | None]
@@ -47,13 +45,13 @@ def certified(groups: list[np.ndarray], counts: list[int], Z: np.ndarray, bases:
     Parameters
     ----------
     groups : list of ndarrays of shape (B, c, c)
-        N_j, of components that have the same.
+        The distinct matrices N_j.
     counts : list of int
-        How many they are.
+        The number of components with each matrix.
     Z : ndarray of shape (B, d, d)
         Positive semidefinite up to rounding.
-    bases : list of ndarrays of shape (B, d, c), or None for each whose q may be any vector, c being d
-        Orthonormal columns that q_j lies in the span of.
+    bases : list of ndarrays of shape (B, d, c) or None
+        Orthonormal columns whose span contains q_j; None, with c = d, if q_j may be any vector.
     """
     bound = np.trace(Z, axis1=1, axis2=2)
     size = bound.copy()
@@ -77,7 +75,7 @@ def ordered_bounds(
     Parameters
     ----------
     groups, counts, bases
-        As for `certified`; without bases every q may be any vector.
+        As for `certified`; without bases every q_j may be any vector.
     threshold, steps, running
         As for :func:`spcastat.certify.dual.support_bounds`.
     """
@@ -133,9 +131,10 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    A component adds the variance that regression on those before it leaves of its variable, whatever their
-    order is: of each set the best order is that of a set with one variable less, and one more. What is
-    nearly dependent is not regressed on, which leaves a bound.
+    A component adds the residual variance of its variable after regression on the earlier ones, whatever
+    their order. So the best order of a set extends the best order of a set with one variable less (dynamic
+    programming). A variable with a residual share up to 1e-5 is not regressed on; the result is still a
+    bound.
     """
     B, m = singles.shape
     whole = S[singles[:, :, None], singles[:, None, :]]
@@ -150,7 +149,7 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
                 total = best[bits] + own
                 best[new] = np.maximum(best[new], total) if new in best else total
                 if new not in after and count < m - 1:
-                    clear = own > NEARLY * size[:, i]
+                    clear = own > 1e-5 * size[:, i]
                     share = np.where(clear, 1.0 / divisor(own, clear), 0.0)
                     after[new] = D - share[:, None, None] * D[:, :, i, None] * D[:, None, i, :]
         left.update(after)
@@ -159,7 +158,7 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
 
 @dataclass(eq=False)
 class _State:
-    """The iterates of Chambolle and Pock's method: X_j with trace `counts`, and Z against their sum <= I."""
+    """The iterates of Chambolle and Pock's method: X_j with traces `counts`, and Z for their sum <= I."""
 
     groups: list[np.ndarray]
     counts: list[int]
@@ -195,7 +194,7 @@ class _State:
         self.ahead = 2.0 * self._sum() - before
 
     def some(self, which: np.ndarray) -> _State:
-        """Return the problems of a mask."""
+        """Return the problems selected by a mask."""
         return _State(
             [N[which] for N in self.groups],
             self.counts,

@@ -1,8 +1,8 @@
-"""PEV of orthogonal loadings: the sum of their variances, which has tighter bounds than PEV of all loadings.
+"""Bounds on PEV for orthogonal loadings, which are tighter than those for arbitrary loadings.
 
-With v_1, ..., v_k orthonormal PEV is sum v_j' S v_j. A component explains at most the largest eigenvalue on
-its support, and components of one variable forbid that variable to all others. Compare Cory-Wright and
-Pauphilet, "Sparse PCA with multiple components".
+If v_1, ..., v_k are orthonormal, PEV is sum v_j' S v_j. A component explains at most the largest eigenvalue
+on its support, and no other component can use the variable of a one-variable component. See also Cory-Wright
+and Pauphilet, "Sparse PCA with multiple components".
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from spcastat.search.default import joint
 from spcastat.search.rule import SupportRule
 from spcastat.search.small_matrices import SMALLEST
 
-#: Sweeps of the ascent on given supports, and random starts besides the leading eigenvectors.
-SWEEPS, RANDOM = 60, 3
-#: Directions of which projection leaves less than this are dependent.
+#: The largest number of sweeps of the ascent on given supports.
+SWEEPS = 60
+#: Vectors whose norm after projection is below this are treated as linearly dependent.
 DEPENDENT = 1e-8
 
 
@@ -36,7 +36,7 @@ class Orthogonal(Projection):
         self.free = all(c >= self.p for c in cards)
 
     def searched(self, c: int) -> bool:
-        """Of a k-dimensional space no basis but one of its components has zeros where they are wanted."""
+        """Return whether supports of c variables are searched; unlike for PEV in general, for any c < p."""
         return c < self.variables and comb(self.variables, c) <= MOST_SUPPORTS
 
     def root(self, singles: np.ndarray) -> Root:
@@ -70,14 +70,14 @@ class Orthogonal(Projection):
 
 
 class OrthogonalLeaves:
-    """The best orthogonal loadings known.
+    """The best known orthogonal loadings.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
         Covariance matrix of total variance one.
     V : ndarray of shape (p, k)
-        Orthonormal loadings to begin with.
+        The initial orthonormal loadings.
     """
 
     def __init__(self, S: np.ndarray, V: np.ndarray):
@@ -88,19 +88,19 @@ class OrthogonalLeaves:
         self.value = float(np.einsum("ij,ik,kj->", V, S, V))
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
-        """Climb on the supports that the quick search finds; return the best value known."""
+        """Optimise loadings on the supports found by the quick search; return the best value."""
         V = joint(op, len(cards), cards, "pev", "quick", rule=rule).V
         return self.climb([[np.flatnonzero(v) for v in V.T]])
 
     def climb(self, tuples: list[list[np.ndarray]]) -> float:
-        """Climb on supports, for each fit a list of them in any order; return the best value known."""
+        """Optimise loadings on given supports, a list for each fit in any order; return the best value."""
         found = [one for supports in tuples if (one := placed(supports, self.cards, self.V)) is not None]
         if found:
             held = np.zeros((len(found), len(self.S), len(self.cards)), dtype=bool)
             for b, supports in enumerate(found):
                 for j, T in enumerate(supports):
                     held[b, T, j] = True
-            for number in range(1 + RANDOM):
+            for number in range(4):  # leading eigenvectors, then three random starts
                 V, value = climbed(self.S, held, self.rng, number > 0)
                 best = int(np.argmax(value))
                 if value[best] > self.value:
@@ -111,7 +111,7 @@ class OrthogonalLeaves:
 def climbed(
     S: np.ndarray, held: np.ndarray, rng: np.random.Generator, disturbed: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal loadings on supports that no change of a single one improves, and their PEV.
+    """Return orthonormal loadings on given supports, by ascent in one component at a time, and their PEV.
 
     Parameters
     ----------
@@ -120,22 +120,23 @@ def climbed(
         The supports.
     rng : numpy Generator
     disturbed : bool
-        Whether to begin at random loadings, orthogonal one after another, or at leading eigenvectors.
+        Whether to start from random loadings rather than from leading eigenvectors.
 
     Returns
     -------
     V : ndarray of shape (B, p, k)
     value : ndarray of shape (B,)
-        Minus infinity where supports leave no room for orthogonal loadings from there.
+        Minus infinity if no orthogonal loadings on these supports were found.
 
     Notes
     -----
-    Each in turn becomes the leading eigenvector of S on what its support has orthogonal to all others.
+    Each component in turn becomes the leading eigenvector of S on the part of its support's space that is
+    orthogonal to all other components.
     """
     B, p, k = held.shape
     V = np.zeros((B, p, k))
     value = np.full(B, -np.inf)
-    shifted = S + np.eye(p) / p  # where S is zero the leading eigenvector is one of the support, too
+    shifted = S + np.eye(p) / p  # so that the leading eigenvector lies on the support even if S is zero there
     order = rng.permutation(k) if disturbed else np.argsort(held[0].sum(axis=0), kind="stable")
     for sweep in range(SWEEPS):
         for j in order:

@@ -1,4 +1,4 @@
-"""PEV and the least-squares share, relaxed: their frames, tables of unions, and supports that fall apart."""
+"""Relaxation of PEV and the least-squares share: frames, tables of unions, and problems that separate."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from spcastat.certify.relaxed import MOST_SUPPORTS, MOST_VARIABLES, Relaxed, Roo
 
 
 class Projection(Relaxed):
-    """PEV or the least-squares share."""
+    """The problem for PEV or the least-squares share."""
 
     def __init__(self, S: np.ndarray, cards: tuple[int, ...], measure: str):
         self.measure = measure
         super().__init__(S, cards)
 
     def searched(self, c: int) -> bool:
-        """A space of k dimensions among p variables holds a vector with p - k + 1 nonzeros anyway."""
+        """Return whether supports of c variables are searched.
+
+        Every k-dimensional subspace contains vectors with p - k + 1 nonzeros, so c >= p - k + 1 is no
+        constraint.
+        """
         return c < self.p - self.k + 1 and comb(self.variables, c) <= MOST_SUPPORTS
 
     @cached_property
@@ -64,11 +68,11 @@ class Projection(Relaxed):
         steps: int,
         running: Running,
     ) -> np.ndarray:
-        """Return what the dual proves for matrices M and the bases of the chosen supports, shape (B,).
+        """Return the dual bounds for matrices M and bases of the chosen supports, shape (B,).
 
-        Where all supports are chosen, PEV falls apart: components whose supports meet no other are orthogonal
-        to all others, whatever their loadings. Groups of components that meet are problems of their own, and
-        a component alone explains its largest eigenvalue.
+        If all supports are chosen, PEV separates: components with disjoint supports are orthogonal whatever
+        their loadings. Each group of components with overlapping supports is a separate problem, and a
+        component that overlaps with no other explains its largest eigenvalue.
         """
         if not (self.all_searched and chosen.shape[1] == len(self.cards)):
             return spanned_bounds(M, bases, k, level, steps, running)
@@ -91,7 +95,7 @@ class Projection(Relaxed):
         steps: int,
         running: Running,
     ) -> np.ndarray:
-        """Return the sum of the bounds of groups of components; `pattern` says which group each is in."""
+        """Return the sum of the bounds of groups of components; `pattern` has the group of each component."""
         groups = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
         problems = [(within_union(M, [bases[t] for t in group]), len(group)) for group in groups]
         first = [spanned_bounds(*inner, size, np.inf, 0, running) for inner, size in problems]
@@ -111,10 +115,10 @@ class Projection(Relaxed):
 def spanned_bounds(
     M: np.ndarray, bases: list[np.ndarray], k: int, level: np.ndarray | float, steps: int, running: Running
 ) -> np.ndarray:
-    """Return the bounds for chosen supports, each two of which hold a plane, shape (B,)."""
+    """Return the bounds for chosen supports, with constraints for each pair of them, shape (B,)."""
     found = support_bounds(M, bases, k, level, steps, running=running)
     at = np.flatnonzero(found > level)
-    if steps and at.size and len(bases) > 1 and k > 2:  # of two components the plane is all there is
+    if steps and at.size and len(bases) > 1 and k > 2:  # if k = 2, the plane of a pair is P itself
         parts = [D[at] for D in bases]
         pairs = planes(parts)
         ranks = [1] * len(parts) + [2] * len(pairs)
@@ -125,7 +129,7 @@ def spanned_bounds(
 
 
 def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
-    """Return the groups of supports that meet, directly or by others, shape (B, m): the first of each group.
+    """Group supports that overlap, directly or through others; return the first of each group, shape (B, m).
 
     Parameters
     ----------
@@ -144,7 +148,7 @@ def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
 
 
 def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bases of a support for each of many roots: those that share a frame together."""
+    """Return the basis of a support for each root; roots that share a frame are computed together."""
     d = len(roots[0].frame.M)
     D, sound = np.empty((len(roots), d, places.shape[1])), np.empty(len(roots), dtype=bool)
     groups: dict[int, list[int]] = {}

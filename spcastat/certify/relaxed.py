@@ -1,4 +1,4 @@
-"""What the joint search asks of a measure: roots, and bounds of partial choices of supports."""
+"""The interface of a measure for the joint search: roots, and bounds for partial choices of supports."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ from spcastat.certify.dual import ROUNDING, Running, ky_fan
 from spcastat.certify.frame import Frame, elimination_bounds, pev_frame
 from spcastat.search.rule import SupportRule
 
-#: Choices of variables for components of one variable that are gone through, at most; and operations.
+#: The largest number of choices of variables for one-variable components, and of operations for their bounds.
 MOST_SINGLES, MOST_WORK = 100_000, 3e11
-#: Supports of a component that are gone through, at most; with more of them it may be dense.
+#: The largest number of supports of a component that are enumerated; with more it is treated as dense.
 MOST_SUPPORTS = 20_000
-#: Numbers in a batch of matrices, and operations of a step that nothing interrupts.
+#: The largest number of values in a batch of matrices, and of operations in a step that cannot be
+#: interrupted.
 BATCH, STEP_WORK = 4_000_000, 1e9
-#: Steps of the dual method where supports are still to be chosen, where all are, and once more.
+#: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
+#: attempt.
 INNER, LEAF, LAST = 60, 120, 800
-#: Sets of so many variables are bits of one number, at most.
+#: The largest number of variables for which sets of variables are stored as the bits of an integer.
 BITS = 62
-#: Operations of an eigendecomposition, in cubes of the order.
+#: Operations of an eigendecomposition of order d, divided by d cubed.
 EIGEN = 20.0
 
 
 def single_work(p: int) -> float:
-    """Return the operations of the bound for one choice of components of one variable."""
+    """Return the number of operations for the bound of one choice of variables."""
     return 12.0 * p**3
 
 
 @dataclass(frozen=True, eq=False)
 class Alone:
-    """What each of n supports of a component adds at most, whatever the other components are.
+    """Bounds on what a component adds for each of n supports, whatever the other components are.
 
-    A component of direction q, a unit vector in the space of all directions, adds q'Nq at most, where
-    N <= second I + (first - second) u u' for the two largest eigenvalues of N and its leading eigenvector u.
+    A component with direction q, a unit vector, adds at most q'Nq, and
+    N <= second I + (first - second) u u' with the two largest eigenvalues of N and its leading eigenvector u.
 
     Attributes
     ----------
@@ -56,7 +58,7 @@ class Alone:
 
 
 def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
-    """Return the leading eigenvalues of N: `matrices` (n, c, c), in coordinates of `bases` (n, d, c)."""
+    """Return the leading eigenvalues and vectors of N: `matrices` (n, c, c) in the `bases` (n, d, c)."""
     values, vectors = np.linalg.eigh(matrices)
     first, u = values[:, -1], vectors[:, :, -1]
     second = values[:, -2] if values.shape[1] > 1 else np.minimum(first, 0.0)
@@ -65,15 +67,15 @@ def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
 
 
 def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> np.ndarray:
-    """Return by how much two components together add less than both alone, for each of B rows.
+    """Return how much less two components add together than the sum of both alone, for each of B rows.
 
     Parameters
     ----------
     one, other : Alone
     rows : ndarray of int, shape (B,)
-        Supports of the one.
+        Supports of `one`.
     columns : ndarray of int, shape (B, 1) or (n,)
-        Supports of the other: one for each row, or n for every row.
+        Supports of `other`: one for each row, or the same n for all rows.
 
     Returns
     -------
@@ -81,9 +83,9 @@ def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> n
 
     Notes
     -----
-    With a = first - second of one, b that of the other, and c the cosine of the angle between the leading
-    eigenvectors, the largest a (u'q)^2 + b (w'r)^2 over orthonormal q and r is the smallest tr Z with
-    Z >= a uu' and Z >= b ww', which is (a + b + sqrt((a - b)^2 + 4 a b (1 - c^2))) / 2.
+    Let a and b be first - second of `one` and `other`, and c the cosine between their leading eigenvectors u
+    and w. The largest a (u'q)^2 + b (w'r)^2 over orthonormal q and r is the smallest tr Z with Z >= a uu' and
+    Z >= b ww', which is (a + b + sqrt((a - b)^2 + 4 a b (1 - c^2))) / 2.
     """
     u, w = one.directions[rows], other.directions[columns]
     cosines = u @ w.T if columns.ndim == 1 else (u[:, None] * w).sum(axis=2)
@@ -94,21 +96,21 @@ def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> n
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """A bound that is a sum: a constant, and what each searched component adds alone."""
+    """A bound that is the sum of a constant and of what each searched component adds alone."""
 
     own: float
     parts: tuple[Alone, ...]
 
     def ceilings(self, chosen: np.ndarray, level: int, threshold: float) -> np.ndarray:
-        """Return the bounds for each further support of a component, shape (B, n).
+        """Return the bounds for each support of the next component, shape (B, n).
 
         Parameters
         ----------
         chosen : ndarray of int, shape (B, m)
         level : int
-            The component whose supports are the columns.
+            The index of that component.
         threshold : float
-            Sums above it are lowered by what pairs of components cannot both have.
+            Sums above it are reduced by the losses of pairs of components.
         """
         fixed = np.full(len(chosen), self.own)
         for t in range(level):
@@ -120,14 +122,15 @@ class Sums:
             known = [(t, chosen[:, t], s, chosen[:, s, None]) for s in range(level) for t in range(s)]
             pairs = [*known, *((t, chosen[:, t], level, at) for t in range(level))]
             less = [losses(self.parts[t], rows, self.parts[s], columns) for t, rows, s, columns in pairs]
-            # a component may give its whole loss to one pair, or equal parts to all pairs
+            # losses of pairs overlap: use the largest, or the sum over pairs divided by the pairs of a
+            # component
             bound[:, at] -= np.maximum(reduce(np.maximum, less), sum(less) / level)
         return np.asarray(bound)
 
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """The problem that one choice of the components of one variable leaves.
+    """The problem that remains after variables are chosen for the one-variable components.
 
     Attributes
     ----------
@@ -136,9 +139,9 @@ class Root:
     reach : ndarray of shape (r + 1, 2^q) or None
         Bounds by sets of variables, see :func:`spcastat.certify.relaxed.reaches`.
     taken : int
-        The variables, as bits, that are in every such set.
+        The variables that are in every such set, as bits.
     sums : tuple of Sums
-        Bounds of measures that are sums over components; the least counts.
+        Bounds that are sums over components; the smallest is used.
     """
 
     frame: Frame
@@ -149,16 +152,16 @@ class Root:
 
 
 class Relaxed(ABC):
-    """A measure with given cardinalities, S having been scaled to a total variance of one.
+    """A measure with given cardinalities; S is scaled to a total variance of one.
 
     Attributes
     ----------
     cards : tuple of int
-        Cardinalities of more than one, ascending: those of the components whose supports are searched.
+        The cardinalities, ascending, of the components with several variables whose supports are searched.
     m : int
-        Components of one variable.
+        The number of one-variable components.
     k : int
-        Components in all, those too that may be dense.
+        The number of all components, including those treated as dense.
     """
 
     def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
@@ -173,13 +176,13 @@ class Relaxed(ABC):
         self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
         self.free = all(c > self.p - self.k for c in cards)
 
-    #: The rule for supports, with the cardinalities of its components; None for all supports.
+    #: The rule for supports and the cardinalities of the components; None if all supports are allowed.
     rule: tuple[SupportRule, tuple[int, ...]] | None = None
 
     def under(self, rule: SupportRule, cards: tuple[int, ...]) -> bool:
-        """Leave out supports that break a rule, before any are listed, and return whether all of it counts.
+        """Use a rule to exclude supports; return whether it is used. To be called before supports are listed.
 
-        Of each number of variables those are kept that some component of so many may have.
+        For each cardinality the supports are kept that some component with this cardinality may have.
         """
         if self.variables < self.p or (rule.disjoint and self.p > BITS):
             return False
@@ -192,7 +195,7 @@ class Relaxed(ABC):
         return self.rule is not None and self.rule[0].disjoint
 
     def allowed(self, places: np.ndarray) -> np.ndarray:
-        """Return those of some supports, shape (n, c), that the rule allows."""
+        """Return the supports among `places`, shape (n, c), that the rule allows."""
         if self.rule is None:
             return places
         kept = np.zeros(len(places), dtype=bool)
@@ -203,17 +206,17 @@ class Relaxed(ABC):
 
     @property
     def unsearched(self) -> str:
-        """Why nothing is searched, where that is so."""
+        """The reason, if nothing is searched."""
         return "free components" if self.free else "too many supports"
 
     @property
     def variables(self) -> int:
-        """Variables that supports are chosen from."""
+        """The number of variables from which supports are chosen."""
         return self.p - self.m
 
     @abstractmethod
     def searched(self, c: int) -> bool:
-        """Return whether the supports of a component of c variables are gone through."""
+        """Return whether the supports of a component of c variables are searched."""
 
     @cached_property
     def frame(self) -> Frame:
@@ -225,7 +228,7 @@ class Relaxed(ABC):
         return self.frame.dense
 
     def singles(self) -> np.ndarray:
-        """Return the choices of the variables of components of one variable, shape (B, m)."""
+        """Return all choices of variables for the one-variable components, shape (B, m)."""
         chosen = list(combinations(range(self.p), self.m))
         return np.array(chosen, dtype=int).reshape(len(chosen), self.m)
 
@@ -235,7 +238,7 @@ class Relaxed(ABC):
 
     @cached_property
     def supports(self) -> list[np.ndarray]:
-        """The supports of each searched component: places, shape (n_j, c_j)."""
+        """The supports of each searched component, as indices of shape (n_j, c_j)."""
         held: dict[int, np.ndarray] = {}
         for c in self.cards:
             if c not in held:
@@ -244,22 +247,22 @@ class Relaxed(ABC):
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
-        """The supports as bits, for tables of unions: of few variables."""
+        """The supports as bits, for tables of unions; only for few variables."""
         return [(1 << places).sum(axis=1) for places in self.supports]
 
     @property
     def all_searched(self) -> bool:
-        """Whether every component has its support chosen, so that tables of unions hold."""
+        """Whether the supports of all components are searched, so that tables of unions are valid."""
         return self.m + len(self.cards) == self.k
 
     @property
     def choices(self) -> int:
-        """Choices of all supports that are searched."""
+        """The number of combinations of all searched supports."""
         return comb(self.p, self.m) * prod(comb(self.variables, c) for c in self.cards)
 
     @abstractmethod
     def root(self, singles: np.ndarray) -> Root:
-        """Return the problem that a choice leaves."""
+        """Return the problem that remains after a choice of variables for the one-variable components."""
 
     def bounds(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
@@ -270,7 +273,7 @@ class Relaxed(ABC):
         ----------
         roots : list of B Roots
         chosen : ndarray of int, shape (B, t)
-            Rows of `supports` of the first t searched components.
+            Indices into `supports` for the first t searched components.
         threshold, steps, running
             As for :func:`spcastat.certify.dual.support_bounds`.
         """
@@ -294,32 +297,32 @@ class Relaxed(ABC):
     def leaf_bounds(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
-        """Return the closest bounds there are once all supports are chosen, shape (B,)."""
+        """Return the tightest available bounds if all supports are chosen, shape (B,)."""
         return self.bounds(roots, chosen, threshold, LAST, running)
 
     @abstractmethod
     def shape(self, root: Root) -> tuple[int, int]:
-        """Return the order of the matrices of a root, and its components; one shape goes together."""
+        """Return the order of the matrices of a root and its number of components; used to form batches."""
 
     @abstractmethod
     def alike(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        """Return what the dual proves of partial choices whose roots have one shape, shape (B,)."""
+        """Return the dual bounds of partial choices whose roots have the same shape, shape (B,)."""
 
     @abstractmethod
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
-        """Return the variables of the singles and of the chosen supports, one array a component."""
+        """Return the variables of the one-variable components and of the chosen supports, one array each."""
 
 
-#: Up to this many variables all their subsets are looked at.
+#: The largest number of variables for which all subsets are enumerated.
 MOST_VARIABLES = 14
 
 
 def union_table(frame: Frame) -> np.ndarray:
-    """Return the bound for components on every set of variables, shape (2^q,); bit i of the index is place i.
+    """Return the bound for every set of variables, shape (2^q,); bit i of the index stands for variable i.
 
-    Sets whose span is in doubt by rounding have the bound of all variables.
+    Sets whose rank is in doubt by rounding have the bound of all variables.
     """
     q, dense = len(frame.variables), frame.dense
     table = np.full(1 << q, dense)
@@ -334,7 +337,7 @@ def union_table(frame: Frame) -> np.ndarray:
 
 
 def reaches(table: np.ndarray, most: int) -> np.ndarray:
-    """Return the largest bound of a set and up to r further variables, shape (most + 1, 2^q)."""
+    """Return the largest bound of a set with up to r variables added, for r up to `most`, (most + 1, 2^q)."""
     q = table.size.bit_length() - 1
     found = np.empty((most + 1, table.size))
     found[0] = table

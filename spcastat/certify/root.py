@@ -1,4 +1,4 @@
-"""Bounds of whole fits that need no search over supports, as shares of the total variance."""
+"""Bounds for fits without a search over supports, as shares of the total variance."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from spcastat.certify.branch import prove
 from spcastat.certify.clock import PASS, Clock
 from spcastat.operators import Operator
 
-#: Added to sums of eigenvalues of a matrix that is not held, relative.
+#: Relative allowance for sums of eigenvalues from Lanczos iterations.
 LANCZOS = 1e-9
-#: Up to this many variables sparse eigenvalues are searched for: nodes of each, and share of the time of all.
-SEARCHED, NODES, SHARE = 200, 200, 0.1
+#: The largest number of variables for which sparse eigenvalues are searched for.
+SEARCHED = 200
 
 
 @dataclass
 class RootBound:
-    """The best of the bounds so far, and its name.
+    """The best bound so far, and its name.
 
     Attributes
     ----------
     pca : float
-        What as many dense components explain: the largest that is ever reported.
+        The bound of as many dense components, never exceeded by the reported bound.
     bound : float
     proof : str
     """
@@ -34,7 +34,7 @@ class RootBound:
     proof: str
 
     def lower(self, bound: float, proof: str) -> None:
-        """Take a bound, if it is better."""
+        """Store a bound if it is better."""
         if bound < self.bound:
             self.bound, self.proof = bound, proof
 
@@ -48,13 +48,12 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: 
     cards : tuple of k ints
     measure : {"pev", "adjusted", "least_squares"}
     eigenvalues : ndarray of shape (k,)
-        The largest of the covariance matrix, descending.
+        The largest eigenvalues of the covariance matrix, descending.
 
     Notes
     -----
-    For PEV and adjusted variance m components of one variable explain no more than the m largest variances,
-    and the others no more than k - m dense ones: what is orthogonal to the former is the covariance matrix of
-    the other variables.
+    For PEV and adjusted variance, m one-variable components explain at most the m largest variances, and the
+    others at most as much as k - m dense components of the remaining variables.
     """
     total = op.total
     leading = eigenvalues.clip(min=0.0) / total * (1.0 + LANCZOS)
@@ -71,10 +70,10 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: 
 
 
 def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> float:
-    """Return a bound on the sum over components of the largest eigenvalue on as many variables as each has.
+    """Return a bound on the sum over components of the largest sparse eigenvalue for their cardinality.
 
-    No fit has a larger adjusted variance, as that of a component is at most its variance; nor have orthogonal
-    loadings a larger PEV, which is the sum of their variances.
+    It bounds adjusted variance, since that of a component is at most its variance, and PEV of orthogonal
+    loadings, which is the sum of their variances.
 
     Parameters
     ----------
@@ -84,11 +83,11 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
     clock : Clock
     """
     p, different = len(S), sorted(set(cards))
-    ends = clock.left * SHARE / len(different)
+    ends = clock.left * 0.1 / len(different)
     found = {}
     for c in different:
         if c == 1 or p <= SEARCHED:
-            found[c] = prove(S, c, time_limit=ends, max_nodes=NODES).bound
+            found[c] = prove(S, c, time_limit=ends, max_nodes=200).bound
             continue
         found[c] = trace_bound(S, c)
         if clock.affords(10.0 * PASS * p**2, 4):

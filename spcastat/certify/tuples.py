@@ -1,4 +1,4 @@
-"""Best-first search over the supports of all components, with bounds that hold whenever it is stopped."""
+"""Best-first search over the supports of all components; its bound is valid whenever it is stopped."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ import numpy as np
 
 from spcastat.certify.relaxed import INNER, LEAF, STEP_WORK, Relaxed, Root, single_work
 
-#: Nodes that are looked at together.
+#: Number of nodes examined together.
 BATCH = 500
-#: Nodes with fewer children than this, by the table of unions, and fewer children of these, are not bounded
-#: otherwise.
+#: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
-#: Open nodes that are kept, at most.
+#: The largest number of open nodes.
 MOST_OPEN = 3_000_000
 
 
 @dataclass(eq=False)
 class Open:
-    """Open nodes, arrays of one length.
+    """The open nodes, as arrays of the same length.
 
     Attributes
     ----------
     root : ndarray of int
     chosen : ndarray of int, shape (N, m)
-        Rows of the supports; those beyond `level` mean nothing.
+        Indices of the chosen supports; entries from `level` on are not used.
     level : ndarray of int
-        How many supports are chosen.
+        The number of supports chosen.
     stage : ndarray of int
-        How often the dual bound was worked out.
+        How often the dual bound was computed.
     bound : ndarray of shape (N,)
     """
 
@@ -59,25 +58,25 @@ class Open:
 
 
 class Stop(Exception):
-    """The search ends; the argument says why."""
+    """Ends the search; the argument is the reason."""
 
 
 @dataclass(eq=False)
 class Tuples:
-    """The search.
+    """A best-first search over tuples of supports, one support for each component.
 
     Parameters
     ----------
     problem : Relaxed
     value : float
-        The best value known; nodes whose bound exceeds it by less than `tolerance` are closed.
+        The best known value; nodes whose bound exceeds it by at most `tolerance` are closed.
     tolerance : float
-        Relative.
+        The relative tolerance.
     running : callable
-        False once the time is up.
+        Returns False once the time is up.
     climb : callable
-        From leaves, supports of all components, to the best value that loadings on them reach; called with
-        (list of supports), updates the best known by `raise_to`.
+        Takes a list of leaves, each with supports for all components; optimises loadings on them and returns
+        the best known value.
     """
 
     problem: Relaxed
@@ -98,14 +97,14 @@ class Tuples:
 
     @property
     def bound(self) -> float:
-        """The bound proven by now."""
+        """The bound proven so far."""
         if self.open is None:
             return self.problem.dense()
         return float(self.open.bound.max(initial=max(self.closed, self.value)))
 
     @property
     def argument(self) -> str:
-        """What proved that bound."""
+        """The kind of proof of that bound."""
         nodes, count = self.open, len(self.problem.cards)
         if nodes is None:
             return "dense PCA"
@@ -121,12 +120,12 @@ class Tuples:
         return "dual bound of supports" + (f", {count - level} open" if level < count else "")
 
     def run(self) -> None:
-        """Search until all is closed or something stops it, after `begin`.
+        """Search until all nodes are closed; `begin` must be called first.
 
         Raises
         ------
         Stop
-            With the reason.
+            If a limit is reached or the bound cannot be improved.
         """
         while self.open is not None and len(self.open):
             self._check()
@@ -139,11 +138,12 @@ class Tuples:
             raise Stop("node limit")
 
     def begin(self) -> None:
-        """Open a node for every choice of the components of one variable.
+        """Open a node for every choice of variables for the one-variable components.
 
         Raises
         ------
         Stop
+            If a limit is reached.
         """
         problem = self.problem
         singles = problem.singles()
@@ -172,7 +172,7 @@ class Tuples:
         return self._made[index]
 
     def _advance(self) -> None:
-        """Look at the open nodes of the largest bounds: bound them, or replace them by their children."""
+        """Examine the open nodes with the largest bounds: improve these, or replace nodes by children."""
         assert self.open is not None
         nodes = self.open
         done = (nodes.level == len(self.problem.cards)) & (nodes.stage >= 2)
@@ -223,7 +223,7 @@ class Tuples:
     def _children(self, batch: Open, roots: list[Root], level: int) -> Open:
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])
-        same = cards[level] == cards[level - 1]  # at level 0 choices to come are rows 0: none is before
+        same = cards[level] == cards[level - 1]  # at level 0 this compares with index 0, which excludes none
         bounds = np.repeat(batch.bound[:, None], count, axis=1)
         groups: dict[int, list[int]] = {}
         for b, root in enumerate(roots):
@@ -253,7 +253,7 @@ class Tuples:
         which, row = np.nonzero(kept)
         chosen = batch.chosen[which]
         chosen[:, level] = row
-        # nodes that have few children left, or cheap ones, are not worth a bound of their own
+        # nodes with few children, or children with cheap bounds, get no dual bound
         paired = len(cards) == 2 and bool(roots[0].sums)
         few = level + 1 < len(cards) and (paired or roots[0].reach is not None)
         if few and not paired:
