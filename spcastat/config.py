@@ -1,4 +1,4 @@
-"""Checks of options that every layer shares: literal names, numbers, and the nearest name to a typo."""
+"""Checks of options for all parts of the package: names, numbers, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ import numpy as np
 
 from spcastat.errors import ExtraError, OptionError
 
-#: Characters of a value that a message shows, at most.
+#: The largest number of characters of a value in a message.
 SHOWN = 160
-#: The largest whole number that is taken where there is no smaller bound: floats hold all numbers below it.
+#: The default upper bound of whole numbers: floats represent all smaller ones exactly.
 LARGEST = 2**53
-#: A bound from here on is named only to those who exceed it.
-FAR = 1_000_000
-#: Seeds are whole numbers below it, as many as a generator of NumPy has states to begin with.
+#: Seeds are whole numbers below this, the number of initial states of a NumPy generator.
 LARGEST_SEED = 2**128
 
 
 class _Brief(reprlib.Repr):
-    """Values in messages: the first few parts of what is long, and of nested things not all depths."""
+    """The repr of values in messages, shortened: the first few elements and levels of nesting."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,29 +37,29 @@ class _Brief(reprlib.Repr):
         self.maxlong = 60
 
     def repr_int(self, x: int, level: int) -> str:
-        # Python writes no number of more than some thousand digits.
+        # Python refuses to print numbers with more than some thousand digits.
         return repr(x) if x.bit_length() <= 200 else f"{'-' * (x < 0)}<more than 10**60>"
 
 
-#: What may be done with missing values: in rows that are refused or dropped, or that stay with their gaps.
+#: The treatments of missing values; those in GAPS keep rows with missing values.
 MISSING = ("raise", "drop", "em", "pairwise")
 GAPS = ("em", "pairwise")
 
 
 def shown(value: object) -> str:
-    """Return a value of any type for a message: on one line, short, and whatever its ``repr`` does."""
+    """Return a value of any type as a short text on one line for a message, even if its ``repr`` fails."""
     try:
         size = getattr(value, "shape", None)
         if isinstance(size, tuple) and size:
             return f"<{type(value).__name__} of shape {size}>"
         text = _Brief().repr(value)
-    except Exception:  # an object may do anything when it is printed
+    except Exception:  # the repr of a user's object may raise anything
         return f"<{type(value).__name__}>"
     return one_line(text, SHOWN)
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return text of any kind on one line of printable characters, cut in its middle beyond `limit`."""
+    """Return text on one line of printable characters, shortened in its middle to about `limit`."""
     text = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
     return text if len(text) <= limit else text[: limit - 20] + " ... " + text[-15:]
 
@@ -69,12 +67,12 @@ def one_line(text: str, limit: int) -> str:
 def nearest(word: object, names: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the name closest to `word`, or an empty string.
 
-    The word itself is never proposed: it has just been refused.
+    The word itself is never suggested, since it was refused.
     """
-    import difflib  # only once something is misspelt
+    import difflib  # imported only if a word is misspelt
 
     text = word if isinstance(word, str) else shown(word)
-    if len(text) > 100:  # no typo, and slow to compare
+    if len(text) > 100:  # not a typo, and slow to compare
         return ""
     others = [str(name) for name in names if str(name) != text]
     found = difflib.get_close_matches(text, others, n=1, cutoff=0.6)
@@ -82,14 +80,14 @@ def nearest(word: object, names: Iterable[object]) -> str:
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:
-    """Join names for a message, the first `limit` of them and a count of the rest."""
+    """Join names for a message: the first `limit`, then the number of the others."""
     names = list(names)
     rest = len(names) - limit
     return ", ".join(map(shown, names[:limit])) + (f" and {rest} more" if rest > 0 else "")
 
 
 def plural(count: int, noun: str, several: str = "") -> str:
-    """Return ``"1 row"`` or ``"2 rows"``; `several` where it is not made by an s."""
+    """Return ``"1 row"`` or ``"2 rows"``; `several` is the plural if it does not just add an s."""
     return f"{count} {noun if count == 1 else several or noun + 's'}"
 
 
@@ -104,15 +102,15 @@ def one_of(option: str, value: object, allowed: Iterable[str], error: type[Optio
 
 
 def flag(option: str, value: Any) -> bool:
-    """Return `value` as a bool; a number or a text is refused."""
+    """Return `value` as a bool; numbers and text are refused."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise OptionError(f"{option}={shown(value)} was given; it must be True or False.")
 
 
 def is_whole(value: Any) -> bool:
-    """Whether `value` is a whole number of any type; a bool is none."""
-    # A timedelta64 of NumPy is registered as an integer, but Python does not take it for an index.
+    """Whether `value` is a whole number of any type, but not a bool."""
+    # NumPy's timedelta64 is registered as an integer type, but has no __index__.
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and hasattr(value, "__index__")
 
 
@@ -131,7 +129,7 @@ def whole_number(
     most = LARGEST if high is None else high
     if fits and low <= int(value) <= most:
         return int(value)
-    bounded = most < FAR or (fits and int(value) > most)
+    bounded = most < 1_000_000 or (fits and int(value) > most)  # a distant bound is named only if exceeded
     reach = f"from {low} to {most}" if bounded else f"of {low} or more"
     raise error(f"{option}={shown(value)} was given; it must be a whole number {reach}.")
 
@@ -154,7 +152,7 @@ def real_number(
 
 
 def _as_float(value: Any) -> float:
-    """Return a real number as a float; NaN for anything else, and for one that no float comes near."""
+    """Return a real number as a float; NaN for anything else, and for numbers too large for a float."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or (isinstance(value, numbers.Integral) and not is_whole(value)):
         return float("nan")
@@ -165,7 +163,7 @@ def _as_float(value: Any) -> float:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return a NumPy generator for `rng`: None is the fixed seed 0.
+    """Return a NumPy generator for `rng`; None stands for the fixed seed 0.
 
     Raises
     ------
@@ -186,23 +184,23 @@ def generator(rng: Any) -> np.random.Generator:
 
 
 def offers(value: Any, name: str) -> bool:
-    """Whether a value has an attribute; one whose look-up fails in any way has it not."""
+    """Whether a value has an attribute; False if looking it up raises any error."""
     try:
         return hasattr(value, name)
-    except Exception:  # the user's own class
+    except Exception:  # a class of the user may raise anything
         return False
 
 
 def is_single(value: Any) -> bool:
-    """Whether a value is one rather than a sequence of them: text, mappings and sets are."""
+    """Whether a value is a single one and not a sequence; text, mappings and sets count as single."""
     no_sequence = isinstance(value, (str, bytes, bytearray, memoryview, Mapping, Set))
     return no_sequence or not isinstance(value, Iterable) or getattr(value, "shape", None) == ()
 
 
 def elements(value: Any, most: int) -> list[Any]:
-    """Return the elements of a sequence, no more than ``most + 1`` of them, or the value itself in a list.
+    """Return at most the first ``most + 1`` elements of a sequence, or a list of the value itself.
 
-    What fails when it is walked over is a value too: a check of the values will refuse it.
+    A value whose iteration fails is returned in a list, too: a later check of the values will refuse it.
     """
     if is_single(value):
         return [value[()] if isinstance(value, np.ndarray) else value]
@@ -219,12 +217,12 @@ def whole_numbers(
     high: int | None = None,
     error: type[OptionError] = OptionError,
 ) -> tuple[int, ...]:
-    """Return every value as :func:`whole_number` does."""
+    """Check every value with :func:`whole_number` and return them as ints."""
     return tuple([whole_number(option, value, low, high, error) for value in values])
 
 
 def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError) -> list[Any]:
-    """Return k values, one for each component: those of a sequence, or k times the same."""
+    """Return k values, one for each component: those of a sequence, or the same value k times."""
     found = elements(value, k)
     if is_single(value) or (len(found) == 1 and found[0] is value):
         return found * k
@@ -234,7 +232,7 @@ def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError
 
 
 def _count(value: Any, begun: list[Any]) -> str:
-    """Return how many values there are, of which the first, or all, have been taken."""
+    """Return the number of values as text; for an iterator, "at least" the number already taken."""
     try:
         return plural(len(value), "value")
     except Exception:  # an iterator, or a sparse array
@@ -242,7 +240,7 @@ def _count(value: Any, begun: list[Any]) -> str:
 
 
 def require_extra(module: str, extra: str, what: str, package: str = "") -> Any:
-    """Return a module of a package that only some calls need.
+    """Import and return a module of an optional dependency.
 
     Parameters
     ----------
@@ -250,14 +248,14 @@ def require_extra(module: str, extra: str, what: str, package: str = "") -> Any:
     extra : str
         The extra of this package that installs it.
     what : str
-        What needs it, for the message.
+        The function that needs it, for the message.
     package : str
-        What the package is called, where the module is called otherwise.
+        The name of the package, if it differs from that of the module.
 
     Raises
     ------
     ExtraError
-        Where it is not installed.
+        If it is not installed.
     """
     try:
         return importlib.import_module(module)
@@ -268,22 +266,22 @@ def require_extra(module: str, extra: str, what: str, package: str = "") -> Any:
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost frame of the call stack that lies outside the package."""
+    """Return the innermost frame of the call stack outside the package."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "spcastat":
         frame = frame.f_back
     return frame
 
 
-#: Who is told instead of Python's warnings, in this thread.
+#: The function that receives warnings in this thread instead of Python's warnings.
 _told: ContextVar[Callable[[str], None] | None] = ContextVar("_told", default=None)
 
 
 @contextmanager
 def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
-    """Give the text of each warning of the package to a function, once each, in this thread only.
+    """Pass the text of each distinct warning of the package to a function, once, in this thread only.
 
-    Python's filters of warnings, which all threads share, stay as they are.
+    Python's warning filters, which all threads share, are not changed.
     """
     seen: set[str] = set()
 
@@ -300,7 +298,7 @@ def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the user's line, however deep in the package the reason was found."""
+    """Issue a warning that refers to the user's line, at any depth of the call stack in the package."""
     told = _told.get()
     if told is not None:
         told(message)

@@ -1,4 +1,4 @@
-"""The solvers, one file a family, and the contract that all of them meet."""
+"""The solvers, one file per family, and their common interface."""
 
 from __future__ import annotations
 

@@ -14,46 +14,43 @@ from spcastat.kernels.ties import RELATIVE, first_max, hard, levelled, soft_at, 
 from spcastat.operators import Operator
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: Steps between two updates of the multipliers, at most.
+#: The largest number of steps between two updates of the multipliers.
 INNER = 100
-#: Values over which an inner run looks back for descent (nonmonotone line search).
+#: Number of earlier values with which the nonmonotone line search compares.
 MEMORY = 5
-#: Halvings of the bracket of the penalty, at most, while the cardinality is sought.
-HALVINGS = 25
-#: Rounds over the penalties of all components, at most, while the cardinality of each is sought, and halvings
-#: for each of them in one round.
-ROUNDS, HALVINGS_EACH = 1, 7
+#: The largest number of rounds over the penalties of all components in the search for given cardinalities.
+ROUNDS = 1
 
 
 @dataclass(frozen=True)
 class ALSPCA(JointSolver):
     """max tr(V'SV) - penalty |V|_1 with unit columns, |v_i'v_j| <= orthogonal, |v_i'Sv_j| <= uncorrelated.
 
-    The two sets of inequalities stand in an augmented Lagrangian; its inner problems are solved by
-    proximal gradient steps with a nonmonotone search, from PCA's loadings. Unit length is kept by
-    each step exactly, and so no component can vanish. (In the paper V'V = I is an equation that the
-    iteration meets up to a tolerance; here the tolerance is the bound.)
+    The two sets of inequalities are handled by an augmented Lagrangian. Its inner problems are solved by
+    proximal gradient steps with a nonmonotone line search, starting from PCA's loadings. Each step keeps
+    unit length exactly, so no component can vanish. (In the paper V'V = I is an equality constraint that
+    holds up to a tolerance; here `orthogonal` is that tolerance.)
 
     Attributes
     ----------
     card : tuple of int or None
         Nonzeros of each component: the penalties that give them are found by bisection, one component after
-        another; where that leaves a component too many, its smallest loadings are dropped.
+        another. If a component still has too many, its smallest loadings are dropped.
     total : int or None
-        Nonzeros of all components together: the smallest common penalty that gives it is found by
-        bisection; where none does, the smallest loadings of the fit just above it are dropped.
+        Nonzeros of all components together: the smallest common penalty that gives this number is found by
+        bisection. If there is none, the smallest loadings of the fit with slightly more nonzeros are dropped.
     penalty : tuple of float or None
         The penalty of each component, in units of a variance.
     orthogonal : float
-        Bound on the inner products of different loadings, in [0, 1]. 0 asks for orthogonality.
+        Bound on the inner products of different loadings, in [0, 1]. 0 requires orthogonality.
     uncorrelated : float
         Bound on the covariances of different scores, in units of the mean variance of the variables (for
-        a correlation matrix these are the paper's own). Infinity leaves them free.
+        a correlation matrix these are the paper's units). Infinity removes the bound.
     tol : float
         Converged when no bound is exceeded by more than this and the criterion changes, from one update of
         the multipliers to the next, by at most this share of the total variance.
     max_iter : int
-        Updates of the multipliers, at most.
+        The largest number of updates of the multipliers.
     """
 
     card: tuple[int, ...] | None = None
@@ -87,7 +84,7 @@ class ALSPCA(JointSolver):
         return self._at_total(op, problem, start, self.total)
 
     def _at_cards(self, op: Operator, problem: _Problem, start: np.ndarray, cards: np.ndarray) -> Solution:
-        """Adjust one penalty after another until every component has its nonzeros, or no round helps."""
+        """Adjust one penalty after another until all cardinalities are met or a round does not improve."""
         highest = float(np.abs(op.dot(start)).max())
         penalty = np.zeros(len(cards))
         found = problem.solve(start, penalty, self.max_iter)
@@ -95,12 +92,12 @@ class ALSPCA(JointSolver):
         for _ in range(ROUNDS):
             for j in range(len(cards)):
                 low, at, high = 0.0, float(penalty[j]), highest
-                for _ in range(HALVINGS_EACH):
+                for _ in range(7):
                     nonzeros = int(np.count_nonzero(found[0][:, j]))
                     if nonzeros == cards[j]:
                         break
                     low, high = (at, high) if nonzeros > cards[j] else (low, at)
-                    if high == 0.0:  # without a penalty there are too few
+                    if high == 0.0:  # too few nonzeros even without a penalty
                         break
                     at = penalty[j] = 0.5 * (low + high)
                     found = problem.solve(start, penalty, self.max_iter)
@@ -118,7 +115,7 @@ class ALSPCA(JointSolver):
         low, high = 0.0, float(np.abs(op.dot(start)).max())
         V, n, converged = problem.solve(start, np.zeros(k), self.max_iter)
         above, best = (V, n, converged, 0.0), None
-        for _ in range(HALVINGS if np.count_nonzero(V) > total else 0):
+        for _ in range(25 if np.count_nonzero(V) > total else 0):
             middle = 0.5 * (low + high)
             V, n, converged = problem.solve(start, np.full(k, middle), self.max_iter)
             nonzeros = int(np.count_nonzero(V))
@@ -152,7 +149,7 @@ class ALSPCA(JointSolver):
 
 
 class _Problem:
-    """The problem at any penalty: everything in shares of the largest variance of a start."""
+    """The problem for any penalty, scaled by the largest variance of the starting components."""
 
     def __init__(self, op: Operator, k: int, orthogonal: float, uncorrelated: float, tol: float):
         self.op = op
@@ -162,10 +159,10 @@ class _Problem:
         self.orthogonal, self.uncorrelated = orthogonal, uncorrelated
 
     def solve(self, start: np.ndarray, penalty: np.ndarray, most: int) -> tuple[np.ndarray, int, bool]:
-        """Return loadings, updates of the multipliers, and whether they settled."""
+        """Return the loadings, the number of updates of the multipliers, and whether they converged."""
         k, op = self.k, self.op
         scale = float(np.diag(op.products(start)).max())
-        weight = 1.0  # of the squared violations, in shares of `scale`
+        weight = 1.0  # the weight of squared violations, relative to `scale`
         multipliers = np.zeros((2, k, k))
         V = start
         last_value, last_excess = np.inf, np.inf
@@ -227,13 +224,13 @@ class _Problem:
 
 
 def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
-    """Return the part of multiplier plus weight times value that lies beyond weight times bound."""
+    """Return the part of `pull` (multiplier plus weight times value) beyond weight times bound."""
     size = np.abs(pull) - weight * np.where(np.isfinite(bounds), bounds, np.inf)
     return np.asarray(np.sign(pull) * np.where(size > 0, size, 0.0))
 
 
 def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    """Return max w'v - penalty |v|_1 over unit vectors v, a column a problem."""
+    """Return the unit vectors v that maximise w'v - penalty |v|_1, one for each column w of W."""
     W = levelled(W, RELATIVE)
     V = soft_at(W, penalty)
     for j in np.flatnonzero(~V.any(axis=0)):
@@ -243,7 +240,7 @@ def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:
 
 
 def _missed(V: np.ndarray, cards: np.ndarray) -> int:
-    """Return how many nonzeros all components miss or exceed; one too few is worse than any excess."""
+    """Return the total deviation from the cardinalities; one nonzero too few counts more than any excess."""
     away = np.count_nonzero(V, axis=0) - cards
     return int(np.where(away < 0, -away * V.size, away).sum())
 

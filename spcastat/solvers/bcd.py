@@ -21,49 +21,45 @@ from spcastat.solvers.solver import JointSolver, Solution
 
 Update = Callable[[np.ndarray], np.ndarray]
 
-#: Below this share of the largest variance what is left of the data is rounding.
-NOTHING_LEFT = 1e-14
-#: Sweeps in a row that must change nothing.
+#: Number of consecutive sweeps without a change after which a start has converged.
 QUIET_SWEEPS = 3
-#: Sweeps after which starts that have reached the same loadings are continued as one.
+#: After every this many sweeps, starts with the same loadings are merged.
 MEETING = 5
-#: A criterion that may rise has come to its end where this many sweeps passed nothing better.
-STALE = 500
-#: Better by more than this share of the total variance.
+#: Smallest improvement of the residual variance that counts, as a share of the total variance.
 ROUNDING = 1e-13
-#: Loadings closer than this are the same.
+#: Loadings that differ by less than this are the same.
 SAME = 1e-6
-#: With `accelerate`: after so many sweeps on the same supports, so many quasi-Newton steps on them.
-STEADY, STEPS = 5, 50
+#: With `accelerate`: the largest number of quasi-Newton steps between sweeps.
+STEPS = 50
 
 
 @dataclass(frozen=True)
 class BCD(JointSolver):
-    """min ||X - U V'||_F^2 over sparse unit columns of V, one column of V and of U at a time.
+    """min ||X - U V'||_F^2 over sparse unit columns of V, by updates of one column of V and U at a time.
 
     Attributes
     ----------
     norm : {"l0", "l1"}
         Whether the number of nonzeros or the l1 norm of each column of V is bounded.
     card : tuple of int or None
-        Nonzeros of each component, at most. Under "l1" the norm bound is chosen anew in every update so
-        that the cardinality holds; the criterion may then rise now and then, and of the loadings that the
-        sweeps pass those are kept that leave the smallest residual variance with the U that is best for them.
+        The largest number of nonzeros of each component. With "l1" the norm bound is chosen in every update
+        to give the cardinality. The criterion may then increase at times, and the result is the loadings of
+        the sweep with the smallest residual variance (with the best U for them).
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only).
     nonneg : bool
         Whether loadings must be nonnegative (Algorithm 2).
     tol : float
-        Converged when each of three sweeps running changes the criterion by at most this share of the
-        total variance, or, under "l1" with `card`, when 500 sweeps passed no better loadings. (One quiet
-        sweep may be a turning point where the criterion is not monotone.)
+        Converged when each of three consecutive sweeps changes the criterion by at most this share of the
+        total variance, or, with "l1" and `card`, after 500 sweeps without better loadings. (A single sweep
+        without change may be a turning point if the criterion is not monotone.)
     max_iter : int
-        Largest number of sweeps over all components, which `n_iter` counts. Under "l0" the loadings of a fit
-        that has converged are then solved for exactly on their supports.
+        Largest number of sweeps over all components, which `n_iter` counts. With "l0" the loadings of a
+        converged fit are then solved for exactly on their supports.
     accelerate : bool
-        Whether quasi-Newton steps on the supports take turns with sweeps once these leave the supports as
-        they are ("l0" only). It saves sweeps where they converge slowly, and is no part of the published
-        algorithm: the fit may end on other supports.
+        Whether to alternate sweeps with quasi-Newton steps on the supports once the supports stop changing
+        ("l0" only). This saves sweeps if they converge slowly. It is not part of the published algorithm,
+        and the fit may have other supports.
     """
 
     norm: Literal["l0", "l1"] = "l0"
@@ -79,10 +75,10 @@ class BCD(JointSolver):
 
     @property
     def n_init(self) -> int:
-        """One start, PCA's; under "l1" with `card` the varimax rotation as well.
+        """One start, PCA's loadings; with "l1" and `card` also their varimax rotation.
 
-        From PCA's loadings alone that iteration often rests where a better support is at hand: on Hastie's
-        data (n = 1000) in 15 sets of 40, and from both in none.
+        From PCA's loadings alone that iteration often stops at a support that is not the best: on Hastie's
+        data (n = 1000) in 15 of 40 data sets, and with both starts in none.
         """
         return 2 if self.norm == "l1" and self.t is None else 1
 
@@ -107,7 +103,7 @@ class BCD(JointSolver):
 
     def _descend(self, op: Operator, k: int, starts: np.ndarray, advance: Advance) -> Solution:
         updates = self.updates()
-        floor = NOTHING_LEFT * float(op.diagonal().max())
+        floor = 1e-14 * float(op.diagonal().max())  # smaller residuals are rounding
         V = np.array(starts)
         if self.nonneg:
             V *= _better_sign(V)
@@ -140,7 +136,7 @@ class BCD(JointSolver):
             change = np.abs(value[running] - new)
             quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)
             if may_rise:
-                quiet[running[sweep - bettered[running] >= STALE]] = QUIET_SWEEPS
+                quiet[running[sweep - bettered[running] >= 500]] = QUIET_SWEEPS
             value[running] = new
             sweeps[running] = sweep
             still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
@@ -155,7 +151,7 @@ class BCD(JointSolver):
                 break
         if may_rise:
             found, value = passed, lowest
-        for start in range(n_starts):  # leaders come before those that met them
+        for start in range(n_starts):  # a start is merged only into an earlier one, its leader
             if leader[start] == start:
                 if self.norm == "l0" and quiet[start] >= QUIET_SWEEPS:
                     found[start], value[start] = self._finished(op, found[start], value[start])
@@ -168,18 +164,18 @@ class BCD(JointSolver):
         return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value, candidates=found)
 
     def _lower(self, state: _State, steady: np.ndarray, quiet: np.ndarray) -> None:
-        """Lower the criterion of starts whose supports have been the same, by loadings and scores on them.
+        """Improve loadings and scores of starts whose supports have not changed for five sweeps.
 
-        The sweeps, which would creep there, decide on the supports and on when there is convergence.
+        Sweeps would be slow there; they still decide on the supports and on convergence.
         """
-        for start in np.flatnonzero((steady >= STEADY) & (quiet == 0)):
+        for start in np.flatnonzero((steady >= 5) & (quiet == 0)):
             better = fitted(state.op, state.V[start].T, self.nonneg, STEPS, self.tol)
             if better is not None:
                 state.replace(int(start), better.T)
             steady[start] = 0
 
     def _finished(self, op: Operator, V: np.ndarray, value: float) -> tuple[np.ndarray, float]:
-        """Return settled loadings V, shape (k, p), at the optimum on their supports, and the criterion."""
+        """Return converged loadings V, shape (k, p), optimised on their supports, and the criterion."""
         better = fitted(op, V.T, self.nonneg)
         if better is None:
             return V, value
@@ -189,7 +185,7 @@ class BCD(JointSolver):
 class _State:
     """V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p).
 
-    S V as well where residuals are asked for on the way.
+    If `residuals` is true, S V is stored as well.
     """
 
     def __init__(self, op: Operator, V: np.ndarray, residuals: bool):
@@ -207,7 +203,7 @@ class _State:
         u_products[:, i] = 0.0
         w = (G[:, i] - _combine(u_products, V)).T
         empty = np.abs(w).max(axis=0) <= floor
-        w[:, empty] = V[empty, i].T  # nothing is left of the data: any direction does, and this one stays
+        w[:, empty] = V[empty, i].T  # the residual is zero: any direction is optimal, so keep this one
         v = rule(w)
         Sv = self.op.dot(v).T
         v_products = _dots(V, v.T)  # v_j'v_i
@@ -224,20 +220,20 @@ class _State:
         return self.op.total - 2.0 * fitted + crossed.sum(axis=(1, 2))
 
     def replace(self, start: int, V: np.ndarray) -> None:
-        """Give a start other loadings V, shape (k, p), and the scores that are best with them."""
+        """Replace the loadings of a start by V, shape (k, p), and its scores by the best ones for V."""
         inverse = np.linalg.inv(V @ V.T)
         self.V[start], self.A[start] = V, inverse @ V
         self.G[start] = inverse @ self.op.dot(V.T).T
 
     def residual(self) -> np.ndarray:
-        """Return the least |X - U V'|_F^2 / (n - 1) over all U (what projection on V leaves)."""
+        """Return the minimum of |X - U V'|_F^2 / (n - 1) over U, the residual variance of projection on V."""
         assert self.SV is not None
         Vt = self.V.transpose(0, 2, 1)
         inverse = np.linalg.pinv(self.V @ Vt, rcond=1e-12, hermitian=True)
         return np.asarray(self.op.total - np.einsum("bij,bji->b", inverse, self.SV @ Vt))
 
     def keep(self, mask: np.ndarray) -> None:
-        """Drop the starts that are done."""
+        """Keep only the starts marked, which are not finished."""
         if not mask.all():
             self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
             self.SV = None if self.SV is None else self.SV[mask]
@@ -269,7 +265,7 @@ def _combine(c: np.ndarray, M: np.ndarray) -> np.ndarray:
 
 
 def _better_sign(V: np.ndarray) -> np.ndarray:
-    """Return the signs, shape (m, k, 1), that give the positive parts the larger norms."""
+    """Return the signs, shape (m, k, 1), for which the positive parts have the larger norms."""
     up = (np.maximum(V, 0.0) ** 2).sum(axis=2)
     down = (np.minimum(V, 0.0) ** 2).sum(axis=2)
     return np.where(down > up * (1.0 + 1e-10), -1.0, 1.0)[:, :, None]

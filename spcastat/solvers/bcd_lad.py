@@ -1,7 +1,8 @@
-"""Block coordinate descent for sparse reconstruction by absolute residuals.
+"""Block coordinate descent for sparse PCA with absolute residuals.
 
 Zhao, Meng, Xu and Gao (2015), "A block coordinate descent approach for sparse principal component analysis",
-Neurocomputing 153, propose the criterion in their outlook and print no algorithm: blocks and start are ours.
+Neurocomputing 153, propose the criterion in their outlook without an algorithm; the blocks and the start are
+those of this package.
 """
 
 from __future__ import annotations
@@ -16,11 +17,9 @@ from spcastat.kernels.ties import first_max, ranked, top
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: Variables from which a component is begun: at most this many, those of the largest mean absolute values.
-BEGUN = 50
-#: Steps from each of them, and from the best.
-TRIED, FOLLOWED = 3, 20
-#: Loadings below this share of the largest are rounding of zero: medians of residuals that cancel.
+#: Number of iterations from each starting variable.
+TRIED = 3
+#: Loadings below this share of the largest are rounding errors of zero.
 ROUNDED = 1e-12
 
 
@@ -28,29 +27,29 @@ ROUNDED = 1e-12
 class BCDLAD(JointSolver):
     """min |X - U V'|_1, the sum over all entries, over V, p x k, with `card` nonzeros in each column.
 
-    bcd-l0 with absolute residuals in place of their squares: entries that are grossly wrong, and rows of
-    such, are not followed. For one component with U fixed the loading of each variable is a weighted median,
-    and those are kept by which the sum falls most: the exact minimum for a number of nonzeros. With V fixed
-    U is a regression by least absolute residuals in each row, of all components together. No step raises
-    the criterion. The first components are found one after another, each from the variable, among the 50
-    of the largest mean absolute values, that leads to the lowest sum; nothing is drawn at random.
+    This is bcd-l0 with absolute instead of squared residuals, so that single outlying entries, and rows of
+    them, have little influence. For one component with U fixed, the loading of each variable is a weighted
+    median, and the loadings that reduce the sum most are kept: the exact minimum for a given number of
+    nonzeros. With V fixed, each row of U is a least absolute deviations regression on all components. No
+    step increases the criterion. The starting components are found one after another, each from the
+    variable, among the 50 with the largest mean absolute values, that leads to the smallest sum. Nothing
+    is random.
 
-    Scores are projections, as of every method, and not U, and explained variance is that of the
-    projections. Where all cardinalities are equal components come in the order of their mean absolute
-    scores in U. A loading whose best value is zero stays zero ("card hit"): data of mostly equal values
-    have such.
+    As for every method, scores are projections (not U), and explained variance is that of the projections.
+    If all cardinalities are equal, components are ordered by their mean absolute scores in U. A loading
+    whose optimal value is zero stays zero ("card hit"), which happens if most values are equal.
 
-    Columns count by their mean absolute values: for variables in different units take ``scale=True``, or a
-    robust scale. Rows are centred at their means by default; for robust ones give ``center=df.median()``.
+    Variables are weighted by their mean absolute values: use ``scale=True`` or a robust scale for variables
+    in different units. Columns are centred at their means by default; ``center=df.median()`` is robust.
 
     Attributes
     ----------
     card : tuple of int
         Nonzeros of each component.
     tol : float
-        Converged when a sweep over the components lowers the criterion by no more than this share.
+        Converged when a sweep over the components reduces the criterion by at most this share.
     max_iter : int
-        Sweeps, at most.
+        The largest number of sweeps.
     """
 
     card: tuple[int, ...]
@@ -64,7 +63,7 @@ class BCDLAD(JointSolver):
 
     @property
     def own_order(self) -> bool:
-        """The components come in the order of their mean absolute scores."""
+        """The components are ordered by their mean absolute scores."""
         return True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
@@ -87,7 +86,7 @@ class BCDLAD(JointSolver):
 
 
 class _Blocks:
-    """The entries of the rows, each counted as often as its row, and steps that lower their residuals."""
+    """The data, with the weights of rows, and steps that reduce the absolute residuals."""
 
     def __init__(self, op: Rows):
         kept = np.flatnonzero(op.root_weights)
@@ -100,17 +99,17 @@ class _Blocks:
         return float(self.counts @ np.abs(residuals).mean(axis=1) / self.counts.sum())
 
     def begun(self, cards: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Return U and V of components that were found one after another."""
+        """Return starting values of U and V, found one component after another."""
         left, U, V = self.X, [], []
         for card in cards:
             ends = []
-            for j in ranked(self.counts @ np.abs(left))[:BEGUN]:
+            for j in ranked(self.counts @ np.abs(left))[:50]:
                 u = left[:, j]
                 for _ in range(TRIED):
                     u, v = self.step(left, u, card)
                 ends.append((self.loss(left - np.outer(u, v)), u))
             u = ends[first_max(-np.array([loss for loss, _ in ends]))][1]
-            for _ in range(FOLLOWED):
+            for _ in range(20):
                 u, v = self.step(left, u, card)
             left = left - np.outer(u, v)
             U.append(u)
@@ -118,21 +117,21 @@ class _Blocks:
         return np.column_stack(U), np.column_stack(V)
 
     def step(self, left: np.ndarray, u: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores and unit loadings of one component of what is `left` to it, v before u."""
+        """Update unit loadings, then scores, of one component, given the residuals `left` of the others."""
         before = self.counts @ np.abs(left)
         v = _medians(left.T, u, self.counts)
         gains = before - self.counts @ np.abs(left - np.outer(u, v))
         v = np.where(top(gains, card) & (np.abs(v) > ROUNDED * np.abs(v).max()), v, 0.0)
-        if not v.any():  # nothing is gained by these scores
+        if not v.any():  # no loading reduces the residuals
             v[first_max(before)] = 1.0
         v /= np.linalg.norm(v)
         J = np.flatnonzero(v)
         return _medians(left[:, J], v[J], np.ones(J.size)), v
 
     def scores(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Return the best scores for loadings V, of all components together."""
+        """Return the best scores of all components together for loadings V."""
         J = np.flatnonzero(V.any(axis=1))
-        if not orthonormalise(V)[0].any(axis=0).all():  # components that coincide
+        if not orthonormalise(V)[0].any(axis=0).all():  # linearly dependent loadings
             return U
         best = least_absolute(V[J], self.X[:, J].T).T
         lost = [np.abs(self.X - one @ V.T).sum(axis=1, keepdims=True) for one in (U, best)]

@@ -20,19 +20,19 @@ from spcastat.solvers.power import correlations, power, renormalised, with_lengt
 class DCPCA(Penalised):
     """max x'Sx - rho sum_i log(1 + |x_i| / epsilon) / log(1 + 1 / epsilon) over |x| <= 1.
 
-    As epsilon goes to zero the penalty goes to rho times the number of nonzeros. Both terms are majorised by
-    tangents, so each step soft-thresholds Sx, small loadings more than large ones.
+    As epsilon goes to zero, the penalty tends to rho times the number of nonzeros. Both terms are replaced
+    by tangents, so each step soft-thresholds Sx, small loadings more than large ones.
 
     Attributes
     ----------
     card : tuple of int or None
     penalty : tuple of float or None
-        rho, in the units of the variance: roughly the variance that one nonzero must earn.
+        rho, in units of a variance: roughly the variance that each nonzero must add.
     epsilon : float
-        How closely the penalty counts nonzeros. A loading that is zero comes back only where |Sx|_i exceeds
-        rho / (2 epsilon log(1 + 1 / epsilon)).
+        How closely the penalty approximates the number of nonzeros. A zero loading becomes nonzero again only
+        if |Sx|_i exceeds rho / (2 epsilon log(1 + 1 / epsilon)).
     renormalise : bool
-        Replace the shrunken loadings by those of largest variance on the same support.
+        Whether to replace the shrunken loadings by those of largest variance on the same support.
     deflation : str
     """
 
@@ -45,7 +45,7 @@ class DCPCA(Penalised):
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         rate = 0.5 * penalty / np.log1p(1.0 / self.epsilon)
 
-        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:  # q is Sv over the score's deviation
+        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:  # q = Sv / standard deviation of the score
             return soft_at(q, rate / ((np.abs(v) + self.epsilon) * _deviation(q, v)))
 
         return Run.of(power(view, start, rule, self.tol, self.max_iter), penalty)
@@ -66,7 +66,7 @@ class DCPCA(Penalised):
         return 2.0 * level * float(np.log1p(1.0 / self.epsilon))
 
     def prefers(self, inside: Run, found: Run) -> bool:
-        return False  # a penalty that is implied at a loading near zero depends on epsilon alone
+        return False  # the penalty implied by a loading near zero depends on epsilon alone
 
     def finished(self, view: Operator, run: Run) -> Run:
         v, raw = renormalised(view, run.v) if self.renormalise else (run.v, with_length(view, run.v))

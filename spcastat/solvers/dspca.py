@@ -16,19 +16,15 @@ from spcastat.kernels.ties import RELATIVE, first_max, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: Matrices of a larger order are refused: every step takes all eigenvectors of one.
+#: The largest number of variables: each step computes all eigenvectors of a matrix of this order.
 LARGEST_ORDER = 1000
-#: Loadings below this share of the largest are rounding.
-SMALL = 1e-3
-#: Loadings closer than this tie: the relaxation is not solved further.
+#: Loadings that differ by at most this are ties, since the relaxation is not solved more precisely.
 TIED = 1e-4
-#: The bracket of the penalty is halved so often, at most.
-HALVINGS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class _Relaxed:
-    """A solution of the relaxation: the sparse matrix Z, the bounded matrix U, how it ended."""
+    """A solution of the relaxation: the sparse matrix Z, the dual matrix U, and how the iteration ended."""
 
     Z: np.ndarray
     U: np.ndarray
@@ -42,23 +38,24 @@ class _Relaxed:
 class DSPCA(ComponentSolver):
     """max tr(SX) - penalty 1'|X|1 over positive semidefinite X with tr X = 1.
 
-    Solved by the alternating direction method of multipliers. The dual, min of the largest eigenvalue
-    of S + U over |U_ij| <= penalty, gives the bound that is reported: no matrix X, and so no unit vector
-    v with v'Sv - penalty |v|_1^2, exceeds it. The component is the leading eigenvector of the sparse X.
+    The problem is solved by the alternating direction method of multipliers. The dual, the minimum of the
+    largest eigenvalue of S + U over |U_ij| <= penalty, gives the reported bound: no X has a larger value, and
+    so no unit vector v has a larger v'Sv - penalty |v|_1^2. The component is the leading eigenvector of the
+    sparse X.
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component. The smallest penalty that gives them is found by bisection; where
-        none does, the leading eigenvector for the largest penalty with more nonzeros is truncated.
+        Nonzeros of each component. The smallest penalty that gives them is found by bisection; if there
+        is none, the leading eigenvector for the largest penalty with more nonzeros is truncated.
     penalty : tuple of float or None
-        The penalty of each component, in units of a variance; variables of a smaller variance drop out.
+        The penalty of each component, in units of a variance; variables with a smaller variance drop out.
     deflation : str
-        A name in DEFLATIONS; the paper's own is Hotelling's.
+        A name in DEFLATIONS; the paper uses Hotelling's.
     tol : float
         Converged when the gap between bound and value is at most this share of the largest eigenvalue.
     max_iter : int
-        Steps at one penalty, at most.
+        The largest number of steps for one penalty.
     """
 
     card: tuple[int, ...] | None = None
@@ -98,7 +95,7 @@ class DSPCA(ComponentSolver):
         above: tuple[_Relaxed, np.ndarray, float] | None = None
         best: tuple[_Relaxed, np.ndarray, float] | None = None
         found: _Relaxed | None = None
-        for halving in range(HALVINGS + 1):
+        for halving in range(21):
             penalty = 0.5 * (low + high) if halving else 0.0
             found = self.relaxed(S, penalty, found)
             v = leading(found.Z)
@@ -122,12 +119,12 @@ class DSPCA(ComponentSolver):
         return _component(solution, v, penalty, extra)
 
     def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
-        """Solve the relaxation for one penalty, from a solution for another."""
+        """Solve the relaxation for one penalty, starting from the solution for another, if given."""
         p = len(S)
-        kept = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # equal variances drop out together
+        kept = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # ties drop out together
         Z, U = np.zeros((p, p)), np.zeros((p, p))
         if penalty == 0.0 or kept.size < 2:
-            if penalty == 0.0:  # all leading eigenvectors, where several tie: the next penalty starts here
+            if penalty == 0.0:  # all tied leading eigenvectors, since the next penalty starts from here
                 values, vectors = whole_groups(S, 1)
                 value = float(values[0])
             else:
@@ -147,14 +144,14 @@ class DSPCA(ComponentSolver):
 
 
 def leading(Z: np.ndarray) -> np.ndarray:
-    """Return the leading eigenvector of Z without what is only rounding, at unit length."""
+    """Return the unit leading eigenvector of Z, with entries below 0.1 % of the largest set to zero."""
     v = top_eigh(Z, 1)[1][:, 0]
-    v[np.abs(v) < SMALL * np.abs(v).max()] = 0.0
+    v[np.abs(v) < 1e-3 * np.abs(v).max()] = 0.0
     return np.asarray(v / np.linalg.norm(v))
 
 
 def _tied(v: np.ndarray, card: int) -> bool:
-    """Return whether the `card`-th largest absolute loading ties with the next: no penalty parts them."""
+    """Return whether the `card`-th largest absolute loading ties with the next: no penalty separates them."""
     ordered = -np.sort(-np.abs(v))
     return bool(ordered[card - 1] - ordered[card] <= TIED)
 
@@ -167,7 +164,7 @@ def _component(found: _Relaxed, v: np.ndarray, penalty: float, extra: dict[str, 
 def _admm(
     S: np.ndarray, penalty: float, start: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
 ) -> _Relaxed:
-    """Alternate between X in the spectahedron and its soft-thresholded copy Z; U is the multiplier."""
+    """Solve by ADMM: X is in the spectahedron, Z is its soft-thresholded copy, U is the multiplier."""
     p = S.shape[0]
     scale = max(float(np.abs(np.linalg.eigvalsh(S)).max()), np.finfo(float).tiny)
     rho = scale

@@ -1,4 +1,4 @@
-"""Iterative elimination: the variable of the smallest loading goes, and the component is found anew.
+"""Iterative elimination: remove the variable with the smallest loading, fit the component again, and so on.
 
 Wang and Wu (2012), "Sparse PCA by iterative elimination algorithm", Advances in Computational Mathematics 36.
 """
@@ -18,13 +18,13 @@ from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 @dataclass(frozen=True)
 class Elimination(ComponentSolver):
-    """PCA's first component without the variable of its smallest loading, until `card` variables are left.
+    """PCA's first component, with the variable of the smallest loading removed until `card` are left.
 
-    Each elimination is followed by the leading eigenvector of the variables that are left, which is what
-    tells it from cutting small loadings off (``method="threshold"``). Of equal loadings the last goes.
+    After each elimination the leading eigenvector of the remaining variables is computed, unlike in simple
+    thresholding (``method="threshold"``). Of equal loadings the last is removed.
 
-    This is the paper's criterion of the minimal absolute value. Its second one, the approximated minimal
-    variance loss, is not here; ``method="gspca"`` eliminates by the exact loss.
+    This is the paper's criterion of the minimal absolute value. Its second criterion, the approximate
+    minimal variance loss, is not available; ``method="gspca"`` eliminates by the exact loss.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Elimination(ComponentSolver):
 
 
 def _left(view: Operator, card: int) -> np.ndarray:
-    """Return the variables that are left, ascending, when only `card` are."""
+    """Return the `card` variables that remain, ascending."""
     kept, v = np.arange(view.p), np.ones(view.p)
     S = symmetric(view.block(kept))
     if 2 * view.rank_limit < view.p > DENSE_ORDER:
@@ -69,7 +69,7 @@ def _left(view: Operator, card: int) -> np.ndarray:
 
 
 def _rows(S: np.ndarray) -> np.ndarray:
-    """Return as few rows F, shape (rank, p), as F'F = S takes: Cholesky's, with pivots."""
+    """Return F, shape (rank, p), with F'F = S, by Cholesky factorisation with pivoting."""
     from scipy.linalg.lapack import dpstrf
 
     factor, order, rank, _ = dpstrf(S)
@@ -79,7 +79,7 @@ def _rows(S: np.ndarray) -> np.ndarray:
 
 
 def _left_of_rows(F: np.ndarray, least: int) -> np.ndarray:
-    """Return the variables that are left when `least` are: eigenvectors are those of FF', times the rows."""
+    """Return the `least` variables that remain, computed from eigenvectors of the smaller matrix FF'."""
     kept, G = np.arange(F.shape[1]), F @ F.T
     while kept.size > least:
         loadings = np.abs(largest_pairs(G, 1)[1][:, 0] @ F)

@@ -20,23 +20,24 @@ from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 class EMPCA(ComponentSolver):
     """EM for the probabilistic PCA model in the limit of no noise, with constraints on the loadings.
 
-    The E-step gives the scores y = Xw / w'w, the M-step minimises |X - y w'|^2 under a bound on the l1 norm
-    of w. Its solution path lets one variable after another enter, so the bound is set by the cardinality:
-    X'y is shrunk by its (card+1)-th largest value.
+    The E-step computes the scores y = Xw / w'w. The M-step minimises |X - y w'|^2 with a bound on the l1
+    norm of w. On its solution path one variable after another enters, so the bound is chosen by the
+    cardinality: X'y is soft-thresholded at its (card+1)-th largest value.
 
     Attributes
     ----------
     card : tuple of int
-        Nonzeros of each component, at most.
+        The largest number of nonzeros of each component.
     nonneg : bool
         Whether loadings must be nonnegative (N-EMPCA). A component may then have fewer nonzeros.
     renormalise : bool
-        Replace the shrunken loadings by those of largest variance on the same support.
+        Whether to replace the shrunken loadings by those of largest variance on the same support.
     tol : float
         Converged when no loading changes by more than this.
     max_iter : int
     deflation : str
-        "orthogonalised" as in the authors' program: rows are projected off the space of the loadings.
+        "orthogonalised" as in the authors' program: rows are projected on the orthogonal complement of the
+        loadings.
     """
 
     card: tuple[int, ...]
@@ -61,15 +62,14 @@ class EMPCA(ComponentSolver):
             start = _better_sign(start)
         limit = power(view, start, rule, self.tol, self.max_iter)
         v, n_iter, converged = limit.v, limit.n_iter, limit.converged
-        if not v.any():  # nothing is left of the data
+        if not v.any():  # the deflated data are zero
             v = soft(start[:, None], card)[:, 0]
         elif self.renormalise and self.nonneg:
             support = v > 0
 
-            def on_support(q: np.ndarray, w: np.ndarray) -> np.ndarray:
-                return np.where(support, np.maximum(q, 0.0), 0.0)
-
-            more = power(view, v, on_support, self.tol, self.max_iter)
+            more = power(
+                view, v, lambda q, w: np.where(support, np.maximum(q, 0.0), 0.0), self.tol, self.max_iter
+            )
             v, n_iter, converged = more.v, n_iter + more.n_iter, converged and more.converged
         elif self.renormalise:
             v = renormalised(view, v)[0]
@@ -78,7 +78,7 @@ class EMPCA(ComponentSolver):
 
 
 def _better_sign(v: np.ndarray) -> np.ndarray:
-    """Return `v` with the sign that gives its positive part the larger norm, and that part alone."""
+    """Return the positive part of `v` or of `-v`, whichever has the larger norm, at unit length."""
     up, down = np.maximum(v, 0.0), np.maximum(-v, 0.0)
     chosen = down if np.sum(down**2) > np.sum(up**2) * (1.0 + 1e-10) else up
     return chosen / np.linalg.norm(chosen)

@@ -1,7 +1,7 @@
-"""The best loadings on given supports, where every l0 fit ends.
+"""The best loadings on given supports, the last step of every l0 fit.
 
-Sweeps and power steps converge to them at a linear rate that depends on the data. On given supports the
-problem is smooth, and quasi-Newton steps solve it to rounding.
+Sweeps and power steps converge to them linearly, at a rate that depends on the data. On given supports the
+problem is smooth, and quasi-Newton steps solve it to machine precision.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 
-#: Quasi-Newton steps, at most.
+#: The largest number of quasi-Newton steps.
 STEPS = 500
-#: Values that differ by this share are equal: a loading that is better in its last digits may round to less.
+#: Values that differ by at most this share are equal up to rounding.
 ROUNDED = 1e-13
-#: Below this share of the largest eigenvalue of V'V columns depend on one another: they stay as they are.
+#: Columns of V are linearly dependent if V'V has an eigenvalue up to this share of the largest; then V is
+#: kept.
 DEPENDENT = 1e-10
 
 
@@ -30,20 +31,20 @@ def fitted(
     ----------
     op : Operator
     V : ndarray of shape (p, k)
-        Unit-length columns, near a stationary point. One component becomes the leading eigenvector on its
-        support; several climb together from `V`.
+        Unit-length columns near a stationary point. A single component becomes the leading eigenvector on its
+        support; several are optimised together from `V`.
     nonneg : bool
         Whether no loading may become negative.
     steps : int
-        Quasi-Newton steps, at most.
+        The largest number of quasi-Newton steps.
     flat : float
-        End when a step raises the explained variance by no more than this share; 0 goes on to rounding.
+        Stop when a step increases the explained variance by at most this share; 0 for machine precision.
 
     Returns
     -------
     ndarray of shape (p, k) or None
-        Unit-length columns of the same supports that explain as much as those of `V` or more, but for
-        rounding; None if there are none.
+        Unit-length columns with the same supports that explain at least as much as those of `V`, up to
+        rounding; None if none were found.
     """
     used = np.flatnonzero(V.any(axis=1))
     view: Operator = op.take(used)
@@ -87,11 +88,11 @@ def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarr
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
         point[where] = x
         lengths = np.linalg.norm(point, axis=0)
-        value, gradient = explained(view, point / lengths)  # which no column's length changes
+        value, gradient = explained(view, point / lengths)  # does not depend on the lengths of columns
         return -value / total, -(gradient / lengths)[where] / total
 
     x = W[where]
-    if np.abs(negative(x)[1]).max() <= ROUNDED:  # where all is flat, steps would follow rounding
+    if np.abs(negative(x)[1]).max() <= ROUNDED:  # a zero gradient: steps would follow rounding errors
         return W
     point[where] = minimise(negative, x, steps, flat)
     return unit(point)

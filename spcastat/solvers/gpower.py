@@ -26,7 +26,7 @@ from spcastat.solvers.solver import JointSolver, Solution
 class GPower(Penalised):
     """max sum_i [|a_i'x| - gamma]_+^2 ("l1") or sum_i [(a_i'x)^2 - gamma]_+ ("l0") over unit x.
 
-    The a_i are the columns of the data. The maximiser gives a support; the loadings are then the leading
+    The a_i are the columns of the data. The maximiser determines the support; the loadings are the leading
     eigenvector on it.
 
     Attributes
@@ -35,7 +35,7 @@ class GPower(Penalised):
     card : tuple of int or None
     penalty : tuple of float or None
         gamma relative to its theoretical upper bound, as in the authors' program: in units of max_i |a_i|
-        ("l1") or of max_i |a_i|^2 ("l0"), the a_i being those of the deflated data; from 0 up to below 1.
+        ("l1") or of max_i |a_i|^2 ("l0"), where the a_i are columns of the deflated data; in [0, 1).
     deflation : str
         "projection" as in the authors' program: A - (A z) z'.
     """
@@ -76,16 +76,16 @@ class GPower(Penalised):
 
 
 def longest_column(view: Operator) -> float:
-    """Return max_i |a_i|: the largest standard deviation that is left."""
+    """Return max_i |a_i|, the largest standard deviation of the deflated data."""
     return float(np.sqrt(max(view.diagonal().max(), np.finfo(float).tiny)))
 
 
-#: Directions whose share of the largest is below this are not orthonormalised but left out.
+#: Directions with an eigenvalue below this share of the largest are dropped.
 DEPENDENT = 1e-10
-#: A penalty that a cardinality implies is raised by this share, so that rounding keeps nothing below it.
+#: A penalty implied by a cardinality is increased by this share, as a margin for rounding.
 BEYOND = 1e-9
 
-#: Sizes of A'X, shape (p, k) -> which entries stay, and the level of each column, shape (k,).
+#: Absolute values of A'X, shape (p, k) -> a mask of the entries kept, and the threshold of each column, (k,).
 Rule = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
@@ -104,7 +104,7 @@ class _Run:
 
     @property
     def whole(self) -> bool:
-        """Whether every component has a loading."""
+        """Whether every component has a nonzero loading."""
         return bool(self.Z.any(axis=0).all())
 
 
@@ -114,26 +114,26 @@ class GPowerBlock(JointSolver):
 
     Its terms are [mu_j |a_i'x_j| - gamma_j]_+^2 ("l1") or [(mu_j a_i'x_j)^2 - gamma_j]_+ ("l0").
 
-    The a_i are the columns of the data and X holds k orthonormal scores. Under "l1" the maximiser gives the
-    supports alone, and the loadings are then fitted jointly on them (section 4 of the paper); under "l0" the
-    loadings are A'X on the supports.
+    The a_i are the columns of the data, and the columns of X are k orthonormal scores. With "l1" the
+    maximiser determines only the supports, and the loadings are then fitted jointly on them (section 4 of
+    the paper). With "l0" the loadings are A'X on the supports.
 
     Attributes
     ----------
     norm : {"l0", "l1"}
     card : tuple of int or None
         Nonzeros of each component: every step thresholds each of them at its own (card + 1)-th largest value.
-        The penalties that this implies are reported; where the method gives the same supports with them as
-        given penalties, "by penalty" says so, and the fit is that one.
+        The implied penalties are reported. If the method with these penalties gives the same supports, "by
+        penalty" is true and that fit is returned.
     total : int or None
-        Nonzeros of all components together, which one penalty common to all meets: the method shares them
-        out by itself.
+        Nonzeros of all components together, reached by one common penalty: the method distributes them over
+        the components.
     penalty : tuple of float or None
         gamma_j of each component relative to its theoretical upper bound: in units of mu_j max_i |a_i| ("l1")
-        or of mu_j^2 max_i |a_i|^2 ("l0"), from 0 up to below 1.
+        or of mu_j^2 max_i |a_i|^2 ("l0"), in [0, 1).
     mu : tuple of float or None
-        Weights of the components, 1 by default; distinct ones such as 1, 1/2, 1/3 draw the components
-        towards principal axes in that order.
+        Weights of the components, 1 by default. Distinct weights such as 1, 1/2, 1/3 pull the components
+        towards the principal axes in that order.
     tol : float
         Converged when no entry of the k directions changes by more than this.
     max_iter : int
@@ -196,7 +196,7 @@ class GPowerBlock(JointSolver):
         run = at(1.0)
         if run.whole:
             return run
-        low, high = 0.0, 1.0  # the largest share of the given penalties that leaves no component empty
+        low, high = 0.0, 1.0  # bracket of the largest share of the penalties without an empty component
         while high - low > 1e-6:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if at(middle).whole else (low, middle)
@@ -231,7 +231,7 @@ class GPowerBlock(JointSolver):
         return best
 
     def _run(self, op: Operator, V: np.ndarray, mu: np.ndarray, rule: Rule) -> _Run:
-        """Iterate from the scores of `V`; `rule` says in every step what stays and above which levels."""
+        """Iterate from the scores of `V`; in each step `rule` gives the entries kept and the thresholds."""
         longest = longest_column(op)
         W = V
         for step in range(1, self.max_iter + 1):
@@ -250,7 +250,7 @@ class GPowerBlock(JointSolver):
         return _Run(Z, implied, self.max_iter, False)
 
     def _filled(self, op: Operator, W: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, int, bool]:
-        """Raise Tr(X'AWN) over orthonormal X and unit columns of W with the given supports, N = diag(mu)."""
+        """Maximise Tr(X'AWN) over orthonormal X and unit columns of W on their supports, N = diag(mu)."""
         support = W != 0
         for step in range(1, self.max_iter + 1):
             new = unit(np.where(support, polar_products(op, W * mu), 0.0))
@@ -265,7 +265,7 @@ class GPowerBlock(JointSolver):
 def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
     """Return A'X, shape (p, k), for the orthonormal X nearest to A W: its polar factor.
 
-    X = A W (W'SW)^(-1/2); directions in which the scores A W do not extend are left out.
+    X = A W (W'SW)^(-1/2); directions in which the scores A W have no variance are dropped.
     """
     SW = op.dot(W)
     M = W.T @ SW
@@ -276,7 +276,7 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
 
 
 def _above(penalty: np.ndarray, power: int, op: Operator) -> Rule:
-    """Return the rule that keeps what exceeds the level of given relative penalties, shape (k,)."""
+    """Return the rule that keeps entries above the thresholds of given relative penalties, shape (k,)."""
     level = penalty ** (1.0 / power) * longest_column(op)
     return lambda size: (size > level, level)
 
@@ -302,14 +302,14 @@ def _together(total: int) -> Rule:
 
 
 def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
-    """Mark the largest entry of every column and the largest others, `total` in all.
+    """Mark the largest entry of every column and the largest other entries, `total` in all.
 
-    Returns the marks and the level below them: the largest entry that ties with none that is marked.
+    Returns the marks and the threshold: the largest unmarked entry that does not tie with a marked one.
     """
     p, k = size.shape
     kept = top(size, 1)
     if total > k:
-        rest = np.where(kept, -np.inf, size).T.ravel()  # one component after another: ties go to the first
+        rest = np.where(kept, -np.inf, size).T.ravel()  # column by column, so that the first wins ties
         kept |= top(rest, total - k).reshape(k, p).T
     smallest = size[kept].min()
     below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]

@@ -17,15 +17,15 @@ from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 
 class Growth:
-    """A support that grows by the indices that raise the variance most.
+    """A support that grows by the variables that increase the variance most.
 
     Parameters
     ----------
     view : Operator
         The deflated covariance matrix.
     exact : bool
-        Rank an index by the leading eigenvalue of the support with it, instead of the paper's surrogate:
-        the gain S_jj + 2 |S_j. x| of entering x, a vector of +1 and -1 on the support.
+        Whether to rank variables by the leading eigenvalue of the extended support, instead of the paper's
+        surrogate: the gain S_jj + 2 |S_j. x|, where x is a vector of +1 and -1 on the support.
     """
 
     def __init__(self, view: Operator, exact: bool):
@@ -43,7 +43,7 @@ class Growth:
         return self.support.size == self.view.p
 
     def add(self, count: int) -> None:
-        """Add the `count` best indices at once, or as many as are left."""
+        """Add the `count` best variables at once, or all that are left."""
         gains = self._gains()
         gains = np.where(self._free, gains, -np.inf)
         count = min(count, self.view.p - self.support.size)
@@ -58,7 +58,7 @@ class Growth:
         self.support = np.concatenate([self.support, chosen])
 
     def _gains(self) -> np.ndarray:
-        """Return what each variable would bring; what stands for those in the support says nothing."""
+        """Return the gain of adding each variable; values for variables in the support are not used."""
         if not self.exact:
             return self.variances + 2.0 * np.abs(self._signed)
         gains = self.variances.copy()
@@ -70,12 +70,12 @@ class Growth:
         return gains
 
     def leading(self, size: int | None = None) -> tuple[float, np.ndarray]:
-        """Return the largest variance on the support and the unit loadings, shape (p,), that have it.
+        """Return the largest variance on the support and its unit loadings, shape (p,).
 
         Parameters
         ----------
         size : int, optional
-            How many of the indices that entered count, the first ones; all by default.
+            Use only the first `size` variables that entered; all by default.
         """
         support = np.sort(self.support[:size])
         value, vector = self.view.take(support).leading(1)
@@ -84,24 +84,22 @@ class Growth:
         return float(value[0]), v
 
 
-#: The promised ratio may fall short by this much, from rounding, and counts as reached.
+#: The target counts as reached if the ratio is below it by at most this, for rounding.
 REACHED = 1e-10
-#: Steps, as a share of those already made, after which the variance of a growing support is checked again.
-AHEAD = 0.2
 
 
 @dataclass(frozen=True)
 class Greedy(ComponentSolver):
-    """Supports of preset size, each grown greedily.
+    """Supports of given size by greedy forward selection.
 
     Attributes
     ----------
     card : tuple of int
         Nonzeros of each component.
     c : int
-        How many indices enter at a time: faster, a little worse.
+        The number of variables that enter at a time: larger is faster and slightly worse.
     exact : bool
-        Choose each index by the leading eigenvalue it gives, not by the paper's surrogate.
+        Whether to choose each variable by the leading eigenvalue instead of the paper's surrogate.
     deflation : str
         A name in DEFLATIONS.
     """
@@ -125,7 +123,7 @@ class Greedy(ComponentSolver):
 
 @dataclass(frozen=True)
 class Controlled(ComponentSolver):
-    """The fewest nonzeros, found greedily, that keep a share of the variance that PCA explains.
+    """The fewest nonzeros, by greedy forward selection, that keep a share of the variance PCA explains.
 
     Attributes
     ----------
@@ -133,29 +131,29 @@ class Controlled(ComponentSolver):
         After every component i, the adjusted variance of the components so far is at least this share of
         the sum of the i largest eigenvalues (to 1e-10). Every component has at least one nonzero.
     c : int
-        How many indices enter at a time.
+        The number of variables that enter at a time.
     exact : bool
-        Choose each index by the leading eigenvalue it gives, not by the paper's surrogate.
+        Whether to choose each variable by the leading eigenvalue instead of the paper's surrogate.
     """
 
     variance: float
     c: int = 1
     exact: bool = False
 
-    deflation = "schur"  # the promise is on the adjusted variance
+    deflation = "schur"  # since the target is for adjusted variance
     criterion = "adjusted variance"
 
     def goal(self, pca: np.ndarray) -> float:
-        """Return the adjusted variance that is promised beside the eigenvalues `pca`."""
+        """Return the adjusted variance to reach, given the eigenvalues `pca` of as many components."""
         return (self.variance - REACHED) * float(pca.sum())
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         goal = self.goal(earlier.pca[: earlier.done + 1]) - earlier.explained
         growth = Growth(view, self.exact)
-        short, steps = 0, 0  # so many steps fall short of the goal, so many were made
+        short, steps = 0, 0  # the largest number of steps known not to reach the goal, and the steps made
         while True:
-            # Supports are nested, so the variance rises with every step: not all of them need be looked at.
-            for _ in range(1 if self.exact else 1 + int(AHEAD * steps)):
+            # The variance increases with every step, so it is enough to check it after every 20 % more steps.
+            for _ in range(1 if self.exact else 1 + int(0.2 * steps)):
                 growth.add(self.c)
                 steps += 1
                 if growth.full:

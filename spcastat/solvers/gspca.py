@@ -17,23 +17,21 @@ from spcastat.solvers.greedy import Growth
 from spcastat.solvers.power import with_length
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: Backward elimination starts from all variables up to this many: its cost grows as their fourth power.
+#: The largest number of variables for elimination from all of them, whose cost grows as the fourth power.
 BACKWARD_ORDER = 150
-#: Halvings of the interval between the two largest eigenvalues.
-HALVINGS = 50
 
 
 @dataclass(frozen=True)
 class GSPCA(ComponentSolver):
-    """Forward selection and backward elimination, each by the largest eigenvalue; the better support wins.
+    """Forward selection and backward elimination by the largest eigenvalue; the better support is used.
 
     Attributes
     ----------
     card : tuple of int
         Nonzeros of each component.
     backward : bool
-        Whether to try elimination too. It starts from all variables where there are at most
-        BACKWARD_ORDER, otherwise from the forward support and as many next best variables.
+        Whether to try elimination, too. It starts from all variables if there are at most BACKWARD_ORDER,
+        otherwise from the forward support and as many next best variables.
     deflation : str
         "projection" by default.
     """
@@ -69,7 +67,7 @@ class GSPCA(ComponentSolver):
         while support.size > card:
             left = without_each(*top_eigh(S, support.size))
             best = left.max()
-            j = int(np.flatnonzero(left >= best - tie_width(best, best))[-1])  # of equals the first ones stay
+            j = int(np.flatnonzero(left >= best - tie_width(best, best))[-1])  # of ties remove the last
             support = np.delete(support, j)
             S = np.delete(np.delete(S, j, axis=0), j, axis=1)
         value, vector = top_eigh(S, 1)
@@ -79,7 +77,7 @@ class GSPCA(ComponentSolver):
 
 
 def without_each(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return the largest eigenvalue of a symmetric matrix without row and column j, for every j.
+    """Return, for every j, the largest eigenvalue of a symmetric matrix without row and column j.
 
     Parameters
     ----------
@@ -91,14 +89,14 @@ def without_each(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (s,)
-        By interlacing each lies between the two largest eigenvalues, where it is the root of the increasing
-        function sum_i vectors_ji^2 / (values_i - mu), found by bisection.
+        By interlacing, each is between the two largest eigenvalues; it is the root of the increasing
+        function sum_i vectors_ji^2 / (values_i - mu) of mu, found by bisection.
     """
     squares = vectors**2
     low = np.full(len(values), values[1])
     high = np.full(len(values), values[0])
     tiny = np.finfo(float).tiny
-    for _ in range(HALVINGS):
+    for _ in range(50):
         middle = 0.5 * (low + high)
         gap = values[:, None] - middle
         gap = np.where(np.abs(gap) < tiny, tiny, gap)

@@ -1,7 +1,7 @@
 """Nonnegative sparse PCA by coordinate ascent.
 
 Zass and Shashua (2007), "Nonnegative sparse PCA", Advances in Neural Information Processing Systems 19:
-Algorithm 1, with every coordinate at the best root of its cubic.
+Algorithm 1, where each coordinate is set to the best root of its cubic equation.
 """
 
 from __future__ import annotations
@@ -17,17 +17,13 @@ from spcastat.kernels.ties import LEVEL, first_max, ranked, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: Columns of S that are fetched at a time.
+#: Number of columns of S computed at a time.
 BATCH = 128
-#: Sweeps over all variables come at least this often; those between skip variables that stay at zero.
-FULL_SWEEP = 10
-#: Up to this many variables the columns of S are kept from sweep to sweep.
-KEPT_ORDER = 4000
-#: The fit that is only there to be cut to a cardinality need not settle further than this.
+#: Tolerance for a fit that is truncated to a cardinality afterwards.
 ROUGH = 1e-6
-#: Slopes and curvatures below this share of variance and alpha are rounding.
+#: Slopes and curvatures below this share of variance plus alpha are rounding.
 ROUNDED = 1e-13
-#: How often components with too few nonzeros may take up what others gave up.
+#: How often components with too few nonzeros may use variables that others dropped.
 ROUNDS = 10
 
 
@@ -35,25 +31,25 @@ ROUNDS = 10
 class NSPCA(JointSolver):
     """max tr(V'SV) / 2 - alpha / 4 |I - V'V|_F^2 - penalty 1'V 1 over nonnegative V, p x k.
 
-    Unit length and orthogonality are asked for by alpha only; the columns are brought to unit length at
-    the end. Nonnegative vectors that are orthogonal share no variable, so that a large alpha makes the
-    components disjoint and a small one lets them overlap.
+    Unit length and orthogonality are enforced only by the penalty alpha; the columns are scaled to unit
+    length at the end. Orthogonal nonnegative vectors share no variable, so a large alpha makes the components
+    disjoint, and a small one lets them overlap.
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component, at most: the fit without a penalty is cut to the largest loadings of
-        each component and continued on these supports. A component that has fewer may take up variables
-        that the others gave up; where nonnegative loadings of the remaining ones would lower the
-        criterion it keeps fewer, and "card hit" says so.
+        The largest number of nonzeros of each component: the fit without a penalty is truncated to the
+        largest loadings of each component and continued on these supports. A component with fewer may use
+        variables that the others dropped. If nonnegative loadings on these would reduce the criterion, it
+        keeps fewer, and "card hit" is false.
     penalty : tuple of float or None
-        The paper's beta, for each component, in units of the variance; 0 leaves sparsity to alpha.
+        The paper's beta, for each component, in units of a variance; with 0 sparsity is due to alpha alone.
     alpha : float
         In units of the largest eigenvalue of S.
     tol : float
         Converged when a sweep over all variables changes no loading by more than this.
     max_iter : int
-        Sweeps, at most.
+        The largest number of sweeps.
     """
 
     card: tuple[int, ...] | None = None
@@ -87,7 +83,8 @@ class NSPCA(JointSolver):
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
 
     def _run(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
-        # The path of the ascent depends on the order of the variables: it is theirs, not that of the columns.
+        # The ascent depends on the order of the variables, so it uses one that does not depend on the
+        # columns'.
         order = ranked(np.linalg.norm(start, axis=1))
         runs = []
         for one in (order, order[::-1]):
@@ -110,7 +107,7 @@ class NSPCA(JointSolver):
             before, short = short, np.count_nonzero(allowed, axis=0) < cards
             if not short.any() or (before & ~short).sum() == 0 < before.sum():
                 break
-            # what the others gave up is free for components with too few
+            # components with too few nonzeros may use all variables
             V, more, _ = ascent.climb(np.where(allowed, V, 0.0), allowed | short, rough)
             n += more
         allowed = _largest(V, self.card)
@@ -119,13 +116,13 @@ class NSPCA(JointSolver):
 
 
 class _Ascent:
-    """One coordinate after another: each maximises a quartic over the nonnegative numbers."""
+    """Coordinate ascent: each coordinate maximises a quartic polynomial over the nonnegative numbers."""
 
     def __init__(self, op: Operator, alpha: float, beta: np.ndarray, tol: float, max_iter: int):
         self.op, self.alpha, self.beta, self.tol, self.max_iter = op, alpha, beta, tol, max_iter
         self.columns = Columns(op.columns, op.p)
         self.variances = op.diagonal()
-        self.order = np.arange(op.p)  # in which a sweep goes through the variables
+        self.order = np.arange(op.p)  # the order of the variables in a sweep
 
     def value(self, V: np.ndarray) -> float:
         """Return the criterion."""
@@ -136,13 +133,16 @@ class _Ascent:
         )
 
     def climb(self, V: np.ndarray, allowed: np.ndarray, rough: float) -> tuple[np.ndarray, int, bool]:
-        """Sweep over the `allowed` coordinates until none changes by more than `rough` or the tolerance."""
+        """Sweep over the `allowed` coordinates until none changes by more than `rough` or the tolerance.
+
+        Only every tenth sweep includes variables without a nonzero loading.
+        """
         V = V.copy()
         tol = max(rough, self.tol)
         reach = self.order[allowed[self.order].any(axis=1)]
         places = {r: np.flatnonzero(allowed[r]).tolist() for r in reach.tolist()}
         for sweep in range(1, self.max_iter + 1):
-            full = sweep % FULL_SWEEP == 1
+            full = sweep % 10 == 1
             rows = reach if full else reach[V[reach].any(axis=1)]
             G = np.ascontiguousarray(self.op.dot(V).T)
             C = V.T @ V
@@ -156,7 +156,8 @@ class _Ascent:
         return V, self.max_iter, False
 
     def _fetch(self, part: np.ndarray) -> np.ndarray:
-        return self.columns.rows(part) if self.op.p <= KEPT_ORDER else self.op.columns(part).T
+        # for up to 4000 variables the columns of S are cached
+        return self.columns.rows(part) if self.op.p <= 4000 else self.op.columns(part).T
 
     def _row(
         self, v: np.ndarray, G: np.ndarray, C: np.ndarray, r: int, column: np.ndarray, places: list[int]
@@ -165,13 +166,13 @@ class _Ascent:
         alpha, variance, largest = self.alpha, float(self.variances[r]), 0.0
         for s in places:
             old = float(v[s])
-            # the quartic -alpha/4 x^4 + c2/2 x^2 + c1 x in x = v_rs, at everything else
+            # the quartic -alpha/4 x^4 + c2/2 x^2 + c1 x in x = v_rs, given all other loadings
             diagonal = float(C[s, s])
             others = float(v @ v) - old * old
             c2 = variance + alpha * (1.0 - (diagonal - old * old) - others)
             cross = float(C[s] @ v) - diagonal * old - old * others
             c1 = float(G[s, r]) - variance * old - alpha * cross - float(self.beta[s])
-            least = ROUNDED * (variance + alpha)  # of which the cube root would make a loading
+            least = ROUNDED * (variance + alpha)  # the cube root of a rounding error is not small
             new = best_root(alpha, c2 if abs(c2) > least else 0.0, c1 if abs(c1) > least else 0.0)
             if new != old:
                 step = new - old
@@ -185,9 +186,9 @@ class _Ascent:
 
 
 def _largest(V: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
-    """Mark the largest positive loadings of every column, at most `card`; of tied ones those that come first.
+    """Mark the largest positive loadings of every column, at most `card`; of tied ones the first.
 
-    What an ascent that is not quite settled leaves apart ties.
+    Loadings that differ by less than the accuracy of the ascent are ties.
     """
     size = V / np.maximum(V.max(axis=0), np.finfo(float).tiny)
     marks = [top(column, one, 10.0 * ROUGH) for column, one in zip(size.T, card, strict=True)]
@@ -219,6 +220,6 @@ def best_root(alpha: float, c2: float, c1: float) -> float:
 
 
 def _positive(start: np.ndarray) -> np.ndarray:
-    """Return the larger of positive and negative part of every column, at unit length."""
+    """Return the larger of the positive and the negative part of each column, at unit length."""
     up, down = np.maximum(start, 0.0), np.maximum(-start, 0.0)
     return unit(np.where((down**2).sum(axis=0) > (up**2).sum(axis=0) * (1.0 + 1e-10), down, up))

@@ -5,9 +5,9 @@ d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal 
 
     lambda_max(sum_i Y_i) + m rho    where    Y_i >= 0  and  Y_i >= a_i a_i' - rho I,
 
-the a_i being the columns of a square root of S. The matrices Y_i that the paper builds from a component
-have rank one, f_i f_i', and every f_i is a combination of a_i and of the component's unit score x, so that
-products with S are all that is needed.
+where the a_i are the columns of a square root of S. The paper constructs matrices Y_i = f_i f_i' of rank one
+from a component, where each f_i is a linear combination of a_i and the component's unit score x. So only
+products with S are needed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from spcastat.kernels.eig import DENSE_ORDER, top_eigh, top_lanczos
 from spcastat.operators import Operator
 from spcastat.solvers.power import correlations
 
-#: Levels tried on a grid, and then around the best of them.
+#: Number of levels rho tried on a grid, and then around the best of them.
 GRID, STEPS = 7, 8
-#: Seed of the fixed start of Lanczos iterations.
+#: Seed for the fixed starting vector of Lanczos iterations.
 SEED = 11
-#: A component is called optimal where no other of its cardinality can have more variance by this share.
+#: A component is optimal if no other of its cardinality can exceed its variance by this share.
 EXACT = 1e-9
 EPS = float(np.finfo(float).eps)
 
@@ -36,15 +36,15 @@ def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> flo
     view : Operator
         A covariance matrix, deflated or not.
     v : ndarray of shape (p,)
-        Unit loadings of the component from whose score the dual variables are built.
+        Unit loadings of the component from which the dual variables are constructed.
     card : int
     goal : float
-        The search stops when the bound is as low as this.
+        The search stops when the bound is at most this.
 
     Returns
     -------
     float
-        At most the largest eigenvalue, which bounds every component.
+        The bound; at most the largest eigenvalue.
     """
     q = correlations(view, v)
     diagonal = view.diagonal()
@@ -79,40 +79,40 @@ def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> flo
 
 
 def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
-    """Return whether the bound shows that no loadings of this cardinality have more variance than `v`.
+    """Return whether the bound proves that no loadings of this cardinality have more variance than `v`.
 
-    False says nothing: the bound is often above the optimum.
+    False does not imply the opposite: the bound is often above the optimum.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        Symmetric. Where it has eigenvalues below zero by more than rounding, nothing is shown.
+        Symmetric. If it has eigenvalues below zero by more than rounding, the result is False.
     v : ndarray of shape (p,)
         Unit loadings with at most `card` nonzeros.
     card : int
 
     Notes
     -----
-    The bound is not computed: that it is at most (1 + `EXACT`) v'Sv is a matrix that is positive definite,
-    which a Cholesky factorisation tells. Rounding counts against the proof: in the factorisation (Rump 2006,
-    "Verification of positive definiteness"), in the products, in the constraints on the dual variables, which
-    are looked at once they are computed, and in S itself, to which is added what makes it semidefinite.
+    The bound itself is not computed. It is at most (1 + `EXACT`) v'Sv if a certain matrix is positive
+    definite, which is checked by a Cholesky factorisation. Allowances are made for rounding in the
+    factorisation (Rump 2006, "Verification of positive definiteness"), in the products, in the constraints on
+    the dual variables, which are checked after they are computed, and in S, whose diagonal is increased.
     """
     trace = float(np.trace(S))
     if not trace > 0.0:
         return False
-    S = S / trace  # squares of variances must be numbers
+    S = S / trace  # so that squares of variances neither overflow nor underflow
     level = (1.0 + EXACT) * float(v @ S @ v)
     S[np.diag_indices(len(S))] += 3.0 * (len(S) + 2) * EPS
     if not _positive(S):
         return False
-    if _positive(-S, level):  # no loadings at all have more
+    if _positive(-S, level):  # no loadings of any cardinality have more
         return True
     q = S @ v / np.sqrt(float(v @ S @ v))
     diagonal = np.diag(S)
     ordered = np.append(np.sort(q**2)[::-1], 0.0)
     low, high = float(ordered[card]), float(ordered[card - 1])
-    if high - low <= 1e-6 * high:  # the dual variables would be quotients of differences of equal numbers
+    if high - low <= 1e-6 * high:  # the dual variables would be dominated by cancellation
         return False
     eps = 16.0 * (card + 4) * EPS  # the products are sums of `card` terms
     for share in np.linspace(0.0, 1.0, GRID + 2)[1:-1]:
@@ -128,7 +128,7 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
 
 
 def _positive(M: np.ndarray, added: float = 0.0) -> bool:
-    """Return whether M + `added` I is positive definite, whatever the rounding of its factorisation."""
+    """Return whether M + `added` I is proven to be positive definite, despite rounding."""
     A = M.copy()
     places = np.diag_indices(len(M))
     size = float(np.abs(A[places]).sum()) + len(M) * abs(added)
@@ -143,10 +143,10 @@ def _positive(M: np.ndarray, added: float = 0.0) -> bool:
 def _short(
     q: np.ndarray, diagonal: np.ndarray, alpha: np.ndarray, beta: np.ndarray, rho: float, eps: float
 ) -> float:
-    """Return by how much, at most, any f_i f_i' + rho I falls short of a_i a_i': by rounding.
+    """Bound by how much any f_i f_i' + rho I - a_i a_i' fails to be positive semidefinite, due to rounding.
 
-    In the plane of x and a_i, with a_i = (q_i, r_i), these are matrices of order two, each of which is wrong
-    by at most `eps` times what was summed.
+    In the plane of x and a_i, where a_i = (q_i, r_i), these are 2 x 2 matrices, each with an error of at most
+    `eps` times the sum of the absolute terms.
     """
     r = np.sqrt(np.maximum(diagonal - q**2, 0.0))
     along, across = alpha * q + beta, alpha * r
@@ -159,7 +159,7 @@ def _short(
 def _largest_of_sum(
     view: Operator, everything: np.ndarray | None, q: np.ndarray, diagonal: np.ndarray, rho: float
 ) -> float:
-    """Return lambda_max(sum_i f_i f_i'), that of F'F for the columns f_i = alpha_i a_i + beta_i x of F."""
+    """Return lambda_max(sum_i f_i f_i') = lambda_max(F'F); F has columns f_i = alpha_i a_i + beta_i x."""
     alpha, beta = _dual(q, diagonal, rho)
     if everything is not None:
         return float(top_eigh(_sum(everything, q, alpha, beta), 1)[0][0])
@@ -183,7 +183,7 @@ def _dual(q: np.ndarray, diagonal: np.ndarray, rho: float) -> tuple[np.ndarray, 
     # inside: Y = B x x' B / (x'Bx) for B = a a' - rho I
     root = np.sqrt(q[inside] ** 2 - rho)
     alpha[inside], beta[inside] = q[inside] / root, -rho / root
-    # outside: the part of a_i across x, at the least length that keeps Y_i >= B
+    # outside: the part of a_i orthogonal to x, with the smallest length such that Y_i >= B
     across = diagonal[outside] - q[outside] ** 2
     factor = np.sqrt(rho * (diagonal[outside] - rho) / ((rho - q[outside] ** 2) * across))
     alpha[outside], beta[outside] = factor, -factor * q[outside]

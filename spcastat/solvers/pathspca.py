@@ -1,4 +1,4 @@
-"""The greedy path of supports with its certificate of optimality.
+"""A greedy path of supports with a certificate of optimality.
 
 d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis", Journal
 of Machine Learning Research: the approximate greedy search of section 3 and the conditions of section 4.
@@ -17,9 +17,7 @@ from spcastat.solvers.optimality import variance_bound
 from spcastat.solvers.power import renormalised
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: A bound this close to the variance, as a share of it, proves that no better support exists.
-PROVED = 1e-6
-#: Deflations that leave a covariance matrix, without which there is nothing to certify.
+#: Deflations after which S is still a covariance matrix, as the certificate requires.
 KEEPS_COVARIANCE = ("projection", "schur", "orthogonalised")
 
 
@@ -27,17 +25,17 @@ KEEPS_COVARIANCE = ("projection", "schur", "orthogonalised")
 class PathSPCA(ComponentSolver):
     """Supports that grow by the variable with the largest score (a_i'x)^2.
 
-    x is the unit score of the present component, the leading left singular vector of the columns in the
-    support; the first variable is the one of largest variance. The score bounds from below what a variable
-    adds to the largest eigenvalue, and costs one product with S instead of an eigenvalue for each.
+    x is the unit score of the current component, the leading left singular vector of the columns in the
+    support; the first variable is the one with the largest variance. The score is a lower bound on the
+    increase of the largest eigenvalue. It needs one product with S instead of an eigenvalue per variable.
 
     Attributes
     ----------
     card : tuple of int
         Nonzeros of each component.
     certify : bool
-        Report for each component an upper bound on the variance that any support of its size can have at
-        this deflation, and whether it is attained: then the support is globally optimal.
+        Whether to report, for each component, an upper bound on the variance of any support of its size for
+        the deflated matrix, and whether it is attained, up to 1e-6: then the support is globally optimal.
     deflation : str
         "projection" by default.
     """
@@ -66,7 +64,7 @@ class PathSPCA(ComponentSolver):
         variance = float(raw @ raw)
         details: dict[str, object] = {"variance": variance}
         if self.certify and self.deflation in KEEPS_COVARIANCE and variance > 0:
-            proof = (1.0 + PROVED) * variance
+            proof = (1.0 + 1e-6) * variance
             bound = variance_bound(view, v, card, proof)
             details |= {"variance bound": bound, "optimal": bound <= proof}
         return Component(v, "exact", card, raw, details)

@@ -1,4 +1,4 @@
-"""Methods that pay a penalty for each nonzero, and how a preset cardinality is reached with them."""
+"""Base class of methods with a sparsity penalty, and how they reach a given cardinality."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from spcastat.operators import Operator
 from spcastat.solvers.power import Limit
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: The bracket of the penalty is halved until it is narrower than this share of the largest penalty, ...
+#: Bisection ends when the bracket of the penalty is narrower than this share of the largest penalty, ...
 BRACKET = 1e-9
-#: ... or than this once a penalty that gives the cardinality is known: it need not be the smallest to the
-#: last digit, and close to where a support changes an iteration takes for ever.
+#: ... or than this once a penalty that gives the cardinality is known: iterations converge very slowly near a
+#: penalty at which the support changes.
 BRACKET_FOUND = 1e-6
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a penalised method: loadings of unit and of raw length, and how it ended."""
+    """One run of a penalised method: unit loadings, the loadings before scaling, and how it ended."""
 
     v: np.ndarray
     raw: np.ndarray
@@ -33,28 +33,28 @@ class Run:
 
     @classmethod
     def of(cls, limit: Limit, penalty: float) -> Run:
-        """Return the run of an iteration that ended at `limit`."""
+        """Return the run for an iteration that ended at `limit`."""
         return cls(limit.v, limit.raw, limit.n_iter, limit.converged, penalty)
 
 
 @dataclass(frozen=True)
 class Penalised(ComponentSolver):
-    """A sequential method with a penalty, which also takes a cardinality.
+    """A sequential method with a penalty, which also accepts a cardinality.
 
-    With `card` the smallest penalty that gives the cardinality is found by bisection. Where no penalty
-    gives it, or a larger one than is needed for the same support, the method thresholds at the
-    (card + 1)-th largest value inside its iteration instead, and the penalty that this implies is reported.
+    With `card` the smallest penalty that gives the cardinality is found by bisection. If no penalty gives it,
+    or only one that is larger than the same support needs, the method instead thresholds at the
+    (card + 1)-th largest value inside its iteration, and the implied penalty is reported.
 
     Attributes
     ----------
     card : tuple of int or None
         Nonzeros of each component.
     penalty : tuple of float or None
-        The penalty of each component, in the method's own units.
+        The penalty of each component, in the units of the method.
     tol : float
         Converged when a step changes no loading by more than this.
     max_iter : int
-        Steps of one run, at most.
+        The largest number of steps of one run.
     deflation : str
         A name in DEFLATIONS.
     """
@@ -74,7 +74,7 @@ class Penalised(ComponentSolver):
 
     @abstractmethod
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
-        """Fit one component with a penalty; zero loadings where the penalty leaves nothing."""
+        """Fit one component with a penalty; the loadings are zero if the penalty is too large."""
 
     @abstractmethod
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
@@ -82,23 +82,23 @@ class Penalised(ComponentSolver):
 
     @abstractmethod
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
-        """Return a penalty at which at most one loading is left."""
+        """Return a penalty at which at most one loading is nonzero."""
 
     def finished(self, view: Operator, run: Run) -> Run:
-        """Return the chosen run after the method's last step, such as new loadings on its support."""
+        """Return the chosen run after the last step of the method, such as new loadings on the support."""
         return run
 
     @property
     def exact_at_card(self) -> bool:
-        """Whether thresholding at a cardinality solves a step exactly: no other loadings do better."""
+        """Whether thresholding at a cardinality is the exact solution of a step."""
         return False
 
     def prefers(self, inside: Run, found: Run) -> bool:
-        """Whether to take the run that thresholds inside its iteration though a penalty was found.
+        """Whether to use the run that thresholds inside its iteration, although a penalty was found.
 
-        It is taken where it has the same support at a smaller penalty: the iteration at a fixed penalty
-        creeps past a turning point there, or stops short of one. Where it solves the problem constrained to
-        the cardinality exactly (:attr:`exact_at_card`) it is taken for another support, too.
+        It is used if it has the same support at a smaller penalty: the iteration with a fixed penalty then
+        passes a turning point very slowly, or stops before one. If each of its steps is exact for the
+        cardinality (:attr:`exact_at_card`), it is used if its support is another one.
         """
         if self.exact_at_card:
             return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
@@ -125,15 +125,15 @@ class Penalised(ComponentSolver):
         found = self._searched(view, start, card)
         inside = self.at_card(view, start, card)
         run = inside if found is None or self.prefers(inside, found) else found
-        if not run.v.any():  # nothing is left of the data: any direction does
+        if not run.v.any():  # the deflated data are zero: any direction is optimal
             run = replace(run, v=hard(start[:, None], card)[:, 0])
         details = {"penalty": run.penalty, "by penalty": run is found}
         return self._component(view, run, details)
 
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
-        """Return the run at the smallest penalty with `card` nonzeros, or None where there is none.
+        """Return the run at the smallest penalty with `card` nonzeros, or None if there is none.
 
-        No penalty parts variables that tie: where the last to stay ties with the first to go the search ends.
+        The search ends if the last variable to keep ties with the next, since no penalty separates them.
         """
         best: Run | None = None
         low, high = 0.0, self.largest_penalty(view, start)
@@ -148,7 +148,7 @@ class Penalised(ComponentSolver):
             run = self.at_penalty(view, start, middle)
             nonzeros = int(np.count_nonzero(run.v))
             if nonzeros > card or (nonzeros == card and not run.converged):
-                low = middle  # a run that does not settle lies at a turning point of the path
+                low = middle  # a run that does not converge is at a turning point of the path
                 if nonzeros > card and _tied(run.v, card):
                     break
             else:

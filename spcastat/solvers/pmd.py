@@ -29,10 +29,10 @@ class PMD(Penalised):
     t : tuple of float or None
         Bounds on the l1 norms of the unit loadings, each in [1, sqrt(p)] ("sumabs" times sqrt(p)).
     orth : bool
-        Scores orthogonal to those before (section 3.2, equation 3.14): X'u then holds only what the scores
-        before leave, which is Schur complement deflation.
+        Whether scores are orthogonal to the earlier ones (section 3.2, equation 3.14): X is then replaced
+        by its residuals on the earlier scores, which is Schur complement deflation.
     deflation : str
-        "projection" by default: since u is Xv at unit length, X - d u v' = X (I - v v').
+        "projection" by default: since u is Xv scaled to unit length, X - d u v' = X (I - v v').
     """
 
     t: tuple[float, ...] | None = None
@@ -48,7 +48,7 @@ class PMD(Penalised):
                 )
             object.__setattr__(self, "deflation", "schur")
 
-    # The penalty of the search is how far the bound lies below sqrt(p): it grows with sparsity.
+    # The penalty of the search is sqrt(p) minus the bound, so that it increases with sparsity.
 
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         bound = max(np.sqrt(view.p) - penalty, 1.0)

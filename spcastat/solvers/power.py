@@ -10,13 +10,13 @@ import numpy as np
 from spcastat.kernels.ties import RELATIVE, levelled
 from spcastat.operators import Operator
 
-#: (correlations X'u with the unit score u = Xv / |Xv|, present loadings v) -> new loadings of any length.
+#: (X'u for the unit score u = Xv / |Xv|, current loadings v) -> new loadings of any length.
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """Where an iteration ended: unit loadings, their length before, steps, and whether it converged."""
+    """The end of an iteration: unit loadings, the loadings before scaling, steps, and convergence."""
 
     v: np.ndarray
     raw: np.ndarray
@@ -27,8 +27,8 @@ class Limit:
 def correlations(view: Operator, v: np.ndarray) -> np.ndarray:
     """Return X'u for the unit score u = Xv / |Xv|, from products with S alone.
 
-    Its entries are a_j'u: in standard deviations of the variables, at most each one's own. Zero where the
-    score has no variance.
+    The entries are a_j'u = correlation times standard deviation of variable j. They are zero if the score has
+    no variance.
     """
     Sv = view.dot(v)
     variance = float(v @ Sv)
@@ -36,11 +36,11 @@ def correlations(view: Operator, v: np.ndarray) -> np.ndarray:
 
 
 def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: int) -> Limit:
-    """Iterate v <- rule(X'u) at unit length, u being the unit score of v.
+    """Iterate v <- rule(X'u), scaled to unit length, where u is the unit score of v.
 
-    Alternating minimisation of |X - u v'|^2 plus a penalty on v, with u eliminated: X'u = Sv / sqrt(v'Sv).
-    Entries of X'u that tie are made equal before the rule sees them: no penalty parts them then, and a
-    rule that counts takes the lowest indices.
+    This is alternating minimisation of |X - u v'|^2 plus a penalty on v, with u eliminated by
+    X'u = Sv / sqrt(v'Sv). Entries of X'u that tie up to rounding are made equal before the rule is applied,
+    so that thresholds treat them alike, and rules that count keep the lowest indices.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
     Returns
     -------
     Limit
-        With zero loadings where the rule left nothing.
+        Its loadings are zero if the rule returned zero.
     """
     v, raw = start, start
     for step in range(1, max_iter + 1):
@@ -71,7 +71,7 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
 
 
 def renormalised(view: Operator, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best unit loadings on the support of `v`, and the same at the length of their score.
+    """Return the best unit loadings on the support of `v`, and the same scaled by the length of the score.
 
     Variational renormalisation (Moghaddam, Weiss and Avidan, 2006): the leading eigenvector of the
     variables in the support.
@@ -84,5 +84,5 @@ def renormalised(view: Operator, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def with_length(view: Operator, v: np.ndarray) -> np.ndarray:
-    """Return unit loadings at the length of their score, which makes X - u w' a least-squares residual."""
+    """Return w, unit loadings scaled by the length of the score, so that X - u w' = X (I - v v')."""
     return v * np.sqrt(max(float(v @ view.dot(v)), 0.0))

@@ -1,4 +1,4 @@
-"""R1-PCA: the subspace of smallest residuals, by their lengths and not the squares of these.
+"""R1-PCA: the subspace with the smallest sum of residual lengths, instead of squared lengths.
 
 Ding, Zhou, He and Zha (2006), "R1-PCA: rotational invariant L1-norm principal component analysis for robust
 subspace factorization", Proceedings of the 23rd International Conference on Machine Learning.
@@ -18,13 +18,9 @@ from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: The lengths of residuals under "l1" are rounded below this share of the median's.
-SHARP = 1e-6
-#: Residuals below this share of the rows' lengths are rounding.
+#: Residuals below this share of the typical length of a row are rounding.
 ROUNDED = 1e-12
-#: A squared residual that is a smaller share of the row's is not taken as a difference of squares.
-CANCELLED = 1e-3
-#: Numbers that are held at once.
+#: The largest number of values in memory at a time.
 BLOCK = 1_000_000
 
 
@@ -32,32 +28,32 @@ BLOCK = 1_000_000
 class R1PCA(JointSolver):
     """min sum_i loss(|x_i - UU'x_i|) over orthonormal U, p x k: all k components at once, dense.
 
-    The loss grows as the length of a residual, where that of PCA grows as its square. A row counts with the
-    weight 1 / length, and U <- orth(C U), C the covariance matrix of rows with the weights of their present
-    residuals, never raises the criterion. The components are the eigenvectors of C in the subspace of U,
-    in the order of their eigenvalues: the weighted variances. Neither subspace nor axes depend on the
-    coordinates in which rows are given. The components for k + 1 are not those for k and one more.
+    The loss grows linearly with the length of a residual; that of PCA grows quadratically. So a row has the
+    weight 1 / length. The update is U <- orth(C U), where C is the covariance matrix of the rows with the
+    weights of their current residuals; it never increases the criterion. The components are the
+    eigenvectors of C in the subspace of U, in the order of their eigenvalues, the weighted variances. The
+    subspace and the components rotate with the data. The components for k + 1 are not those for k plus one.
 
-    The paper calls its solution unique, but the criterion has local minima: where outlying rows make a
-    direction of PCA's their own, a descent from PCA's subspace stays near it. ``n_init=10`` tries other
-    subspaces as well, and keeps the lowest.
+    The paper claims a unique solution, but the criterion has local minima: if outlying rows determine a
+    direction of PCA, a descent from PCA's subspace stays near it. ``n_init=10`` also tries other subspaces
+    and uses the best.
 
-    Scores are projections, and explained variance is that of all rows, outlying ones with full weight: it
-    is at most PCA's.
+    Scores are projections. Explained variance is that of all rows, with full weight for outlying rows, and
+    is at most that of PCA.
 
-    Rows are centred as the call says, at their mean by default. For robust scores, and residuals from a
-    robust centre, give one, as in ``center=df.median()``.
+    Rows are centred at their mean by default. ``center=df.median()`` gives robust scores, and residuals from
+    a robust centre.
 
     Attributes
     ----------
     loss : {"huber", "l1"}
-        Huber's loss is a parabola up to the cutoff, the median of PCA's residuals, so that rows closer than
-        that have the same weight. "l1" is the length alone, to a millionth of that median: a few rows may
-        lie in the subspace and decide where it lies.
+        Huber's loss is quadratic up to the cutoff, the median length of PCA's residuals, so that all rows
+        closer than that have the same weight. "l1" is the length itself (quadratic only up to a millionth of
+        that median): a few rows may then lie in the subspace and determine it.
     tol : float
-        Converged when a step turns no vector out of the subspace by more than this in any variable.
+        Converged when no basis vector of the new subspace leaves the old one by more than this.
     max_iter : int
-        Steps from one start, at most.
+        The largest number of steps from one start.
     """
 
     loss: Literal["huber", "l1"] = "huber"
@@ -72,7 +68,7 @@ class R1PCA(JointSolver):
 
     @property
     def own_order(self) -> bool:
-        """The components come in the order of their weighted variances."""
+        """The components are ordered by their weighted variances."""
         return True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
@@ -88,7 +84,7 @@ class R1PCA(JointSolver):
         return Solution(V, status, steps, float(values[best]), values, details)
 
     def _descend(self, rows: _Residuals, U: np.ndarray) -> tuple[np.ndarray, int, bool]:
-        """Return the subspace below U, shape (p, k), the steps taken, and whether it stayed."""
+        """Descend from the subspace of U, shape (p, k); return the subspace, steps, and convergence."""
         for step in range(1, self.max_iter + 1):
             before, U = U, np.linalg.qr(rows.covariance_times(U)[0])[0]
             if np.abs(U - before @ (before.T @ U)).max() <= self.tol:
@@ -97,9 +93,9 @@ class R1PCA(JointSolver):
 
 
 class _Residuals:
-    """Rows with the lengths of their residuals, and the weights and losses that these have.
+    """The rows with the lengths, weights and losses of their residuals.
 
-    Rows of the operator come times the square root of their weight in the data.
+    The rows of the operator are multiplied by the square root of their weight in the data.
     """
 
     def __init__(self, op: Rows, pca: np.ndarray, loss: str):
@@ -110,18 +106,18 @@ class _Residuals:
         typical = float(weighted_median(lengths, self.counts))
         mean_square = float(self.counts @ lengths**2 / self.counts.sum())
         row = float(np.sqrt(self.squares.sum() / self.counts.sum()))
-        sharp = SHARP * (typical if typical > 0 else np.sqrt(mean_square))
+        sharp = 1e-6 * (typical if typical > 0 else np.sqrt(mean_square))
         self.cutoff = max(typical if loss == "huber" else 0.0, sharp, ROUNDED * row)
 
     def lengths(self, scores: np.ndarray, U: np.ndarray) -> np.ndarray:
-        """Return the length of each row's residual from the subspace of U, shape (p, k), by its scores."""
+        """Return the length of the residual of each row from the subspace of U, shape (p, k)."""
         squares = self.squares - (scores**2).sum(axis=1)
-        if (squares < CANCELLED * self.squares).any():
+        if (squares < 1e-3 * self.squares).any():  # the difference loses digits by cancellation
             squares = self._by_blocks(scores, U)
         return np.sqrt(np.divide(squares, self.counts, out=np.zeros(self.op.n), where=self.counts > 0))
 
     def _by_blocks(self, scores: np.ndarray, U: np.ndarray) -> np.ndarray:
-        """Return the squared residuals, some variables at a time."""
+        """Compute the squared residuals for a block of variables at a time."""
         squares = np.zeros(self.op.n)
         for block in blocks(self.op.p, self.op.n, BLOCK):
             J = np.arange(self.op.p)[block]
@@ -129,13 +125,13 @@ class _Residuals:
         return squares
 
     def mean_loss(self, U: np.ndarray) -> float:
-        """Return the criterion: Huber's loss over the cutoff."""
+        """Return the criterion: the mean of Huber's loss divided by the cutoff."""
         lengths, cutoff = self.lengths(self.op.forward(U), U), self.cutoff
         losses = np.where(lengths <= cutoff, 0.5 * lengths**2 / cutoff, lengths - 0.5 * cutoff)
         return float(self.counts @ losses / self.counts.sum())
 
     def covariance_times(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return C U, C the covariance matrix under the weights of the residuals, and U'C U."""
+        """Return C U and U'C U, where C is the covariance matrix with the weights of the residuals."""
         scores = self.op.forward(U)
         weights = 1.0 / np.maximum(self.lengths(scores, U), self.cutoff)
         weights /= self.counts @ weights / self.counts.sum()

@@ -1,4 +1,4 @@
-"""Sparse PCA as a regression with an elastic net penalty, alternated with a Procrustes rotation.
+"""Sparse PCA by elastic net regression, alternating with a Procrustes rotation.
 
 Zou, Hastie and Tibshirani (2006), "Sparse principal component analysis", Journal of Computational and
 Graphical Statistics 15: Algorithm 1 and section 4 (SPCA); Dou, Dai, Xu and Zhang, "Sparse unsupervised
@@ -21,35 +21,31 @@ from spcastat.operators import Operator
 from spcastat.solvers.solver import JointSolver, Solution
 from spcastat.solvers.spco import procrustes
 
-#: The ridge, in mean variances, where there is nothing for it to do but to keep systems regular.
-SMALL_RIDGE = 1e-6
-#: Scores whose (squared) share of the largest direction is below this depend on one another.
+#: Directions of the scores with an eigenvalue below this share of the largest are dropped.
 DEPENDENT = 1e-10
-#: Up to this many variables it is tested whether S has full rank.
-RANK_ORDER = 3000
 
 
 @dataclass(frozen=True)
 class Regression(JointSolver):
-    """What both methods share: elastic nets for the loadings at fixed targets, then new targets.
+    """Base class of both methods: elastic net regressions for the loadings, alternating with new targets.
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component: every elastic net follows its path down to the smallest penalty
-        before one variable more would enter. The penalties of the last sweep are reported.
+        Nonzeros of each component: each elastic net path is followed to the smallest penalty before one
+        more variable would enter. The penalties of the last sweep are reported.
     penalty : tuple of float or None
         The l1 penalty of each component, in units of a variance ("zou") or of a standard deviation
         ("spca-os").
     ridge : float or None
         The l2 penalty, in units of the mean variance of the variables (for a correlation matrix these
-        are the paper's own). Infinity is the limit in which the elastic net is soft thresholding, as
-        Zou et al. advise for more variables than rows. None is 1e-6 where S has full rank, which leaves
-        the lasso, and infinity where it has not (or where that is not known above 3000 variables).
+        are the paper's units). Infinity is the limit in which the elastic net is soft thresholding, as
+        Zou et al. advise for more variables than rows. None means 1e-6, practically the lasso, if S has
+        full rank, and infinity otherwise (also above 3000 variables, where the rank is not checked).
     tol : float
-        Converged when a sweep changes no loading of unit length by more than this.
+        Converged when a sweep changes no unit-length loading by more than this.
     max_iter : int
-        Sweeps, at most.
+        The largest number of sweeps.
     """
 
     card: tuple[int, ...] | None = None
@@ -65,28 +61,28 @@ class Regression(JointSolver):
     def comparable(self) -> bool:
         return self.penalty is None
 
-    #: The l1 penalty of the criterion over that of the elastic net with a factor of 1/2 before its squares.
+    #: The l1 penalty of the criterion, divided by that of an elastic net with a factor 1/2 for the squares.
     factor: ClassVar[float]
 
     @abstractmethod
     def first_targets(self, op: Operator, V: np.ndarray) -> np.ndarray:
-        """Return X'Y, shape (p, k), at PCA's loadings `V`, shape (p, k)."""
+        """Return X'Y, shape (p, k), for PCA's loadings `V`, shape (p, k)."""
 
     @abstractmethod
     def targets(
         self, op: Operator, W: np.ndarray, SW: np.ndarray, A: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return X'Y, shape (p, k), for the targets Y that are best at loadings W, by Procrustes; and A.
+        """Return X'Y, shape (p, k), for the best targets Y given loadings W (Procrustes problem), and A.
 
-        Where the loadings leave the rotation open it stays as near to the last A as it can.
+        If the rotation is not unique, the one closest to the last A is used.
         """
 
     @abstractmethod
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
-        """Return the criterion at loadings W and targets with X'Y = B, but for the l1 term."""
+        """Return the criterion for loadings W and targets with X'Y = B, without the l1 term."""
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
-        share = (SMALL_RIDGE if _full_rank(op) else np.inf) if self.ridge is None else self.ridge
+        share = (1e-6 if _full_rank(op) else np.inf) if self.ridge is None else self.ridge
         ridge = share * op.total / op.p
         columns = Columns(op.columns, op.p)
         A = starts[0].T
@@ -162,14 +158,14 @@ class Zou(Regression):
 class OptimalScoring(Regression):
     """min |Y - XW|^2 / 2 + ridge |W|^2 / 2 + sum_j penalty_j |w_j|_1 with Y'Y = I.
 
-    X is in units in which X'X = S, so the penalties are in units of a standard deviation. The other
-    options are those of `Regression`.
+    X is scaled so that X'X = S, so the penalties are in units of a standard deviation. The other options
+    are those of `Regression`.
 
     Attributes
     ----------
     ridge : float
-        The paper's delta^2, in units of the mean variance of the variables. It is what makes directions
-        of large variance the best ones: without it every direction in the span of X fits perfectly.
+        The paper's delta^2, in units of the mean variance of the variables. It makes directions of large
+        variance optimal: without it every direction in the span of X fits perfectly.
     """
 
     ridge: float = 1.0
@@ -197,8 +193,8 @@ class OptimalScoring(Regression):
 
 
 def _full_rank(op: Operator) -> bool:
-    """Return whether the smallest eigenvalue of S exceeds rounding."""
-    if op.rank_limit < op.p or op.p > RANK_ORDER:
+    """Return whether the smallest eigenvalue of S exceeds rounding; False above 3000 variables."""
+    if op.rank_limit < op.p or op.p > 3000:
         return False
     S = op.block(np.arange(op.p))
     try:

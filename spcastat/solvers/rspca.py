@@ -1,4 +1,4 @@
-"""Components of largest l1 variance: robust sparse PCA and PCA-L1.
+"""Components with the largest l1 variance: robust sparse PCA and PCA-L1.
 
 Zhao, Meng and Xu (2014), "Robust sparse principal component analysis", Science China Information Sciences
 57: Algorithm 1. Kwak (2008), "Principal component analysis based on L1-norm maximization", IEEE PAMI 30.
@@ -20,13 +20,9 @@ from spcastat.kernels.ties import first_max, hard, l1_bounded, soft, unit
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: Scores below this share of the largest (or of what other loadings give the row) are zero.
-ZERO_SCORE = 1e-13
-#: Two loadings that nowhere differ by more than this are the same.
+#: Two loading vectors that differ by at most this in every entry are the same.
 SAME = 1e-12
-#: Length of the step away from loadings at which rows have a score of zero.
-NUDGE = 1e-3
-#: A start must beat the ones before it by this share.
+#: Smallest relative improvement of the l1 variance that counts.
 BETTER = 1e-10
 
 Sparse = Callable[[np.ndarray], np.ndarray]
@@ -34,12 +30,12 @@ Sparse = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class LargestL1(ComponentSolver):
-    """What the methods share: w -> SPARSE(sum_i sign(x_i'w) x_i) until w stays.
+    """Base class of the methods: iterate w <- SPARSE(sum_i sign(x_i'w) x_i) until w does not change.
 
     Attributes
     ----------
     max_iter : int
-        Steps from one start, at most.
+        The largest number of steps from one start.
     deflation : str
         A name in ROW_DEFLATIONS.
     """
@@ -56,14 +52,14 @@ class LargestL1(ComponentSolver):
 
     @abstractmethod
     def rule(self, done: int) -> Sparse:
-        """Return the SPARSE step of the component after `done` others: (p, 1) to unit columns (p, 1)."""
+        """Return the SPARSE step for component number `done` (from 0): (p, 1) to a unit column (p, 1)."""
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
         rng = np.random.default_rng(0) if earlier.rng is None else earlier.rng
         climb = _Climb(view, self.rule(earlier.done), self.max_iter, rng)
         best = climb.climb(start)
-        length = float(np.linalg.norm(view.forward(best.w)))  # so that "residual" is "projection" here
+        length = float(np.linalg.norm(view.forward(best.w)))  # makes "residual" deflation a projection
         details = {"l1 variance": best.value, "nudges": best.nudges}
         status = "converged" if best.converged else "max_iter"
         return Component(best.w, status, best.steps, best.w * length, details, best.value)
@@ -78,13 +74,12 @@ class RSPCA(LargestL1):
     norm : {"l0", "l1", "lp"}
         The constraint that makes w sparse.
     card : tuple of int or None
-        Nonzeros of each component. Under "l1" the threshold is the (card + 1)-th largest absolute value
-        (the paper's equation 12 at the card-th would leave card - 1), under "lp" the card-th.
+        Nonzeros of each component. With "l1" the threshold is the (card + 1)-th largest absolute value
+        (the paper's equation 12, with the card-th, would leave card - 1), with "lp" the card-th.
     t : tuple of float or None
-        Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only): then the l1 variance never falls from one
-        step to the next, as it never does under "l0". With `card` under "l1" and "lp" the constraint changes
-        with each step, and it may: of the loadings that the iteration passes those of the largest l1
-        variance are kept.
+        Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only). The l1 variance then never decreases from
+        step to step, and neither does it with "l0". With `card` and "l1" or "lp" the constraint changes in
+        each step, so it may decrease; the loadings of the step with the largest l1 variance are returned.
     p : float
         The exponent of "lp", in (0, 1).
     max_iter, deflation
@@ -108,7 +103,7 @@ class RSPCA(LargestL1):
 
 @dataclass(frozen=True)
 class PCAL1(LargestL1):
-    """PCA-L1: max sum_i |x_i'w| over unit w, dense; starts from ordinary PCA, as Kwak (2008) advises.
+    """PCA-L1: max sum_i |x_i'w| over dense unit w, starting from ordinary PCA, as Kwak (2008) advises.
 
     Attributes
     ----------
@@ -124,7 +119,7 @@ class PCAL1(LargestL1):
 
 @dataclass(frozen=True)
 class _Summit:
-    """Where a climb ended."""
+    """The result of an ascent."""
 
     w: np.ndarray
     value: float
@@ -136,8 +131,8 @@ class _Summit:
 class _Climb:
     """Algorithm 1, steps 2.3 to 2.6, for one component.
 
-    Rows come times the square root of their weight, so that sum_i weight_i |x_i'w| is root'|Yw| and
-    sum_i weight_i sign(x_i'w) x_i is Y'(root * sign(Yw)).
+    Rows are multiplied by the square root of their weight: with the matrix Y of these rows,
+    sum_i weight_i |x_i'w| is root'|Yw| and sum_i weight_i sign(x_i'w) x_i is Y'(root * sign(Yw)).
     """
 
     def __init__(self, view: Rows, sparse: Sparse, max_iter: int, rng: np.random.Generator):
@@ -153,13 +148,14 @@ class _Climb:
         self.no_score = 1e-14 * float(np.sqrt(variances.sum() / view.n))
 
     def climb(self, w: np.ndarray) -> _Summit:
-        """Return the summit above `w`, shape (p,).
+        """Ascend from `w`, shape (p,).
 
         The first stopping condition of the paper is that a step changes nothing. The second is that no row
-        with a nonzero entry on the support has a score of zero, for there the l1 variance has a kink and
-        w is not a local maximum: then w is nudged at random and climbs on, until that gains nothing more.
-        Signs that come back after more than one step (possible under a preset cardinality only) are a
-        cycle. Where the l1 variance may fall from step to step, the best loadings passed count.
+        with a nonzero entry on the support has a score of zero: there the l1 variance has a kink, and w is
+        not a local maximum. In that case w is moved by a random step of length 1e-3 and the ascent
+        continues, until this gives no improvement. If earlier signs recur (possible only with a given
+        cardinality), the iteration is in a cycle and stops. If the l1 variance may decrease, the best
+        loadings are returned.
         """
         nudges, steps = 0, 0
         best: _Summit | None = None
@@ -173,13 +169,13 @@ class _Climb:
                 return best
             nudges += 1
             away = np.where(w != 0, self.rng.standard_normal(w.size), 0.0)
-            w = w + NUDGE * away / np.linalg.norm(away)
+            w = w + 1e-3 * away / np.linalg.norm(away)
 
     def _rest(self, w: np.ndarray, budget: int) -> tuple[np.ndarray, float, int, bool]:
-        """Step until w stays, signs come back, or the budget is used up.
+        """Iterate until w does not change, signs recur, or the budget is used up.
 
-        Returns the loadings of the largest l1 variance that a step led to, that variance, the steps
-        taken, and whether the iteration came to rest.
+        Returns the loadings with the largest l1 variance of all steps, that variance, the number of steps,
+        and whether the iteration converged.
         """
         seen: set[bytes] = set()
         best, highest = w, -np.inf
@@ -196,8 +192,8 @@ class _Climb:
         return best, highest, max(budget, 1), False
 
     def _signs(self, scores: np.ndarray) -> tuple[np.ndarray, bytes]:
-        """Return the polarity of every row (+1 for a score of zero: equation 5), and its fingerprint."""
-        negative = scores < -max(ZERO_SCORE * float(np.abs(scores).max()), self.no_score)
+        """Return the sign of every score (+1 for a score of zero: equation 5), and a hash of the signs."""
+        negative = scores < -max(1e-13 * float(np.abs(scores).max()), self.no_score)
         fingerprint = blake2b(np.packbits(negative).tobytes(), digest_size=16).digest()
         return np.where(negative, -1.0, 1.0), fingerprint
 
@@ -205,8 +201,8 @@ class _Climb:
         """Return SPARSE(AUGMENT(w, X)): step 2.3 to 2.5."""
         direction = self.view.adjoint(self.root * signs)
         if np.abs(direction).max() <= self.no_direction:
-            # Every score was zero: w lies off the data, as the all-ones vector does where rows have equal
-            # sums. The variable of the largest variance lies in them.
+            # All scores are zero: w is orthogonal to the data, as the vector of ones is if all rows have
+            # equal sums. Use the variable with the largest variance instead.
             direction = np.zeros(self.view.p)
             direction[self.widest] = 1.0
         return self.sparse(direction[:, None])[:, 0]
@@ -216,7 +212,7 @@ class _Climb:
         return float(self.root @ np.abs(self.view.forward(w))) / self.total_weight
 
     def _has_kink(self, w: np.ndarray) -> bool:
-        """Say whether a row with a nonzero entry on the support of w has a score of zero."""
+        """Return whether a row with a nonzero entry on the support of w has a score of zero."""
         support = np.flatnonzero(w)
         probes = np.zeros((w.size, 3))
         probes[support] = np.random.default_rng(support.size).standard_normal((support.size, 3))

@@ -16,7 +16,7 @@ from spcastat.operators import Operator
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.power import correlations, power
 
-#: The knee of the SCAD penalty, as Fan and Li (2001) and the paper take it.
+#: The parameter a of the SCAD penalty, as in Fan and Li (2001) and the paper.
 SCAD_A = 3.7
 
 
@@ -30,11 +30,10 @@ class RSVD(Penalised):
         Hard, soft or SCAD thresholding of X'u.
     card : tuple of int or None
     penalty : tuple of float or None
-        Where X'u is thresholded: in standard deviations of the variables (the data being divided by the
-        square root of n - 1). The l1 penalty of the paper is twice this, the l0 penalty its square.
+        The threshold for X'u, in units of the standard deviations of the variables (the data are divided by
+        the square root of n - 1). The l1 penalty of the paper is twice this, the l0 penalty its square.
     deflation : str
-        "residual" as in the paper: what is left of the rows is X - u v', v at the length that the
-        threshold gave it.
+        "residual" as in the paper: the rows become X - u v', where v has the length after thresholding.
     """
 
     norm: Literal["l0", "l1", "scad"] = "l1"
@@ -67,7 +66,7 @@ class RSVD(Penalised):
 
 
 def scad_at(q: np.ndarray, level: float) -> np.ndarray:
-    """Shrink small values as `soft_at` does, large ones not at all: Shen and Huang (2008), section 2.2."""
+    """SCAD thresholding: as `soft_at` for small values, none for large ones (Shen and Huang 2008, 2.2)."""
     size = np.abs(q)
     between = ((SCAD_A - 1.0) * q - np.sign(q) * SCAD_A * level) / (SCAD_A - 2.0)
     return np.where(size <= 2.0 * level, soft_at(q, level), np.where(size <= SCAD_A * level, between, q))

@@ -1,4 +1,4 @@
-"""SCoTLASS: components of largest variance under a bound on the l1 norm.
+"""SCoTLASS: components with the largest variance given a bound on the l1 norm.
 
 Jolliffe, Trendafilov and Uddin (2003), "A modified principal component technique based on the LASSO",
 Journal of Computational and Graphical Statistics 12.
@@ -18,40 +18,35 @@ from spcastat.kernels.ties import RELATIVE, levelled
 from spcastat.operators import Operator
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: How far the l1 norm may exceed its bound, from rounding.
-SLACK = 1e-8
-#: Most steps of a run with `card`; after them t is found by bisection instead.
+#: The largest number of steps of a run with `card`; after that t is found by bisection.
 SETTLING = 300
-#: Bisection ends where the bracket is narrower than this share of t.
+#: Bisection ends when the bracket is narrower than this share of t.
 BRACKET = 1e-3
-#: Steps in a row that found nothing within the bound, or led back and forth, after which a run ends.
+#: A run ends after this many consecutive steps that exceed the bound or return to earlier loadings.
 PATIENCE = 5
-#: A step leads back where it ends this much nearer to the last loadings but one than to the last.
-RETURN = 0.05
 
 
 @dataclass(frozen=True)
 class ScotLASS(ComponentSolver):
-    """max v'Sv with |v|_2 = 1, |v|_1 <= t and v orthogonal to the components before.
+    """max v'Sv with |v|_2 = 1, |v|_1 <= t and v orthogonal to the earlier components.
 
-    Each step maximises the linear function (Sv)'x, which lies below the convex criterion, over the whole
-    feasible set, so that the variance never falls; the step itself is exact (soft thresholding within
-    the orthogonal complement, `spcastat.kernels.orthogonal_soft`).
+    Each step maximises (Sv)'x, the linearisation of the convex criterion, over the whole feasible set, so the
+    variance never decreases. The step itself is exact (soft thresholding within the orthogonal complement,
+    `spcastat.kernels.orthogonal_soft`).
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component: every step takes the largest t, which is the smallest threshold, that
-        leaves no more. Where this settles, it solves the problem at the t reached, which is reported;
-        where it does not, the largest t with that many nonzeros is found by bisection. Orthogonality may
-        allow no vector as sparse as that: then it is the sparsest that thresholding finds, and "card
-        hit" says so.
+        Nonzeros of each component: every step uses the largest t (the smallest threshold) that leaves at
+        most this number. If this converges, it solves the problem for the t reached, which is reported; if
+        not, the largest t with that number of nonzeros is found by bisection. If no orthogonal vector is
+        that sparse, the sparsest one found by thresholding is returned, and "card hit" is false.
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)].
     tol : float
         Converged when a step changes no loading by more than this.
     max_iter : int
-        Steps of one run, at most.
+        The largest number of steps of one run.
     """
 
     card: tuple[int, ...] | None = None
@@ -61,7 +56,7 @@ class ScotLASS(ComponentSolver):
 
     criterion = "adjusted variance"
     uses_starts = True
-    #: The paper's constraint of orthogonality: with it, S and its projection have the same v'Sv.
+    #: Because loadings are orthogonal, v'Sv is the same for S and for its projection.
     deflation = "projection"
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
@@ -100,9 +95,9 @@ class ScotLASS(ComponentSolver):
             n += 1
             older, last, v = last, v, step(levelled(view.dot(v)[:, None], RELATIVE)[:, 0])
             beyond = beyond + 1 if _exceeds(v, bound) else 0
-            returned = np.abs(v - older).max() < RETURN * np.abs(v - last).max()
+            returned = np.abs(v - older).max() < 0.05 * np.abs(v - last).max()
             returns = returns + 1 if returned else 0
-            if not v.any():  # nothing is left of the data in this direction
+            if not v.any():  # the deflated data are zero
                 return last, True, n
             if np.abs(v - last).max() <= self.tol:
                 return v, True, n
@@ -111,8 +106,8 @@ class ScotLASS(ComponentSolver):
     def _searched(
         self, view: Operator, start: np.ndarray, soft: OrthogonalSoft, card: int
     ) -> tuple[np.ndarray, bool, int] | None:
-        """Return the run at the largest bound with `card` nonzeros, or None where there is none."""
-        low, high = 1.0, float(np.sqrt(card))  # card nonzeros have an l1 norm of at most its root
+        """Return the run at the largest bound with `card` nonzeros, or None if there is none."""
+        low, high = 1.0, float(np.sqrt(card))  # bounds on the l1 norm of unit vectors with `card` nonzeros
         best = None
         while high - low > BRACKET * high:
             middle = 0.5 * (low + high)
@@ -127,8 +122,8 @@ class ScotLASS(ComponentSolver):
 
 
 def _exceeds(v: np.ndarray, bound: float) -> bool:
-    """Return whether orthogonality left no vector within the bound."""
-    return float(np.abs(v).sum()) > bound * (1.0 + SLACK)
+    """Return whether the l1 norm exceeds the bound, so that no orthogonal vector satisfies it."""
+    return float(np.abs(v).sum()) > bound * (1.0 + 1e-8)
 
 
 def _status(converged: bool) -> str:

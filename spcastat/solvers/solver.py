@@ -1,4 +1,4 @@
-"""The contract of a solver: a frozen record of options with one method that solves, and what it returns."""
+"""The interface of solvers: frozen dataclasses of options with one method that solves, and its result."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from spcastat.operators import Operator
 
 @dataclass(frozen=True)
 class Searched:
-    """How a search went: what was seen, from which the reader may judge whether there is something better.
+    """The course of a search, from which to judge whether a better fit is likely.
 
     Attributes
     ----------
     starts : int
-        Starts that were climbed from.
+        The number of starts.
     hits : int
         How many of them ended in the best fit.
     chains, agreeing : int
-        Searches that know nothing of one another, and how many of them ended in the best fit.
+        The number of independent searches, and how many of them ended in the best fit.
     unseen : float
-        Good and Turing's estimate of the chance that one more start ends in an optimum not met before.
+        The Good-Turing estimate of the probability that another start ends in a new optimum.
     settled : bool or None
-        Whether every exchange of one variable of one component for another was tried, and none improves
-        the fit; None where they were not all tried.
+        Whether every exchange of one variable in one component was tried and none improves the fit; None if
+        not all were tried.
     proven : bool
-        Whether no other loadings of these cardinalities are better.
+        Whether it is proven that no other loadings with these cardinalities are better.
     variables : int or None
-        Size of the working set, where the search ran on some of the variables.
+        The size of the working set, if only some of the variables were searched.
     sufficient : bool or None
-        For a working set, whether exchanges with all other variables were tested and none improves the fit.
+        For a working set: whether exchanges with all other variables were tested and none improves the fit.
     """
 
     starts: int
@@ -49,7 +49,7 @@ class Searched:
     sufficient: bool | None = None
 
     def told(self, p: int) -> str:
-        """Return all this in a sentence; `p` is the number of variables."""
+        """Return a sentence on the search; `p` is the number of variables."""
         if self.proven:
             return "proven: no other loadings of these cardinalities are better"
         parts = []
@@ -68,22 +68,22 @@ class Searched:
 
 @dataclass(frozen=True)
 class Sparser:
-    """How the fewest nonzeros were looked for that keep a share of the variance that PCA explains.
+    """The course of a search for the fewest nonzeros that keep a share of the variance PCA explains.
 
     Attributes
     ----------
     proposals : Mapping of str to int
-        Nonzeros of each proposal that keeps the share, by the rule that it was made by.
+        Rule -> number of nonzeros of its proposal, for proposals that keep the share.
     winner : str
-        The proposal that the loadings come from.
+        The rule whose proposal led to the loadings.
     nonzeros : int
-        What is left of it after all that could be spared was taken out.
+        The number of nonzeros after all unnecessary ones were removed.
     searched : bool
-        Whether a search of all components together then failed to do with one nonzero less.
+        Whether a joint search then found no fit with one nonzero less.
     dense : bool
-        Whether more than a third of the loadings are nonzero all the same.
+        Whether more than a third of the loadings are nonzero.
     proven : bool
-        Whether there cannot be fewer: one for each component.
+        Whether fewer are impossible, since each component has only one.
     """
 
     proposals: Mapping[str, int]
@@ -94,7 +94,7 @@ class Sparser:
     proven: bool
 
     def told(self, p: int) -> str:
-        """Return all this in a sentence; `p` is the number of variables."""
+        """Return a sentence on the search; `p` is the number of variables."""
         if self.proven:
             return "proven: there cannot be fewer nonzeros than one for each component"
         count = len(self.proposals)
@@ -109,7 +109,7 @@ class Sparser:
         return "; ".join(parts)
 
 
-#: status -> what to tell the user, from best to worst.
+#: Status -> message for the user, from best to worst.
 ADVICE = {
     "exact": "solved without iteration",
     "converged": "converged",
@@ -120,30 +120,30 @@ ADVICE = {
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver found, in arrays.
+    """The result of a solver.
 
     Attributes
     ----------
     V : ndarray of shape (p, k)
-        Unit-length loadings, one column a component.
+        Unit-length loadings, one column per component.
     status : str
         A key of ADVICE.
     n_iter : int
-        Sweeps or steps of the reported solution.
+        The number of sweeps or steps of the reported solution.
     objective : float
-        The value of the solver's own criterion (``Solver.criterion``).
+        The value of the solver's criterion (``Solver.criterion``).
     objectives : ndarray of shape (n_starts,)
-        The criterion's value from every start.
+        The value of the criterion for each start.
     details : dict
-        What a method reports of each component, by name: sequences of length k.
+        Name -> sequence of length k: what the method reports for each component.
     candidates : ndarray of shape (n_starts, k, p) or None
-        The loadings that every start led to, where another criterion may choose between them.
+        The loadings from each start, if another criterion may choose among them.
     criterion : str or None
-        What `objective` holds where it is not ``Solver.criterion``.
+        The meaning of `objective`, if it is not ``Solver.criterion``.
     optima : tuple of (float, int)
-        Distinct optima that a search met, as shares of the total variance, the best first, and how often.
+        The distinct optima found, best first: share of the total variance, and how often it was found.
     search : Searched, Sparser or None
-        How a search over supports went.
+        The course of a search over supports.
     """
 
     V: np.ndarray
@@ -160,20 +160,20 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Earlier:
-    """What a solver of single components may know of the earlier ones.
+    """What a solver of single components knows about the earlier ones.
 
     Attributes
     ----------
     done : int
-        How many components precede this one.
+        The number of earlier components.
     explained : float
-        Their adjusted variance (exact under Schur complement deflation).
+        Their adjusted variance (exact with Schur complement deflation).
     pca : ndarray of shape (k,)
-        The leading eigenvalues of the whole covariance matrix.
+        The leading eigenvalues of the covariance matrix before deflation.
     rng : numpy Generator or None
-        For solvers that draw at random.
+        For solvers with random steps.
     V : ndarray of shape (p, done) or None
-        The loadings of the components before, for methods that keep to them.
+        The loadings of the earlier components, for methods with constraints on them.
     """
 
     done: int
@@ -185,7 +185,7 @@ class Earlier:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One component and how it was reached.
+    """One component, with the status of its iteration.
 
     Attributes
     ----------
@@ -195,11 +195,11 @@ class Component:
         A key of ADVICE.
     n_iter : int
     raw : ndarray of shape (p,) or None
-        Loadings at the length that the method gives them, where deflation uses it.
+        The loadings with the length that the method gives them, for deflations that use it.
     details : dict
-        What the method reports of this component, by name, such as its penalty.
+        Name -> value: what the method reports for this component, such as its penalty.
     objective : float or None
-        The component's value of ``Solver.criterion``; None where that is the adjusted variance.
+        The value of ``Solver.criterion`` for this component; None if that is the adjusted variance.
     """
 
     v: np.ndarray
@@ -213,49 +213,50 @@ class Component:
 class Solver(ABC):
     """A method of sparse PCA with its options.
 
-    Concrete solvers are frozen dataclasses. They see an operator, never data frames or labels, and
-    derive from `JointSolver` or `ComponentSolver`.
+    Concrete solvers are frozen dataclasses derived from `JointSolver` or `ComponentSolver`. They use an
+    operator, never data frames or labels.
     """
 
-    #: What is asked of the operator: "gram" (products with the covariance matrix) or "rows".
+    #: What the solver needs from the operator: "gram" (products with the covariance matrix) or "rows".
     needs: ClassVar[Literal["gram", "rows"]] = "gram"
-    #: Whether the result depends on starting values, so that ``start`` and ``n_init`` make sense.
+    #: Whether the result depends on starting values, so that ``start`` and ``n_init`` are useful.
     uses_starts: ClassVar[bool] = False
-    #: Where the iteration begins, unless the call says otherwise: as its authors have it. A name in STARTS.
+    #: The default start, as its authors use it: a name in STARTS.
     first_start: ClassVar[str] = "pca"
-    #: In words, the quantity that ``Solution.objective`` holds.
+    #: A phrase that describes ``Solution.objective``.
     criterion: ClassVar[str]
-    #: The unit of that quantity, and of options and details that have one, as a power of that of the data: 1
-    #: for a standard deviation, 2 for a variance. What is not named here has none.
+    #: The units of the objective, options and details, as a power of the unit of the data: 1 for a standard
+    #: deviation, 2 for a variance. Quantities not listed have no unit.
     units: ClassVar[tuple[tuple[str, int], ...]] = (("objective", 2),)
-    #: Whether that quantity is a variance, so that its share of the total variance says something.
+    #: Whether the objective is a variance, so that its share of the total variance is meaningful.
     in_variance_units: ClassVar[bool] = True
-    #: Whether it can do with a few products: rows that are passed over for each of them will do.
+    #: Whether a few products are enough, so that each can be a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
 
     @property
     def screenable(self) -> bool:
-        """Whether a fit may be searched for among some of the variables, and verified against all.
+        """Whether a fit may be searched for among some of the variables and then verified for all.
 
-        Then ``card`` says how many nonzeros there are, and explained variance is what the solver maximises.
+        This requires that ``card`` gives the number of nonzeros and that the solver maximises explained
+        variance.
         """
         return False
 
     @property
     def n_init(self) -> int:
-        """How many starts are tried, unless the call says otherwise."""
+        """The default number of starts."""
         return 1
 
     @property
     def comparable(self) -> bool:
-        """Whether fits from several starts can be compared: at a given penalty variance says nothing."""
+        """Whether fits from several starts can be compared by variance; not so for a given penalty."""
         return True
 
     @property
     def own_order(self) -> bool:
-        """Whether the components have an order of the method's own.
+        """Whether the method defines the order of the components.
 
-        Where the criterion is a variance it is the adjusted one, which depends on the order.
+        If the criterion is a variance, it is the adjusted variance, which depends on the order.
         """
         return False
 
@@ -266,14 +267,14 @@ class Solver(ABC):
 
     @property
     def measured_by_pca(self) -> bool:
-        """Whether what PCA explains is part of what is asked, so that a start near it will not do."""
+        """Whether the result depends on exact PCA, so that an approximate PCA as a start is not enough."""
         return not (self.out_of_core or self.screenable)
 
 
 class JointSolver(Solver):
     """A solver of all components together."""
 
-    #: Whether `solve` takes several starts; if not, it is called with one after another.
+    #: Whether `solve` accepts several starts; if not, it is called once for each.
     at_once: ClassVar[bool] = True
 
     @abstractmethod
@@ -285,21 +286,21 @@ class JointSolver(Solver):
         op : Operator
         k : int
         starts : ndarray of shape (n_starts, k, p)
-            Starting loadings, one row a component. The first start is PCA's own loadings.
+            Starting loadings, one row per component. The first start is PCA's loadings.
         rng : numpy Generator
-            For solvers that draw at random.
+            For solvers with random steps.
         """
 
 
 class ComponentSolver(Solver):
     """A solver of one component at a time; the engine deflates between components."""
 
-    #: How a component is removed before the next is sought: the method's own way, and an option.
+    #: The deflation before the next component; the default is the one that belongs to the method.
     deflation: str
 
     @abstractmethod
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         """Fit the next component to the deflated `view`.
 
-        `start`, shape (p,), has unit length for a solver that uses starts, else it is zero.
+        `start`, shape (p,), has unit length if the solver uses starts; otherwise it is zero.
         """

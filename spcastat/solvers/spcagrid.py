@@ -18,41 +18,39 @@ from spcastat.kernels.ties import ranked, top
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: The bracket of the penalty is halved until it is narrower than this share of its upper end.
+#: Bisection ends when the bracket of the penalty is narrower than this share of its upper end.
 BRACKET = 1e-2
-#: Sweeps end when one raises the criterion by no more than this share.
+#: Sweeps end when one increases the criterion by at most this share of the largest variance of a variable.
 QUIET = 1e-6
-#: An angle must raise the criterion by this share of the variance to be taken.
+#: Smallest improvement by an angle that counts, as a share of the variance.
 GAIN = 1e-12
-#: Numbers that are looked at together.
+#: The largest number of values processed at a time.
 BLOCK = 1_000_000
-#: Columns are kept at hand up to this many numbers.
-AT_HAND = 4_000_000
 
 
 @dataclass(frozen=True)
 class SPCAGrid(ComponentSolver):
-    """max scale(X a)^2 - penalty |a|_1 over unit a, in the planes of a and one variable in turn.
+    """max scale(X a)^2 - penalty |a|_1 over unit a, in the plane of a and one variable at a time.
 
-    The scale does not depend on where the data are centred, so neither do the loadings. For robust scores
-    give a robust centre, as in ``center=df.median()``. Later components are sought on the rows that are
-    left after deflation (the paper turns the data into the orthogonal complement instead, which makes
-    loadings orthogonal but less sparse).
+    Neither the scale nor the loadings depend on the centre of the data. For robust scores use a robust
+    centre, as in ``center=df.median()``. Later components are computed from the deflated rows. (The paper
+    rotates the data into the orthogonal complement instead, so that loadings are orthogonal but less
+    sparse.)
 
     Attributes
     ----------
     card : tuple of int or None
-        Nonzeros of each component, by the smallest penalty that gives them (to 1 %). Where no penalty
-        does, the largest of too many are kept and their loadings searched for anew.
+        Nonzeros of each component, by the smallest penalty that gives them (to 1 %). If there is none, the
+        largest loadings of a fit with more nonzeros are kept and computed again.
     penalty : tuple of float or None
-        The penalty of each component, in units of variance.
+        The penalty of each component, in units of a variance.
     spread : {"mad", "sd", "qn"}
         The estimator of scale: median absolute deviation, standard deviation, or Qn (Rousseeuw and Croux
         1993; the slowest).
     grid : int
-        Angles in a plane. Sweep i looks at them over an arc of pi / 2^i around the present angle.
+        The number of angles in a plane. Sweep i tries them on an arc of pi / 2^i around the current angle.
     sweeps : int
-        Sweeps over all variables after the first, at most.
+        The largest number of sweeps over all variables after the first.
     deflation : str
         A name in ROW_DEFLATIONS.
     """
@@ -81,13 +79,13 @@ class SPCAGrid(ComponentSolver):
 
     def _finish(self, view: Rows, search: _Search, found: _Found, details: dict[str, object]) -> Component:
         details = {"penalty": found.penalty, **details, "robust variance": found.variance}
-        length = float(np.linalg.norm(view.forward(found.a)))  # so that "residual" is "projection" here
+        length = float(np.linalg.norm(view.forward(found.a)))  # makes "residual" deflation a projection
         return Component(found.a, "converged", found.sweeps, found.a * length, details, found.variance)
 
 
 @dataclass(frozen=True)
 class _Found:
-    """Loadings, the squared scale of their scores, and the penalty under which they were found."""
+    """Loadings, the squared scale of their scores, and the penalty with which they were found."""
 
     a: np.ndarray
     variance: float
@@ -108,7 +106,7 @@ def _by_card(search: _Search, card: int) -> tuple[_Found, bool]:
     best: _Found | None = None
     many: _Found | None = None
     low = high
-    for _ in range(40):  # down until there are enough nonzeros
+    for _ in range(40):  # halve the penalty until there are more nonzeros than `card`
         found = search.at(low)
         if found.card > card:
             many = found
@@ -127,7 +125,7 @@ def _by_card(search: _Search, card: int) -> tuple[_Found, bool]:
                 best = found
     if best is not None:
         return best, True
-    if many is None:  # the data themselves have fewer nonzeros to give
+    if many is None:  # even without a penalty there are fewer nonzeros
         return search.at(0.0), False
     kept = np.flatnonzero(top(np.abs(many.a), card))
     found = search.at(many.penalty, kept)
@@ -144,11 +142,11 @@ class _Search:
         self.sweeps = sweeps
         self.rows, self.root = _whole_rows(view)
         self.held: np.ndarray | None = None
-        if len(self.rows) * view.p <= AT_HAND:
+        if len(self.rows) * view.p <= 4_000_000:  # small enough to keep all columns in memory
             self.held = self._columns(np.arange(view.p))
         scales = np.concatenate([self.variances(self.columns(J)) for J in self._chunks(np.arange(view.p), 1)])
         self.single = scales
-        self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # scaled variables all tie
+        self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # PCA breaks ties of scaled variables
         if not scales.max() > 0:
             raise OptionError(
                 f"spread={spread!r} is zero for every variable (of what deflation left): too many of their "
@@ -156,7 +154,7 @@ class _Search:
             )
 
     def scores(self, V: np.ndarray) -> np.ndarray:
-        """Return the unweighted scores, rows repeated by their weight."""
+        """Return the scores, with rows repeated according to their weights."""
         return (self.view.forward(V)[self.rows].T / self.root).T
 
     def columns(self, J: np.ndarray) -> np.ndarray:
@@ -174,7 +172,7 @@ class _Search:
         return [J[block] for block in blocks(len(J), len(self.rows) * angles, BLOCK)]
 
     def in_plane(self, y: np.ndarray, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return the squared scales of y cos + z sin for every z and angle, shape (len(Z), len(angles))."""
+        """Return the squared scale of y cos + z sin for every z and angle, shape (len(Z), len(angles))."""
         c, s = np.cos(angles), np.sin(angles)
         if self.spread == "sd":
             dy, dZ = y - y.mean(), Z - Z.mean(axis=1, keepdims=True)
@@ -184,7 +182,7 @@ class _Search:
         return self.variances(y * c[:, None] + Z[:, None, :] * s[:, None])
 
     def lone_penalty(self) -> float:
-        """Return a penalty at which about one variable is left: what any second one gains for its price."""
+        """Return a penalty with about one nonzero: the largest gain of a second variable per l1 norm."""
         first = self.order[0]
         y = self.columns(np.array([first]))[0]
         half = 0.5 * np.pi * 0.5 ** np.arange(1, 12)
@@ -197,13 +195,13 @@ class _Search:
         return 1.01 * best if best > 0 else float(self.single[first])
 
     def cut(self, found: _Found, kept: np.ndarray) -> _Found:
-        """Return what was found with the loadings of other variables than `kept` set to zero."""
+        """Return the loadings with those of all variables not in `kept` set to zero, at unit length."""
         a = np.zeros_like(found.a)
         a[kept] = found.a[kept] / np.linalg.norm(found.a[kept])
         return _Found(a, float(self.variances(self.scores(a))), found.penalty, found.sweeps)
 
     def at(self, penalty: float, among: np.ndarray | None = None) -> _Found:
-        """Search at one penalty; with `among`, on these variables alone and without a price for them."""
+        """Search with one penalty; if `among` is given, on these variables only and without a penalty."""
         order = self.order if among is None else self.order[np.isin(self.order, among)]
         price = penalty if among is None else 0.0
         state = _State(self, order, price)
@@ -218,7 +216,7 @@ class _Search:
 
 
 class _State:
-    """Present loadings a and scores y."""
+    """The current loadings a and scores y."""
 
     def __init__(self, search: _Search, order: np.ndarray, price: float):
         self.search = search
@@ -231,13 +229,13 @@ class _State:
         return float(self.search.variances(self.y)) - self.price * float(np.abs(self.a).sum())
 
     def sweep(self, order: np.ndarray, arc: float, first: bool) -> None:
-        """Turn a towards every variable in turn, by the best angle of the arc."""
+        """Rotate a towards each variable in turn, by the best angle of the arc."""
         search = self.search
         self.a /= np.linalg.norm(self.a)
         self.y = search.scores(self.a)
         steps = np.linspace(-0.5, 0.5, search.grid)
         steps = arc * (steps[:-1] if first else steps)
-        # A variable that has no loading is tried at few angles after the first sweep.
+        # After the first sweep, variables with a zero loading are tried at a few angles only.
         few = steps if first else 0.5 * arc * np.array([1.0, -1.0, 1 / 3, -1 / 3, 1 / 9, -1 / 9])
         few = few[np.abs(few) > 1e-9]
         for J in search._chunks(order, len(few)):
@@ -248,7 +246,7 @@ class _State:
                     self._turn(j, z, steps)
 
     def gains(self, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Say for which variables without a loading an angle would raise the criterion."""
+        """Return for which variables, if their loading is zero, an angle increases the criterion."""
         level = float(self.search.variances(self.y))
         size = float(np.abs(self.a).sum())
         price = self.price * (size * np.cos(angles) + np.abs(np.sin(angles)) - size)
@@ -261,7 +259,7 @@ class _State:
         rest[j] = 0.0
         y = (self.y - own * z) / others
         now = float(np.arcsin(own))
-        angles = np.concatenate([[0.0, now], now + steps])  # zero itself, then the present angle
+        angles = np.concatenate([[0.0, now], now + steps])  # a zero loading first, then the current angle
         size = float(np.abs(rest).sum())
         price = self.price * (size * np.abs(np.cos(angles)) + np.abs(np.sin(angles)))
         values = self.search.in_plane(y, z[None], angles)[0] - price
@@ -274,9 +272,9 @@ class _State:
 
 
 def _whole_rows(view: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows, repeated by their weight, and what each was multiplied by.
+    """Return the indices of the rows, repeated by weight, and the factors by which they were multiplied.
 
-    The weights follow from root^2 = weight / (sum of the weights - 1).
+    The weights follow from factor^2 = weight / (sum of the weights - 1).
     """
     squares = view.root_weights**2
     weights = squares / (squares.sum() - 1.0)

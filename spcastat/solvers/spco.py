@@ -15,16 +15,16 @@ from spcastat.operators import Rows
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """What Algorithm 2 found.
+    """The result of Algorithm 2.
 
     Attributes
     ----------
     A : ndarray of shape (p, k)
-        Orthonormal loadings, by the variance of their dense scores, largest first.
+        Orthonormal loadings, in decreasing order of the variance of their dense scores.
     penalty : ndarray of shape (k,)
         The l1 penalty of each coordinate.
     objective : float
-        The criterion, over the sum of the row weights less one.
+        The criterion divided by the sum of the row weights minus one.
     objectives : list of float
         The criterion after each sweep.
     n_iter : int
@@ -39,7 +39,7 @@ class Coordinates:
     converged: bool
 
     def times(self, unit: float) -> Coordinates:
-        """Return what was found in the units of the data, from data over `unit`."""
+        """Convert a result for data divided by `unit` to the units of the data."""
         values = [value * unit**2 for value in self.objectives]
         return replace(
             self, penalty=self.penalty * unit, objective=self.objective * unit**2, objectives=values
@@ -55,14 +55,14 @@ class SPCO:
     penalty : float or None
         The paper's gamma_2, in the units of the (scaled) data: scores below it become zero.
     zeros : float or None
-        Instead: the share of coordinates that should be zero, in [0, 1). Every sweep takes the
+        Instead of a penalty, the share of coordinates that should be zero, in [0, 1). Every sweep uses the
         penalty that gives it.
     ridge : float
-        The paper's gamma_1: it divides all coordinates by 1 + ridge and changes nothing else.
+        The paper's gamma_1, whose only effect is to divide all coordinates by 1 + ridge.
     tol : float
         Converged when a sweep changes no loading by more than this.
     max_iter : int
-        Sweeps, at most.
+        The largest number of sweeps.
     """
 
     penalty: float | None = None
@@ -107,13 +107,13 @@ def soft(T: np.ndarray, penalty: float | np.ndarray, ridge: float) -> np.ndarray
 
 
 def quantile(size: np.ndarray, share: float) -> float:
-    """Return the smallest threshold, less rounding, at which at least `share` of the values are zero."""
+    """Return the smallest threshold, up to rounding, for which at least `share` of the values become zero."""
     count = int(np.ceil(share * size.size - 1e-9))
     return float(np.partition(size, count - 1)[count - 1]) * (1.0 + 1e-12) if count > 0 else 0.0
 
 
 def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return the orthonormal A of largest tr(A'M); where M leaves it open, as near to `last` as it can."""
+    """Return the orthonormal A that maximises tr(A'M); if it is not unique, the one closest to `last`."""
     left, size, right = np.linalg.svd(M, full_matrices=False)
     if size[-1] > 1e-12 * size[0]:
         return np.asarray(left @ right)

@@ -1,8 +1,8 @@
-"""The best support of one component that a deterministic search can find.
+"""A deterministic search for the best support of one component.
 
-Power iterations truncated to the cardinality run from every row of S at once, greedy supports and
-thresholded eigenvectors join them, and the best of what they reach is polished by exchanging one and
-two variables until nothing improves. Correlation matrices tie all one-variable starts: hence every row.
+Power iterations truncated to the cardinality start from all rows of S, since in a correlation matrix all
+one-variable starts tie, and from eigenvectors; greedy supports are added. The best supports are improved by
+exchanges of one and two variables until no exchange improves them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from spcastat.kernels.eig import bordered_lower, bordered_top, top_eigh
 from spcastat.kernels.ties import first_max, hard, hard_marked, top
 from spcastat.operators import Gram, Operator
 
-#: Rows that seed a start, at most: those of largest variance.
+#: The largest number of rows of S used as starts: those with the largest variances.
 SEEDS = 1500
-#: Sweeps of the truncated power iteration, at most.
+#: The largest number of steps of the truncated power iteration.
 SWEEPS = 60
-#: Distinct supports that are polished by single exchanges, and by double ones.
-POLISHED, DEEP = 24, 3
-#: An exchange must raise the value by this share.
+#: Number of distinct supports improved by exchanges of two variables.
+DEEP = 3
+#: Smallest relative improvement by an exchange that counts.
 GAIN = 1e-11
-#: Double exchanges form matrices of order p: above this order they are confined to the largest gains.
+#: Exchanges of two variables need matrices of order p; with more variables only the most promising are tried.
 PAIR_ORDER = 600
 
 Keep = Callable[[], bool]
@@ -47,18 +47,18 @@ def best_support(
     c : int
         From 1 to p.
     running : callable or None
-        Asked now and then; False ends the search with the best support so far.
+        Called from time to time; if it returns False, the best support so far is returned.
     seeds : int
-        Rows of S that starts are made of, at most.
+        The largest number of rows of S used as starts.
     pairs : bool
-        Whether exchanges of two variables at once are tried in the end.
+        Whether exchanges of two variables at once are tried at the end.
 
     Returns
     -------
     value : float
         The largest eigenvalue of S[J, J].
     support : ndarray of int, shape (c,)
-        J in ascending order. Of supports that tie, the one met first: the same input gives the same answer.
+        J in ascending order. Of supports that tie, the first one found, so that results are reproducible.
     """
     op = S if isinstance(S, Operator) else Gram(S)
     go_on: Keep = running or (lambda: True)
@@ -72,7 +72,7 @@ def best_support(
     for supports in _candidates(op, variances, c, go_on, seeds):
         pool.add(supports)
     visited: set[tuple[int, ...]] = set()
-    for support in pool.best(POLISHED):
+    for support in pool.best(24):
         if not go_on():
             break
         pool.add(_polish(op, variances, support, go_on, visited)[None])
@@ -86,7 +86,7 @@ def best_support(
 
 
 def improve_support(S: np.ndarray | Operator, support: np.ndarray, c: int) -> np.ndarray:
-    """Fill `support` up to `c` variables greedily, then exchange one and two until nothing improves.
+    """Extend `support` to `c` variables greedily, then exchange one or two until no exchange improves it.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ class _Pool:
         self.values: dict[tuple[int, ...], float] = {}
 
     def add(self, supports: np.ndarray) -> None:
-        """Take in supports, shape (m, c)."""
+        """Add supports, shape (m, c)."""
         keys = dict.fromkeys(map(tuple, np.sort(supports, axis=1).tolist()))
         new = [key for key in keys if key not in self.values]
         if new:
             self.values.update(zip(new, _values(self.op, np.array(new)).tolist(), strict=True))
 
     def best(self, count: int) -> list[np.ndarray]:
-        """Return the supports of largest value; ties in the order in which they came."""
+        """Return the supports with the largest values; ties in the order in which they were added."""
         level = max(self.values.values()) or 1.0
         rounded = {key: round(value / level, 10) for key, value in self.values.items()}
         return [np.array(key) for key in sorted(rounded, key=lambda key: -rounded[key])[:count]]
@@ -138,7 +138,7 @@ def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
 
 
 def _candidates(op: Operator, variances: np.ndarray, c: int, go_on: Keep, most: int) -> Iterator[np.ndarray]:
-    """Yield arrays of supports, shape (m, c)."""
+    """Yield arrays of candidate supports, shape (m, c)."""
     seeds = np.flatnonzero(top(variances, min(most, op.p)))
     columns = op.columns(seeds)
     partner = np.abs(columns)
@@ -162,7 +162,7 @@ def _candidates(op: Operator, variances: np.ndarray, c: int, go_on: Keep, most: 
 
 
 def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.ndarray:
-    """Return the supports on which power iterations from the columns of `V` come to rest, shape (m, c)."""
+    """Return the supports at which truncated power iterations from the columns of `V` end, shape (m, c)."""
     done: list[np.ndarray] = []
     V = hard(V, c)
     last = top(np.abs(V), c)
@@ -210,9 +210,9 @@ def _polish(
     visited: set[tuple[int, ...]],
     pairs: bool = False,
 ) -> np.ndarray:
-    """Exchange one variable, or where that fails and `pairs` is set two, until nothing improves.
+    """Exchange one variable, or two if that does not improve and `pairs` is set, until nothing improves.
 
-    Ends early at a support in `visited`, from where it went on before, and adds those it passes.
+    Stops early at a support in `visited`, which was improved before; new supports are added to `visited`.
     """
     value = float(_values(op, support[None])[0])
     while go_on() and tuple(support.tolist()) not in visited:
@@ -232,8 +232,9 @@ def _best_exchange(
 ) -> tuple[np.ndarray, float] | None:
     """Return the support after the best exchange of one variable, and its value; None if none improves.
 
-    The bordered matrix [[B, b], [b', d]] has an eigenvalue above `value` exactly where
-    d + b' (value - B)^-1 b > value, which tests all exchanges at once; only those that pass are ranked.
+    The bordered matrix [[B, b], [b', d]] has an eigenvalue above `value` if and only if
+    d + b' (value - B)^-1 b > value, which is tested for all exchanges at once; only those that pass are
+    ranked.
     """
     c = support.size
     rest = np.array([np.delete(np.arange(c), i) for i in range(c)])
@@ -265,10 +266,10 @@ def _pair_exchange(
     value: float,
     go_on: Keep,
 ) -> tuple[np.ndarray, float] | None:
-    """Return a support in which two variables are exchanged for two others, if one improves.
+    """Return an improved support with two variables exchanged, and its value; None if none is found.
 
-    With B the block that stays and T = S + S_FB (value - B)^-1 S_BF on the free variables F, a pair a, b
-    improves where (value - T_aa)(value - T_bb) < T_ab^2.
+    Let B be the block of the variables kept and T = S + S_FB (value - B)^-1 S_BF on the free variables F. A
+    pair a, b improves the value if (value - T_aa)(value - T_bb) < T_ab^2.
     """
     c = support.size
     if c < 3:

@@ -1,8 +1,8 @@
-"""PCA's loadings with the small ones cut off, as they are or after a rotation.
+"""PCA's loadings with small ones set to zero, with or without a rotation.
 
 Cadima and Jolliffe (1995), "Loadings and correlations in the interpretation of principal components",
-discuss simple thresholding and its dangers; Jolliffe (1995), "Rotation of principal components", the
-choice between criteria. Both are the informal practice that sparse methods are compared with.
+discuss simple thresholding and its dangers; Jolliffe (1995), "Rotation of principal components", discusses
+the choice of a rotation criterion. Sparse methods are compared with this informal practice.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ROTATIONS = (
 
 @dataclass(frozen=True)
 class Threshold(JointSolver):
-    """Simple thresholding of the PCA loadings; what is kept is brought back to unit length.
+    """Simple thresholding of the PCA loadings, which are then scaled to unit length.
 
     Attributes
     ----------
     card : tuple of int or None
-        How many of the largest absolute loadings of each component are kept.
+        The number of loadings kept in each component: the largest in absolute value.
     threshold : tuple of float or None
-        Keep the loadings of at least this absolute value; loadings have unit length, so from 0 to 1.
+        Loadings of at least this absolute value are kept; from 0 to 1, since loadings have unit length.
     """
 
     card: tuple[int, ...] | None = None
@@ -55,7 +55,7 @@ class Threshold(JointSolver):
         return Solution(sparse, "exact", 1, value, np.array([value]), details)
 
     def dense(self, op: Operator, V: np.ndarray) -> np.ndarray:
-        """Return the loadings, shape (p, k), that are thresholded."""
+        """Return the loadings before thresholding, shape (p, k)."""
         return V
 
     def _cut(self, v: np.ndarray, i: int) -> np.ndarray:
@@ -77,9 +77,9 @@ class Threshold(JointSolver):
 class Rotate(Threshold):
     """Rotation of the PCA loadings towards simple structure, then simple thresholding.
 
-    The k unit-length loadings are rotated by statsmodels, brought to unit length (which changes nothing
-    after an orthogonal rotation), and put in the order of the variances of their scores, since a rotation
-    leaves no order behind: a sequence of cardinalities counts in that order.
+    The k unit-length loadings are rotated by statsmodels, scaled to unit length (which has no effect after
+    an orthogonal rotation), and ordered by the variances of their scores, since a rotation does not define an
+    order. A sequence of cardinalities refers to that order.
 
     Attributes
     ----------
@@ -93,6 +93,6 @@ class Rotate(Threshold):
         if V.shape[1] > 1:
             from statsmodels.multivariate.factor_rotation import rotate_factors
 
-            with np.errstate(divide="ignore"):  # it takes the logarithm of a gradient, which may be zero
+            with np.errstate(divide="ignore"):  # statsmodels takes the logarithm of a possibly zero gradient
                 V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
         return V[:, op.by_variance(V)]
