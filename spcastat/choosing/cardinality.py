@@ -294,7 +294,7 @@ def _criterion(by: str | None, rule: str, each: str, covariance: bool, described
 
 
 def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
-    """Return the name of the method where it needs rows."""
+    """Return the name of the method if it needs rows, else an empty string."""
     if not fitting:
         return ""
     return make_plan(request(fitting, k, 1), p).rows_for

@@ -142,7 +142,7 @@ def standing_out(
     n_resample: int,
     seed: int,
 ) -> ComponentChoice:
-    """Test the components of opened data."""
+    """Choose the number of components by tests, for data that were opened as a Source."""
     p = source.op.p
     most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
     if not source.op.total > 0:

@@ -60,12 +60,12 @@ def largest(wanted: Sequence[Cards]) -> Cards:
 
 
 def narrowed(source: Source, k: int, wanted: Sequence[Cards], seed: int) -> Source:
-    """Return the rows with columns that are near the fit of the largest cardinality.
+    """Return the source with only the columns that are most relevant for the fit of the largest cardinality.
 
     Parameters
     ----------
     source : Source
-        Of a stream.
+        The source of a stream.
     k : int
     wanted : sequence of tuples of k ints
         The cardinalities to choose from.

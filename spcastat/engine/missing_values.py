@@ -75,24 +75,24 @@ def prepare_with_gaps(
     index: pd.Index | None = None,
     start: PpcaModel | None = None,
 ) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
-    """Return centre, scale and operator of rows with gaps, the rows as scores see them, and the gaps.
+    """Return centre, scale and operator of rows with missing values, the rows for scores, and Gaps.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        NaN in gaps.
+        NaN for missing values.
     weights, center, scale, names
-        As for :func:`spcastat.operators.prepare`. The model of the EM holds for columns in the units of the
-        analysis: with ``scale=True`` over the standard deviations of their measured values, with numbers of
-        one's own over these, and with blocks as within these. What columns are divided by in the end are the
-        standard deviations that the EM gives.
+        As for :func:`spcastat.operators.prepare`. The EM model is fitted to scaled columns: with
+        ``scale=True`` they are divided by the standard deviations of their measured values, with given
+        numbers by these, and with blocks as within blocks. The final scale is the standard deviations that
+        the EM gives.
     how : {"em", "pairwise"}
     rank : int
-        Of the model; of no account for "pairwise".
+        The rank of the model; not used for "pairwise".
     index : pandas.Index, optional
         Labels of the rows for messages.
     start : PpcaModel, optional
-        Where the EM begins, for part of the rows or a draw of them: the model of all.
+        The start of the EM for a subset or a sample of the rows: the model of all rows.
 
     Returns
     -------

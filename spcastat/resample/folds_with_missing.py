@@ -132,7 +132,10 @@ class MeasuredCells(Held):
 
 
 def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:
-    """Return held-out rows, from centred and scaled rows of shape (m, p) with NaN for missing values."""
+    """Prepare held-out rows for errors of their measured values.
+
+    Z has shape (m, p): centred and scaled, with NaN for missing values.
+    """
     missing = np.isnan(Z)
     w = np.ones(len(Z)) if weights is None else weights
     Z = np.where(missing, 0.0, Z)

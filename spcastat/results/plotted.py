@@ -59,10 +59,11 @@ level : float in (0, 1)
 
 
 def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Callable[..., Any]], Any]:
-    """Make a plot of a fit from a method that returns arguments of the plot function `draw`.
+    """Decorator that turns a method, which returns arguments of the plot function `draw`, into a plot method.
 
-    The new method has the options of the old one and the other parameters of `draw`, without those in FILLED
-    and `filled`. Its docstring is that of `draw`; `entries` go to `documented`. Its `data` returns the table.
+    The new method has the options of the old one and the other parameters of `draw`, except those that the
+    fit provides (FILLED and `filled`). Its docstring is that of `draw`, with the `entries` of `documented`.
+    Its attribute `data` returns the table.
     """
 
     def make(method: Callable[..., Any]) -> Any:
@@ -138,7 +139,8 @@ class Plotted:
         parallel: Any = None,
         max_components: int | None = 30,
     ) -> Any:
-        # thresholds are numbers, or an analysis that checks whether it is of the data of the fit
+        # thresholds are numbers, or a parallel analysis, which checks that it was made for the data of the
+        # fit
         check = getattr(type(parallel), "_noise_for", None)
         found = parallel if check is None else check(parallel, interpreted.spectrum(self._state))
         return {"parallel": found, "max_components": max_components}

@@ -1,4 +1,4 @@
-"""What users hold of a resampled fit: intervals, frequencies and tests, with their prints and plots."""
+"""Results of resampling for users: intervals, selection frequencies and tests, which print and plot."""
 
 from __future__ import annotations
 

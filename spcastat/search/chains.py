@@ -130,7 +130,7 @@ def _next(
     starts: int,
     rng: np.random.Generator,
 ) -> list[Fits]:
-    """Return what every chain goes on from: kicks of its best fits, and new starts where it has lost."""
+    """Return the next starts of every chain: perturbed best fits, or new starts if it is in `lost`."""
     going = [elite for elite, again in zip(elites, lost, strict=True) if not again]
     bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
     tried = kicked(criterion, joined(bases), effort.rows, rng)

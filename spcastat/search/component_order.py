@@ -16,7 +16,7 @@ ORDERS = 120
 
 
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits in their best order; components change places only with others of their kind."""
+    """Return the fits in their best order; only components with the same label in `kinds` are exchanged."""
     if criterion.exact or criterion.k == 1:
         return fits
     orders = _admissible(criterion.kinds)

@@ -104,7 +104,8 @@ class Criterion(ABC):
         Cardinalities, at most m.
     """
 
-    #: Whether the model of one column beside the others is exact; the order of components is then no matter.
+    #: Whether the model of one column given the others is exact; then the order of components does not
+    #: matter.
     exact: bool
     #: Whether components are best built variable by variable, as regressions are.
     grows: bool = False

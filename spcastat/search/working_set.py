@@ -118,9 +118,9 @@ def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np
 
 
 def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Generator) -> Fits:
-    """Return fits whose components are built one after another from the groups of largest scores.
+    """Return B fits, built one component after another from the groups of variables with the largest scores.
 
-    The first takes them as they are, the others with random factors.
+    The first fit uses the scores themselves; for the others the scores are multiplied by random factors.
     """
     fits = empty(criterion, B)
     for i in range(criterion.k):

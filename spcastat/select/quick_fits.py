@@ -26,7 +26,7 @@ WIDTH, VALUED = 30, 6
 
 @dataclass(frozen=True, eq=False)
 class Fitter:
-    """How a path or a fold is fitted; can be pickled.
+    """The options for fits of a path or a fold; can be pickled.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class Fitter:
     plan : Plan or None
         A method with a field `card`, run from starts; None for the sweeps of the default search.
     objective : {"adjusted", "pev", "least_squares"}
-        What the sweeps raise.
+        The criterion that the sweeps maximise.
     seed : int
-        Of methods that draw.
+        For methods with random starts.
     """
 
     k: int

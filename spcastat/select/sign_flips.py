@@ -26,7 +26,7 @@ ORDER = 1500
 LEAST_LEFT = 0.05
 #: Truncated power steps of a sparse component, and starts.
 STEPS, STARTS = 8, 4
-#: Numbers in the covariance matrices whose sparse components are found together.
+#: The largest number of values in the covariance matrices that are processed together.
 TOGETHER = 200_000
 
 

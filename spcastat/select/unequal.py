@@ -170,7 +170,7 @@ class Unequal:
         """Fit the choice as the fit that is returned, sorted by variance; add it to the candidates."""
         found, V = self.found, self.fits[self.card][0]
         known: dict[Cards, np.ndarray] = {}
-        while True:  # with another order the fit may be another, and have another order
+        while True:  # the fit may change with the order, and then need another order
             order = np.argsort(-np.diag(found.op.products(V)), kind="stable")
             self.card = tuple(self.card[j] for j in order)
             if self.card in known or len(set(self.card)) == 1:

@@ -14,7 +14,7 @@ from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.solvers import ADVICE
 
-#: The packages whose versions a record names, where they took part.
+#: The packages whose versions are recorded, if they were imported.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
 #: What is said of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
@@ -139,7 +139,7 @@ class Record:
 
     @property
     def converged(self) -> bool:
-        """Whether the fit ended by itself."""
+        """Whether the fit ended before `max_iter` was reached."""
         return self.status != "max_iter"
 
 

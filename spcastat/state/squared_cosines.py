@@ -59,7 +59,7 @@ def spectrum(state: FitState) -> np.ndarray:
     if matrix is None:
         return np.array(moments.pca, dtype=float)
     values = np.linalg.eigvalsh(matrix)[::-1].clip(min=0.0) * moments.unit**2
-    # the leading ones as the rest of the fit has them
+    # the leading eigenvalues are those stored in the fit, to the last bit
     known = min(len(moments.pca), len(values))
     values[:known] = moments.pca[:known]
     return np.asarray(values)

@@ -179,7 +179,7 @@ def of_ray(data: Any) -> ArrowChunks:
 
     def batches(names: list[str] | None, size: int) -> Iterator[Any]:
         some = data if names is None else data.select_columns(names)
-        options = some.context.execution_options  # read when a job starts; the default keeps no order
+        options = some.context.execution_options  # Ray reads them when a job starts; by default order is lost
         before, options.preserve_order = options.preserve_order, True
         try:
             found = iter(some.iter_batches(batch_format="pyarrow", batch_size=size))

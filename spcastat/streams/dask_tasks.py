@@ -204,7 +204,7 @@ class Recipe:
 
 
 class Recipes:
-    """The recipes of neighbouring partitions."""
+    """The recipes (see `Recipe`) of consecutive partitions, to be read in one task."""
 
     def __init__(self, those: list[Recipe]):
         self.all = those

@@ -79,7 +79,7 @@ class Trail:
         self.marks[read] = self.total
 
     def agrees(self, first: Trail, read: int) -> bool:
-        """Return False if `first` had another hash after `read` rows; True if it has no mark there."""
+        """Return whether `first` had the same hash after `read` rows; also True if it has no mark there."""
         return first.marks.get(read, self.total) == self.total
 
 
