@@ -22,7 +22,7 @@ SWEEPS = 4
 WIDTH, VALUED = 24, 6
 #: Covariance matrices that are searched together, at most, and what they may hold in numbers. A search of one
 #: takes its time in the interpreter.
-TOGETHER, NUMBERS = 20, 400_000
+TOGETHER, NUMBERS = 100, 400_000
 
 
 def together(p: int) -> int:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.datasets
 
 import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
+from spcastat.operators import Gram
+from spcastat.resample import align
 
 COLUMNS = ["component", "term", "estimate", "std_error", "lower", "upper", "selected"]
 
@@ -210,3 +213,29 @@ def test_two_rows_are_too_few():
     two = pd.DataFrame([[1.0, 2.0, 4.0], [3.0, 1.0, 4.5]], columns=list("abc"))
     with pytest.raises(TooFewRowsError, match=r"2 are too few: it needs 3 or more"):
         sp.spca(two, 1, card=2).bootstrap(10)
+
+
+@pytest.mark.slow
+def test_draws_that_start_from_the_fit_vary_like_full_searches():
+    """Standard errors and frequencies of selection agree to Monte Carlo error; the rows are drawn anew."""
+    X = sklearn.datasets.load_wine(as_frame=True).data
+    fit = sp.spca(X, 2, 5, scale=True)
+    rng, V, R = np.random.default_rng(1), fit.loadings.to_numpy(), X.corr().to_numpy()
+    draws = []
+    for _ in range(200):
+        rows = X.to_numpy()[rng.integers(0, len(X), len(X))]
+        full = sp.spca_cov(np.corrcoef(rows.T), 2, 5).loadings.to_numpy()
+        draws.append(align(full, V, Gram(R)).V)
+    full, found = np.array(draws), fit.bootstrap(799)
+    frame = found.conf_int().set_index(["component", "term"])
+    for i, component in enumerate(fit.loadings):
+        selected = (full[:, :, i] != 0).mean(axis=0)
+        near = found.selected[component].to_numpy()
+        # four standard errors of the difference of two shares, of 200 and of 799 draws
+        both = (200 * selected + 799 * near) / 999
+        assert (np.abs(selected - near) <= 4 * np.sqrt(both * (1 - both) * (1 / 200 + 1 / 799)) + 1e-12).all()
+        terms = fit.loadings.index[V[:, i] != 0]
+        own = frame.loc[component].loc[terms, "std_error"]
+        sd = full[:, V[:, i] != 0, i].std(axis=0, ddof=1)
+        # a standard deviation of 200 draws has a relative error of some 5 %, more with heavy tails
+        np.testing.assert_allclose(own, sd, rtol=0.3)
