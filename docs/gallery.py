@@ -3,16 +3,19 @@
     python docs/gallery.py [NAME ...]
 
 Most data are drawn with the shapes of real sets (tests/plots/shapes.py): 5 to 2,000 variables, 50 to 10,000
-rows. The first tables are real, bundled or of scikit-learn, as a new user gets them: no options but groups.
+rows. The first twelve tables are real (of scikit-learn and statsmodels) or bundled, and one is a simulated
+questionnaire; they are drawn as a new user gets them: what `choose` takes, no options but groups.
 With names only these figures are drawn anew; the page is always written whole.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -35,8 +38,9 @@ DPI = 80
 
 INTRO = """# Gallery
 
-Every figure is drawn by the lines above it: the first four from real tables, with no options but groups, the
-others from data with the shapes of real sets. The page is made by `python docs/gallery.py`.
+Every figure is drawn by the lines above it: the first twelve from tables as a new user gets them, with what
+`choose` takes and no options but groups, the others from data with the shapes of real sets. The page is made
+by `python docs/gallery.py`.
 """
 
 
@@ -51,30 +55,37 @@ class Figure:
     style: str = ""
 
 
+#: Tables whose variables have one unit.
+ONE_UNIT = ("digits",)
+#: Tables as a new user gets them: name -> data, what they are, whether rows have groups.
+TABLES = {
+    "wine": ("sklearn wine", "Wines of three cultivars (scikit-learn).", True),
+    "breast-cancer": ("sklearn breast_cancer", "Cells of two kinds of tumours (scikit-learn).", True),
+    "diabetes": ("sklearn diabetes", "Patients with diabetes (scikit-learn).", False),
+    "iris": ("sklearn iris", "Flowers of three species (scikit-learn).", True),
+    "digits": ("sklearn digits", "Pixels of handwritten digits, all in one unit (scikit-learn).", True),
+    "pitprops": ("pitprops", "Pit props: rows drawn with their published correlations (bundled).", False),
+    "macrodata": (
+        "statsmodels macrodata",
+        "Quarters of the economy of the United States (statsmodels).",
+        False,
+    ),
+    "statecrime": ("statsmodels statecrime", "Crime and people of 51 states (statsmodels).", False),
+    "fair": ("statsmodels fair", "What readers of a magazine said of their marriages (statsmodels).", False),
+    "anes96": ("statsmodels anes96", "Voters of 1996, by their vote (statsmodels).", True),
+    "elnino": ("statsmodels elnino", "Temperatures of the sea: years by months (statsmodels).", False),
+    "questionnaire": ("questionnaire", "A questionnaire of five scales of five items (simulated).", True),
+}
 FIGURES = (
-    Figure(
-        "table-wine",
-        "sklearn wine",
-        "Wines of three cultivars (scikit-learn).",
-        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group)",
-    ),
-    Figure(
-        "table-breast-cancer",
-        "sklearn breast_cancer",
-        "Cells of two kinds of tumours (scikit-learn).",
-        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group)",
-    ),
-    Figure(
-        "table-diabetes",
-        "sklearn diabetes",
-        "Patients with diabetes (scikit-learn).",
-        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot()",
-    ),
-    Figure(
-        "table-pitprops",
-        "pitprops",
-        "Pit props, rows drawn with their correlation matrix (bundled).",
-        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot()",
+    *(
+        Figure(
+            f"table-{name}",
+            data,
+            about,
+            f"choice = sp.choose(df{'' if name in ONE_UNIT else ', scale=True'})\n"
+            f"ax = choice.fit.biplot({'groups=group' if groups else ''})",
+        )
+        for name, (data, about, groups) in TABLES.items()
     ),
     Figure(
         "wine",
@@ -322,17 +333,46 @@ def coordinates() -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(np.vstack(rows)), np.repeat(["G1", "G2", "G3"], 10)
 
 
-def real(name: str) -> Callable[[], tuple[pd.DataFrame, np.ndarray]]:
-    """Return the function that loads a table of scikit-learn, and the names of its classes."""
+def of_sklearn(name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table of scikit-learn, and the names of its classes."""
+    from sklearn import datasets
 
-    def load() -> tuple[pd.DataFrame, np.ndarray]:
-        from sklearn import datasets
+    found = getattr(datasets, f"load_{name}")(as_frame=True)
+    classes = getattr(found, "target_names", None)
+    return found.data, found.target.to_numpy() if classes is None else np.asarray(classes)[found.target]
 
-        found = getattr(datasets, f"load_{name}")(as_frame=True)
-        classes = getattr(found, "target_names", None)
-        return found.data, found.target.to_numpy() if classes is None else classes[found.target]
 
-    return load
+#: The tables that come with these libraries.
+SKLEARN = ("wine", "breast_cancer", "diabetes", "iris", "digits")
+STATSMODELS = ("macrodata", "statecrime", "fair", "anes96", "elnino")
+#: What is no variable in tables of statsmodels, and the column of the groups.
+NO_VARIABLES = {"macrodata": ["year", "quarter"], "anes96": ["popul", "vote"], "elnino": ["YEAR"]}
+GROUPS = {"anes96": "vote"}
+
+
+def of_statsmodels(name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table that comes with statsmodels, and the groups of its rows."""
+    from statsmodels import datasets
+
+    table = importlib.import_module(f"{datasets.__name__}.{name}").load_pandas().data
+    groups = table[GROUPS[name]].to_numpy() if name in GROUPS else np.zeros(len(table))
+    return table.drop(columns=NO_VARIABLES.get(name, [])), groups
+
+
+def questionnaire() -> tuple[pd.DataFrame, np.ndarray]:
+    """Return answers of 500 people on six points; the third item of each scale is reversed."""
+    rng = np.random.default_rng(7)
+    traits = rng.standard_normal((500, 5))
+    sex = np.where(rng.random(500) < 0.5, "women", "men")
+    traits[:, 0] += 0.4 * traits[:, 1]
+    traits[sex == "women", 2] += 0.8
+    cuts = [-1.5, -0.6, 0.1, 0.8, 1.6]
+    items = {}
+    for j, scale in enumerate(["worry", "social", "order", "kind", "ideas"]):
+        for i in range(1, 6):
+            answer = (-0.75 if i == 3 else 0.75) * traits[:, j] + 0.66 * rng.standard_normal(500)
+            items[f"{scale}{i}"] = 1 + np.digitize(answer, cuts)
+    return pd.DataFrame(items), sex
 
 
 #: Where the data of figures come from: name -> rows and their groups.
@@ -341,7 +381,9 @@ MAKERS = {
     "images": images,
     "coordinates": coordinates,
     "pitprops": lambda: (sp.datasets.pitprops_sample(), np.zeros(180)),
-    **{f"sklearn {name}": real(name) for name in ("wine", "breast_cancer", "diabetes")},
+    "questionnaire": questionnaire,
+    **{f"sklearn {name}": partial(of_sklearn, name) for name in SKLEARN},
+    **{f"statsmodels {name}": partial(of_statsmodels, name) for name in STATSMODELS},
 }
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from spcastat.labels import NAME_WIDTH, short_names
 from spcastat.plots.axes_and_names import figure_of, settle, size_of, value_text
-from spcastat.plots.label_placement import FreeSpace, Name, Scene, place
+from spcastat.plots.label_placement import FreeSpace, Name, Scene, grown, place
 from spcastat.plots.plot_colours import ink, size_of_text
 
 if TYPE_CHECKING:
@@ -240,7 +240,8 @@ def _layouts(
             boxes = {} if legend is None else free.take({"legend": legend}, {"legend": room})
             boxes |= free.take(sizes, _ends(sizes, origin, room), origin if near else None)
             unlisted = len(sizes) + (legend is not None) - len(boxes)
-            scene = Scene(np.concatenate([[0.0, 0.0], room]), tips, shafts, points, list(boxes.values()))
+            taken = [grown(box) for box in boxes.values()]
+            scene = Scene(np.concatenate([[0.0, 0.0], room]), tips, shafts, points, taken)
             placed = [] if unlisted else place(_wanted(content, tips, origin, names), scene)
             around = [*boxes.values(), *(one[0] for one in placed if one is not None)]
             edges = np.vstack([to_points(np.stack([low, high])).ravel(), *around])

@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat.config import elements, flag, listed, one_of, real_number
 from spcastat.errors import OptionError
 from spcastat.measures import MEASURES
-from spcastat.plots.axes_and_names import axes_for, columns_of, need_columns
+from spcastat.plots.axes_and_names import axes_for, columns_of, need_columns, size_of
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line, size_of_text
 
@@ -275,20 +275,28 @@ def plot_choice(
     dots: dict[str, Any] = {"color": blue, "markersize": line(4), "zorder": 3}
     ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots)
     apart = data[data["unequal"]]
+    mark = data["chosen"].to_numpy(dtype=bool)
+    chosen = "chosen"
     if len(apart):
         ax.vlines(apart.index, apart["lower"], apart["upper"], color=blue, linewidth=line(1.3), zorder=3)
-        ax.plot(apart.index, apart["value"], marker="s", ls="none", label="unequal cardinalities", **dots)
-    mark = data["chosen"].to_numpy(dtype=bool)
+        chosen += ", unequal cardinalities" * bool(apart["chosen"].any())
+        others = apart[~apart["chosen"].astype(bool)]
+        if len(others):
+            ax.plot(
+                others.index, others["value"], marker="s", ls="none", label="unequal cardinalities", **dots
+            )
     diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
-    ax.plot(x[mark], data["value"].to_numpy()[mark], label="chosen", zorder=4, **diamond)
+    ax.plot(x[mark], data["value"].to_numpy()[mark], label=chosen, zorder=4, **diamond)
     if dense is not None:
         dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
         ax.axhline(dense, color=ink(ax), label="dense PCA", **dashes)
     if len(x) > 1 and x.max() > 8 * x.min():
         ax.set_xscale("log")
-        places = _spaced(x)
+        places = _spaced(ax, x)
         ax.set_xticks(places, [f"{place:g}" for place in places])
         ax.minorticks_off()
+    else:
+        ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("Nonzero loadings, all components")
     ax.set_ylabel(label)
     ax.legend(frameon=False, fontsize="small")
@@ -296,10 +304,12 @@ def plot_choice(
     return ax
 
 
-def _spaced(x: np.ndarray) -> list[float]:
-    """Return values for the ticks of a logarithmic axis, each at least 1.22 times the previous one."""
+def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
+    """Return values for the ticks of a logarithmic axis whose labels have room."""
+    label = 0.64 * (len(f"{x.max():g}") + 1) * float(ax.xaxis.get_ticklabels()[0].get_fontsize())
+    apart = (x.max() / x.min()) ** (label / size_of(ax)[0])
     kept: list[float] = []
     for place in np.unique(x).tolist():
-        if not kept or place >= 1.22 * kept[-1]:
+        if not kept or place >= apart * kept[-1]:
             kept.append(place)
     return kept

@@ -84,6 +84,8 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
             f"groups has {len(values.categories)} different values; at most {MOST} can be told apart: merge "
             "some, cut numbers into classes with pandas.cut, or give numbers as color=."
         )
+    if all(isinstance(one, float) and one.is_integer() for one in values.categories):
+        return values.rename_categories(int)  # 1, not 1.0
     return values
 
 
