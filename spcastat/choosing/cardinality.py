@@ -247,10 +247,6 @@ def choose(
                 selected=chosen,
                 dense=float(found.errors(chosen.cards).error[-1]) if by == "cv" else None,
                 among=p if wide and p < entered.p else None,
-                calls={
-                    one: call_text(function, {"k": k, "card": key, **arguments})
-                    for one, key in chosen.readings.items()
-                },
                 call=call_text(function, {"k": k, "card": card, **arguments}),
             ),
             components,

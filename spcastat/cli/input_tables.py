@@ -234,7 +234,7 @@ def _text_table(args: argparse.Namespace, usual: str) -> TextTable:
         table = TextTable(args.data, usual, **how)
     if table.found:
         found = " ".join(as_option(option, value) for option, value in table.found)
-        tell("note", f"{table.name} is read with {found}, as its first line or lines show.")
+        tell("note", f"as its first lines show, {table.name} is read with {found}")
     return table
 
 
@@ -329,8 +329,10 @@ def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any
     Parameters
     ----------
     wanted : dict of str to str
-        Option -> name of its column. A column also named by --columns stays in the data.
+        Option -> name of its column. A column also named by --columns stays in the data; --drop may name one,
+        too.
     """
+    args.drop = args.drop and [name for name in args.drop if name not in wanted.values()]
     kept = list(args.columns or [])
     if kept:
         args.columns = list(dict.fromkeys([*kept, *wanted.values()]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -48,6 +49,11 @@ def kind_of(column: pd.Series) -> str:
     return "levels" if pd.api.types.is_string_dtype(dtype) else "other"
 
 
+def _is_numeric_text(column: pd.Series) -> bool:
+    some = column.dropna().head(20)
+    return len(some) > 0 and all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in some)
+
+
 def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bool = False) -> None:
     """Raise ColumnTypeError for columns that do not hold numbers.
 
@@ -65,6 +71,10 @@ def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bo
     text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
     kinds = {kind for _, _, kind in bad}
     hints = [hint for kind, hint in _HINTS.items() if kind in kinds]
+    text_of_numbers = [label for label, column, kind in bad if kind == "levels" and _is_numeric_text(column)]
+    if text_of_numbers:
+        first = shown(text_of_numbers[0])
+        hints.insert(0, f"{first} holds numbers as text: pd.to_numeric(df[{first}]), or decimal= of read_csv")
     if any(UNNAMED.fullmatch(str(label)) for label, _, _ in bad):
         hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
     if everything:
@@ -74,12 +84,11 @@ def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bo
             + "."
         )
     noun = "column does" if len(bad) == 1 else "columns do"
-    names = listed([label for label, _, _ in bad], 3)
+    labels = [label for label, _, _ in bad]
+    drop = f"df.drop(columns=[{listed(labels)}]), " if len(bad) <= 8 else ""
     raise ColumnTypeError(
         f"{len(bad)} {noun} not hold real numbers: {text}. Numbers and booleans are allowed; leave the "
-        f"others out with df.drop(columns=[{names}]), df.select_dtypes(['number', 'bool']) or a formula; "
-        + "; ".join(hints)
-        + "."
+        f"others out with {drop}df.select_dtypes(['number', 'bool']) or a formula; " + "; ".join(hints) + "."
     )
 
 
@@ -199,9 +208,14 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
 
 def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
     """Raise MissingValuesError that reports the numbers of missing values and of rows with them."""
+    way = "na='drop' to leave these rows out, or na='em' to estimate from what was measured."
+    if rows == n:
+        way = (
+            "na='em' to estimate from what was measured, or df.dropna(axis=1, thresh=...) to leave out the "
+            "columns with most of them: no row has all values."
+        )
     raise MissingValuesError(
-        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use "
-        "na='drop' to leave these rows out, or na='em' to estimate from what was measured."
+        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use {way}"
     )
 
 

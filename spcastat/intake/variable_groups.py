@@ -26,7 +26,10 @@ def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
         groups = pd.Series(dict(groups), dtype=object)
     if isinstance(groups, pd.Series) and not groups.index.equals(index):
         if not groups.index.is_unique or not any(name in index for name in groups.index.to_flat_index()):
-            raise ShapeError("groups names none of the variables; its labels must be names of variables.")
+            raise ShapeError(
+                "groups names none of the variables; its labels must be names of variables. Groups of rows "
+                "are the groups= of biplot() and plot_scores(), and the row_groups= of report()."
+            )
         groups = groups.reindex(index)
     values = groups.array if isinstance(groups, pd.Series) else groups
     found = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))

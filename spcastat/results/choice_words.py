@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +49,6 @@ class Chosen:
         The variables that were considered, where these are not all.
     call : str
         The call that makes the fit.
-    calls : Mapping
-        That of the best fit by each criterion.
     """
 
     card: Any
@@ -63,7 +61,6 @@ class Chosen:
     dense: float | None
     among: int | None
     call: str
-    calls: Mapping[str, str]
 
 
 def name_of(by: str) -> str:
@@ -88,8 +85,7 @@ def document_of(
         tables.append(_readings(table, chosen))
     if components is not None:
         notes.append(components.key)
-    kind = "Cardinalities" if isinstance(chosen.card, list) else "Cardinality"
-    title = f"{kind} of {plural(k, 'component')} by {name_of(chosen.by)}"
+    title = f"{_kind(chosen.card)} of {plural(k, 'component')} by {name_of(chosen.by)}"
     return Document(title, tuple(facts), tuple(tables), tuple(notes))
 
 
@@ -100,18 +96,19 @@ def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator
     """Say why these cardinalities were chosen, and what else there is to know."""
     by, rule, record = chosen.by, chosen.rule, state.record
     line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
-    name = _card_text(line["card"])
+    name = _named(line["card"])
     if by == "variance":
         yield _by_variance(line, name, chosen.share)
     elif line["card"] == best["card"]:
         extreme = "largest" if by == "is" else "smallest"
-        lead = f"Cardinality {name} has the {extreme} {name_of(by)}"
+        one = not isinstance(line["card"], (tuple, list))
+        lead = f"{name} {'has' if one else 'have'} the {extreme} {name_of(by)}"
         if by == "cv":
-            lead = f"Cardinality {name} predicts best ({fixed(best['error'], 3)})"
+            lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
         sparser = by in ("cv", "ebic") and rule != "min" and (table["nonzeros"] < line["nonzeros"]).any()
         yield f"{lead}{', and no sparser fit is as good by this rule' if sparser else ''}."
     else:
-        yield f"Cardinality {name}: {_compared(line, best, chosen)}."
+        yield f"{name}: {_compared(line, best, chosen)}."
     yield from _about_components(chosen, record.p)
     if by == "cv" and best["error"] >= 1.0:
         yield "No candidate predicts better than the column means: do not make much of these components."
@@ -159,8 +156,8 @@ def _by_variance(line: pd.Series, name: str, share: float) -> str:
     kept = percent(line["relative_adjusted"], 1)
     if line["relative_adjusted"] >= share:
         goal = f"that keep {percent(share, 0)} % of dense PCA's variance, all components together ({kept} %)"
-        return f"Cardinality {name}: the fewest loadings {goal}."
-    return f"Cardinality {name}: no candidate keeps {percent(share, 0)} %; it keeps {kept} %."
+        return f"{name}: the fewest loadings {goal}."
+    return f"{name}: no candidate keeps {percent(share, 0)} %; it keeps {kept} %."
 
 
 def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
@@ -203,7 +200,8 @@ def _about_density(line: pd.Series, best: pd.Series, p: int, k: int) -> str:
     count = best["nonzeros"] / k
     words = (
         f"The best value needs {fixed(count, 0)} of {p} variables in each component: these data are not "
-        "exactly sparse, and how sparse is a question of reading (other readings: below the table)."
+        "exactly sparse, and how sparse is a question of reading. Other readings are below the table: the "
+        "same call with another card."
     )
     return f"This fit is not sparse: it is PCA. {words}" if line["nonzeros"] == p * k else words
 
@@ -240,21 +238,27 @@ def _grid(table: pd.DataFrame, chosen: Chosen) -> Table:
 
 
 def _readings(table: pd.DataFrame, chosen: Chosen) -> Table:
-    """Return the call that fits the best cardinality by each criterion, with its error and PEV."""
+    """Return the best cardinality by each criterion, with its error and PEV; not that of the choice."""
     names = {
         **CRITERIA,
         "cv": "best prediction",
         "variance": f"{percent(chosen.share, 0)} % of PCA's variance in all",
     }
-    by_call: dict[str, list[str]] = {}
-    for by in chosen.selected.readings:
-        by_call.setdefault(chosen.calls[by], []).append(by)
+    by_card: dict[Any, list[str]] = {}
+    for by, card in chosen.selected.readings.items():
+        if card != chosen.card:
+            by_card.setdefault(card, []).append(by)
     shown = [("error", 3)] if "error" in table else []
     rows = []
-    for call, several in by_call.items():
-        line = table[[card == chosen.selected.readings[several[0]] for card in table["card"]]].iloc[0]
+    for card, several in by_card.items():
+        line = table[[one == card for one in table["card"]]].iloc[0]
         error = [fixed(line[name], digits) for name, digits in shown]
-        rows.append(Row(call, (*error, percent(line["pev"], 1), ", ".join(names[by] for by in several))))
+        rows.append(
+            Row(
+                f"card={_card_text(card)}",
+                (*error, percent(line["pev"], 1), ", ".join(names[by] for by in several)),
+            )
+        )
     headings = (*(name for name, _ in shown), "PEV", "best by")
     return Table("other readings", headings, tuple(rows), "r" * (len(headings) - 1) + "l")
 
@@ -288,6 +292,14 @@ def _key(table: pd.DataFrame, chosen: Chosen) -> str:
         parts.append("EBIC: less the smallest.")
     parts.append("IS: index of sparseness. PEV: % of the total variance.")
     return " ".join(parts)
+
+
+def _named(card: Any) -> str:
+    return f"{_kind(card)} {_card_text(card)}"
+
+
+def _kind(card: Any) -> str:
+    return "Cardinalities" if isinstance(card, (tuple, list)) else "Cardinality"
 
 
 def _card_text(card: Any) -> str:

@@ -53,7 +53,8 @@ def row_values(given: Any, option: str, source: Source | None, call: Call | None
     if given not in frame.columns:
         raise OptionError(
             f"{option}={shown(given)} is not a column of the fitted data; there are {listed(frame.columns)}."
-            f"{nearest(given, frame.columns)} Or give the values themselves, one for each row."
+            f"{nearest(given, frame.columns)} Or give the values themselves, one for each row, "
+            f"such as df[{shown(given)}]."
         )
     column = pd.Series(frame[given].array, index=table.index, name=given)
     if source.index is None or source.index.equals(table.index):

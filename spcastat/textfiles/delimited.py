@@ -81,7 +81,7 @@ class TextTable:
         if first is None:
             raise FileError(f"{path} cannot be read: it is empty.")
         if sep is None:
-            sep = separator_in(path, first, usual, say)
+            sep = separator_in(path, first, sample, usual, say)
             self.found += [("sep", sep)] if sep != usual else []
         try:
             records = [record for record in csv.reader(sample, delimiter=sep) if not _is_blank(record)]

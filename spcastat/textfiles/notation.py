@@ -5,6 +5,7 @@ Options that are not given are determined from the first lines. If these are amb
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -37,10 +38,13 @@ def in_python(option: str, value: Any) -> str:
     return f"pd.read_csv(path, {option}={given})"
 
 
-def separator_in(name: str, line: str, usual: str, say: Callable[[str, Any], str]) -> str:
-    """Determine the separator of a table from its first line.
+def separator_in(
+    name: str, line: str, sample: Sequence[str], usual: str, say: Callable[[str, Any], str]
+) -> str:
+    """Determine the separator of a table from its first lines.
 
-    It is `usual`, the usual one for the file's suffix, unless another separator is the only one in the line.
+    It is `usual`, the usual one for the file's suffix, unless another separator is the only one in the first
+    line, or the only one that gives all lines of the sample the same number of fields.
 
     Raises
     ------
@@ -49,6 +53,9 @@ def separator_in(name: str, line: str, usual: str, say: Callable[[str, Any], str
     """
     outside = re.sub(r'"[^"]*"', "", line)
     others = [one for one in SEPARATORS if one in outside]
+    if usual in others and len(others) > 1:
+        even = [one for one in others if _is_even(sample, one)]
+        return even[0] if len(even) == 1 else usual
     if usual in others or not others:
         return usual
     if len(others) > 1:
@@ -58,6 +65,14 @@ def separator_in(name: str, line: str, usual: str, say: Callable[[str, Any], str
             f"{name} has {marks} in its first line, and either may separate fields: give {ways}."
         )
     return others[0]
+
+
+def _is_even(sample: Sequence[str], sep: str) -> bool:
+    """Whether all lines, empty ones aside, have as many fields as another."""
+    try:
+        return len({len(record) for record in csv.reader(sample, delimiter=sep) if any(record)}) == 1
+    except csv.Error:
+        return False
 
 
 def decimal_in(name: str, rows: Iterable[Sequence[str]], say: Callable[[str, Any], str]) -> str:

@@ -318,7 +318,7 @@ TABLES = [
     _fit("semicolon.csv", "--sep ';' --decimal ,", code=0, prints="4 variables"),
     _fit("semicolon.csv", "--sep semicolon --decimal .", words="'a'"),
     _fit("semicolon.csv", "--sep ,", words="line 3 has 2 fields"),
-    _fit("points.csv", code=0, words="--sep semicolon, as"),
+    _fit("points.csv", code=0, words="is read with --sep semicolon\n"),
     _fit("thousands.csv", words="--decimal , for decimals"),
     _fit("german.csv", words="the point in '8.302', '1.770'"),
     _fit("german.csv", "--decimal .", code=0, words="--sep semicolon"),

@@ -63,6 +63,19 @@ def test_decimal_commas_are_decimals(written, name, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_separator_that_alone_makes_lines_even_is_recognised(tmp_path, capsys):
+    """A name may hold a comma; the usual separator is kept where it fits, or where nothing does."""
+    path = tmp_path / "dust.csv"
+    path.write_text("PM2,5;NO2;SO2\n1,5;2,1;3\n2,5;1,25;1\n4,5;2,5;2,5\n0,5;2,75;4,5\n", encoding="utf-8")
+    assert main(["fit", str(path), "--k", "1", "--card", "1"]) == 0
+    shown = capsys.readouterr()
+    assert "--sep semicolon --decimal ," in shown.err
+    assert "PM2,5" in shown.out
+    path.write_text("a;b,c\n1,2\n3,5\n4,1\n", encoding="utf-8")
+    assert main(["fit", str(path), "--k", "1", "--card", "1"]) == 0
+    assert "a;b" in capsys.readouterr().out
+
+
 def test_separators_inside_quotation_marks_separate_nothing(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text('"height, m";"sd, m";n\n1,5;2,5;3\n2,5;3,5;4\n', encoding="utf-8")

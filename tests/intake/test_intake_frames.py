@@ -170,6 +170,19 @@ def test_columns_without_numbers_are_refused(values, phrase):
     pd.testing.assert_frame_equal(df, before)
 
 
+def test_numbers_as_text_are_pointed_out():
+    df = pd.DataFrame({"a": ["1,5", None, "2,25"], "b": [1.0, 2.0, 4.0]})
+    with pytest.raises(ColumnTypeError, match=r"'a' holds numbers as text: pd.to_numeric\(df\['a'\]\)"):
+        read_data(df)
+
+
+def test_rows_without_any_complete_one_are_not_to_be_dropped():
+    df = pd.DataFrame({"a": [1.0, np.nan, np.nan], "b": [np.nan, 2.0, 4.0]})
+    with pytest.raises(MissingValuesError, match="no row has all values") as caught:
+        read_data(df)
+    assert "drop'" not in str(caught.value)
+
+
 def test_no_numeric_column_at_all():
     with pytest.raises(ColumnTypeError, match="no numeric column at all"):
         read_data(pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}))
