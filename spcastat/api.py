@@ -84,7 +84,8 @@ def spca(
         Divide by the standard deviations (ddof = 1); subtract the column means. Arrays give other values.
         With `scale=True` columns that are not centred at their means are divided by their root mean square
         about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does. ``scale="blocks"`` gives blocks of
-        variables the same weight; see `blocks`.
+        variables the same weight; see `blocks`. ``scale="mixed"`` takes factors (text and categories), too;
+        see Notes.
     blocks : mapping of name to list of labels, optional
         With ``scale="blocks"``, multiple factor analysis: the variables of each block, as in
         ``{"chem": ["ph", "salt"], "phys": ["depth"]}``; each variable belongs to one block. Variables are
@@ -197,6 +198,13 @@ def spca(
     single variables until none improves the fit, and verifies the result against all variables, bringing in
     those it cannot rule out. The summary says what was proven. ``screen=False`` searches among all variables;
     a number says with how many to begin.
+
+    Mixed data: with ``scale="mixed"`` each factor becomes the indicators of its levels, as in factor analysis
+    of mixed data (FAMD), without a formula or where one names it. Numbers and booleans are scaled to unit
+    variance, and the indicator of a level is divided by the square root of the level's share p of the rows,
+    times n / (n - 1), so that a number has variance 1 and a factor as many as it has levels, less one: the
+    eigenvalues are those of FactoMineR and prince, though variances have the divisor n - 1 here. Levels are
+    selected one by one. `transform` refuses levels that the fit has not seen.
 
     Covariates (partial PCA): the variables are replaced by ``y - (z - mean(z)) B``, where B are the
     coefficients of their least-squares regression on the covariates z, with the weights and an intercept

@@ -115,6 +115,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
         help="a block of columns; once for each block. Scaled columns are divided by the root of the first "
         "eigenvalue of their block, so that blocks have the same weight",
     )
+    add("--mixed", action="store_true", help="scale numbers and factors (text) as mixed data: FAMD")
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
     add("--weights", metavar="NAME", help="the column of frequency weights")
     add(
@@ -267,6 +268,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
         given |= {"scale": "blocks", "blocks": dict(args.blocks)}
         if len(given["blocks"]) < len(args.blocks):
             raise OptionError("--blocks names a block twice; give all columns of a block at once.")
+    given |= {"scale": "mixed"} if args.mixed else {}
     if args.progress is not None:  # by default progress is shown for long fits on a terminal
         given["progress"] = args.progress
     given |= {} if args.center else {"center": False}
@@ -283,7 +285,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
         if "formula" in given:
             given["context"] = _checked(given["formula"], data.columns)
         return data, False, given
-    rows_only = [name for name in _ROWS_ONLY if not (name == "scale" and args.blocks)]
+    rows_only = [name for name in _ROWS_ONLY if not (name == "scale" and (args.blocks or args.mixed))]
     refused = [_ROWS_ONLY[name] for name in rows_only if name in given]
     if refused:
         verb = "needs" if len(refused) == 1 else "need"

@@ -19,6 +19,8 @@ from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionEr
 from spcastat.intake import Covariance, Design, ReadOptions, Spec, read_covariance, read_data, replay
 from spcastat.intake.checks import aligned, vector
 from spcastat.intake.design import Partial
+from spcastat.intake.factors import factor_columns
+from spcastat.intake.frames import open_table
 from spcastat.intake.row_numbers import warn_of_row_numbers
 from spcastat.kernels.checksum import checksum
 from spcastat.kernels.regression import partial_covariance
@@ -37,8 +39,11 @@ from spcastat.operators import (
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
+from spcastat.operators.mixed_data import Mixed
+from spcastat.operators.scaling_groups import ScalingGroups
+from spcastat.operators.scalings import Scale
 from spcastat.operators.standardisation import ColumnUnits, Extremes, fits
-from spcastat.operators.variable_blocks import KINDS, Scale
+from spcastat.operators.variable_blocks import KINDS
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:
@@ -80,8 +85,8 @@ class Source:
         What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
     covariates : ndarray of shape (n, q) or None
         What the rows in `matrix` were adjusted for.
-    blocks : Blocks or None
-        How the scale was found, where blocks of variables were scaled.
+    groups : ScalingGroups or None
+        The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed".
     """
 
     op: Operator
@@ -98,13 +103,13 @@ class Source:
     checksum: int | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     covariates: np.ndarray | None = None
-    blocks: Blocks | None = None
+    groups: ScalingGroups | None = None
 
     @property
     def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:
         """What finds centre and scale again from other rows, as the call did."""
         assert self.standard is not None
-        return center_and_scale(self.standard, self.blocks)
+        return center_and_scale(self.standard, self.groups)
 
     def require_same(self) -> None:
         """Raise DataError if rows in the memory of the caller have changed since the fit."""
@@ -162,9 +167,11 @@ class Source:
         return None if n is None else n - taken
 
 
-def center_and_scale(standard: Standardisation, blocks: Blocks | None) -> tuple[bool | np.ndarray, Scale]:
+def center_and_scale(
+    standard: Standardisation, groups: ScalingGroups | None
+) -> tuple[bool | np.ndarray, Scale]:
     """Return what finds `center` and `scale` of a call again from other rows."""
-    scale: Any = blocks or {"sd": True, "none": False}.get(standard.scaling, standard.scale)
+    scale: Any = groups or {"sd": True, "none": False}.get(standard.scaling, standard.scale)
     return True if standard.centring == "mean" else standard.mean, scale
 
 
@@ -280,17 +287,23 @@ def open_rows(
     blocks : mapping, optional
         As for :func:`spcastat.spca`.
     """
+    mixed = isinstance(scale, str) and scale == "mixed"
     if reading.formula is not None and reading.context is None:
         reading = replace(reading, context=_names_at_call())
     known = data.source if isinstance(data, Fitted) else None
     data = data.data if isinstance(data, Fitted) else data
     stream = open_stream(data, reading) if known is None else known.stream
     if stream is not None:
+        if mixed:
+            raise OptionError(
+                f"scale='mixed' was given for {stream.title}; the levels of factors are found in memory. Fit "
+                "a sample of the rows, or make the columns of 0 and 1 first."
+            )
         if known is None and reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)
         return replace(open_streamed(stream, center, scale, blocks), data=data)
     if known is None:
-        design = read_data(data, reading, defer=True)
+        design = read_data(data, _with_levels(data, reading) if mixed else reading, defer=not mixed)
         if reading.formula is None:
             warn_of_row_numbers(design.matrix, design.columns)
     else:
@@ -306,7 +319,7 @@ def open_rows(
             "regression on them has an intercept, so that what is left has mean zero. Leave center out."
         )
     center = _column_values("center", center, names)
-    scale = _scale(scale, blocks, names)
+    scale = _mixed(design, reading, center) if mixed and blocks is None else _scale(scale, blocks, names)
 
     def source(rows_for: str = "") -> Source:
         X, w = design.matrix, design.weights
@@ -334,7 +347,7 @@ def open_rows(
             weights=design.weights,
             checksum=known.checksum if known is not None else checksum(X) if design.shared else None,
             covariates=design.covariates,
-            blocks=_blocks_of(scale),
+            groups=_groups_of(scale),
         )
 
     context = design.spec.context if reading.formula is not None else None
@@ -369,7 +382,7 @@ def _with_gaps(
         index=design.index,
         weights=design.weights,
         gaps=gaps,
-        blocks=_blocks_of(scale),
+        groups=_groups_of(scale),
     )
 
 
@@ -403,7 +416,7 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
             dropped=tally.dropped,
             stream=stream,
             total_weight=tally.weight,
-            blocks=_blocks_of(scale),
+            groups=_groups_of(scale),
         )
 
     def refuse(plan: Plan, k: int) -> None:
@@ -463,7 +476,7 @@ def open_covariance(
     blocks: Any = None,
 ) -> Opened:
     """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
-    by_blocks = isinstance(scale, (str, Blocks)) or blocks is not None
+    by_blocks = isinstance(scale, (str, ScalingGroups)) or blocks is not None
     numbers = None if by_blocks else scale
     covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=numbers, nearest=nearest)
     if numbers is not None and mean is None:
@@ -479,6 +492,11 @@ def open_covariance(
     op: Operator = Gram(left)
     _require_range(op, None, spec.columns)
     op = op.at_unit_size()
+    if isinstance(scale, str) and scale == "mixed":
+        raise OptionError(
+            "scale='mixed' was given for a covariance matrix, which does not have the shares of the levels; "
+            "give the rows to spca(data, ..., scale='mixed')."
+        )
     found = _scale(scale, blocks, spec.columns) if by_blocks else None
     standard = None
     if covariance.mean is not None:
@@ -491,7 +509,7 @@ def open_covariance(
             standard = replace(standard, scale=scaled.scale * op.unit, scaling=found.kind)
         op = in_blocks.at_unit_size()
     made = Source(
-        op=op, spec=spec, n=covariance.n_obs, standard=standard, about=covariance.about, blocks=found
+        op=op, spec=spec, n=covariance.n_obs, standard=standard, about=covariance.about, groups=found
     )
 
     def source(rows_for: str = "") -> Source:
@@ -560,7 +578,7 @@ def _names_at_call() -> Mapping[str, Any]:
 
 def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
     """Return `scale` as True, False, numbers, or blocks; raise OptionError for blocks without a use."""
-    if isinstance(scale, Blocks):  # of a fit
+    if isinstance(scale, ScalingGroups):  # of a fit
         return scale
     if isinstance(scale, str) and scale in KINDS:
         return Blocks.read(scale, blocks, columns)
@@ -572,8 +590,36 @@ def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
     return _column_values("scale", scale, columns)
 
 
-def _blocks_of(scale: Any) -> Blocks | None:
-    return scale if isinstance(scale, Blocks) else None
+def _with_levels(data: Any, reading: ReadOptions) -> ReadOptions:
+    """Return how mixed data are read: columns with names by a formula, which takes factors, too."""
+    formula = reading.formula
+    if formula is None and isinstance(open_table(data).values, pd.DataFrame):
+        formula = "~ ."
+    return reading if formula is None else replace(reading, formula=formula, categorical="dummy")
+
+
+def _mixed(design: Design, reading: ReadOptions, center: Any) -> Mixed:
+    """Return the factors of a design; raise OptionError for what does not go with ``scale="mixed"``."""
+    refused = {
+        f"na={reading.na!r}, and a missing level has no indicators; na='drop' leaves out such rows": (
+            reading.na in GAPS
+        ),
+        f"center={shown(center)}, and indicators are centred at the shares of the levels; leave center out": (
+            center is not True
+        ),
+        "covariates, which leave no indicators; leave them out": design.spec.partial is not None,
+    }
+    for reason, is_so in refused.items():
+        if is_so:
+            raise OptionError(f"scale='mixed' was given with {reason}.")
+    factors, of = factor_columns(design), np.full(len(design.columns), -1)
+    for number, places in enumerate(factors.values()):
+        of[places] = number
+    return Mixed("mixed", tuple(factors), of)
+
+
+def _groups_of(scale: Any) -> ScalingGroups | None:
+    return scale if isinstance(scale, ScalingGroups) else None
 
 
 def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
@@ -581,7 +627,7 @@ def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if is_single(value):
-        further = ", or 'blocks' with blocks=" * (option == "scale")
+        further = ", or 'mixed', or 'blocks' with blocks=" * (option == "scale")
         raise OptionError(
             f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one a "
             f"column{further}."

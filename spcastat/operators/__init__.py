@@ -25,6 +25,7 @@ from spcastat.operators.deflation import (
     deflate_rows,
 )
 from spcastat.operators.row_operators import DenseRows, Rows, SparseRows
+from spcastat.operators.scaling_groups import ScalingGroups
 from spcastat.operators.standardisation import Standardisation
 from spcastat.operators.variable_blocks import Blocks
 
@@ -43,6 +44,7 @@ __all__ = [
     "Operator",
     "Removed",
     "Rows",
+    "ScalingGroups",
     "SparseRows",
     "Standardisation",
     "SquareProducts",

@@ -15,7 +15,9 @@ from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_outer
 from spcastat.operators.covariance_operator import Gram, Operator
+from spcastat.operators.mixed_data import Mixed
 from spcastat.operators.row_operators import DenseRows, SparseRows
+from spcastat.operators.scalings import Scale
 from spcastat.operators.sparse_products import sparse_squares
 from spcastat.operators.standardisation import (
     ColumnUnits,
@@ -25,7 +27,7 @@ from spcastat.operators.standardisation import (
     is_constant,
     largest_of,
 )
-from spcastat.operators.variable_blocks import Blocks, Scale
+from spcastat.operators.variable_blocks import Blocks
 
 #: If there are at least as many rows as variables, the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000
@@ -50,7 +52,7 @@ def prepare(
     ----------
     X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
     weights, center, scale, names
-        As for :func:`standardise`; `scale` may be `Blocks`.
+        As for :func:`standardise`; `scale` may be `ScalingGroups`.
     keep_rows : bool
         As for :func:`build`.
 
@@ -80,7 +82,7 @@ def _prepared(
     X: Any,
     weights: np.ndarray | None,
     center: Given,
-    scale: Given,
+    scale: Scale,
     names: Sequence[object] | pd.Index,
     keep_rows: bool,
     largest: Callable[[np.ndarray], np.ndarray] | None = None,
@@ -123,7 +125,7 @@ def from_products(
     positive : int
         Number of rows whose weight is not zero.
     center, scale, names
-        As for :func:`standardise`; `scale` may be `Blocks`.
+        As for :func:`standardise`; `scale` may be `ScalingGroups`.
     """
     if isinstance(scale, Blocks):
         return _in_blocks(scale, lambda divisor: from_products(products, positive, center, divisor, names))
@@ -182,7 +184,7 @@ def standard_of(
     squares: np.ndarray,
     weight: float,
     center: Given,
-    scale: Given,
+    scale: Scale,
     names: Sequence[object] | pd.Index,
 ) -> Standardisation:
     """Return the centre and scale, from means and sums of squares about them.
@@ -197,7 +199,8 @@ def standard_of(
     """
     p = len(mean)
     centre = mean if center is True else np.zeros(p) if center is False else np.asarray(center, dtype=float)
-    if scale is True:
+    mixed = isinstance(scale, Mixed)
+    if scale is True or isinstance(scale, Mixed):
         about = squares if center is True else squares + weight * (mean - centre) ** 2
         variance = about / (weight - 1.0)
         constant = np.flatnonzero(is_constant(centre, variance))
@@ -205,14 +208,14 @@ def standard_of(
             raise ConstantColumnError(
                 f"{constant.size} of {plural(p, 'column')} {'does' if constant.size == 1 else 'do'} not "
                 "vary: "
-                f"{listed([names[int(j)] for j in constant])}; with scale=True and scale='blocks' a "
+                f"{listed([names[int(j)] for j in constant])}; with scale=True or 'blocks', a "
                 "column is divided by its standard deviation. Drop these columns or use scale=False."
             )
-        divisor = np.sqrt(variance)
+        divisor = np.sqrt(variance) if scale is True else scale.divisors(mean, variance, weight)
     else:
         divisor = np.ones(p) if scale is False else np.asarray(scale, dtype=float)
     centring = "mean" if center is True else "none" if center is False else "given"
-    scaling = "sd" if scale is True else "none" if scale is False else "given"
+    scaling = "mixed" if mixed else "sd" if scale is True else "none" if scale is False else "given"
     return Standardisation(centre, divisor, centring, scaling)
 
 

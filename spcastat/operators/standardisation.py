@@ -15,7 +15,10 @@ import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import Accumulator, row_blocks
-from spcastat.operators.variable_blocks import Blocks, Scale
+from spcastat.operators.mixed_data import Mixed
+from spcastat.operators.scaling_groups import ScalingGroups
+from spcastat.operators.scalings import Scale
+from spcastat.operators.variable_blocks import Blocks
 
 #: A standard deviation below this share of the mean is rounding, not variation.
 CONSTANT = 1e-13
@@ -31,8 +34,8 @@ class Standardisation:
         Zeros without centring, ones without scaling.
     centring : {"mean", "given", "none"}
         Whether `mean` was computed from the data, given by the user, or is zero.
-    scaling : {"sd", "blocks", "raw blocks", "given", "none"}
-        Whether `scale` was computed from the data (see `Blocks`), given by the user, or is one.
+    scaling : {"sd", "blocks", "raw blocks", "mixed", "given", "none"}
+        Whether `scale` was computed from the data (see `Blocks`, `Mixed`), given by the user, or is one.
     """
 
     mean: np.ndarray
@@ -196,10 +199,14 @@ class ColumnUnits:
         sizes = np.frexp(largest)[1]
         if scale is True:
             return cls(sizes, 0)
+        if isinstance(scale, Mixed):  # shares of the rows are found from 0 and 1
+            return cls(np.where(scale.indicators, 0, sizes), 0)
         if isinstance(scale, Blocks):
             found = cls.of(largest, scale.within)
             return found and replace(found, common=0)
-        own = np.zeros(len(largest), dtype=int) if scale is False else np.frexp(scale)[1].astype(int)
+        own = np.zeros(len(largest), dtype=int)
+        if isinstance(scale, np.ndarray):
+            own = np.frexp(scale)[1].astype(int)
         used = largest > 0
         common = int((sizes - own)[used].max()) if used.any() else 0
         return cls(own + common, common)
@@ -215,7 +222,11 @@ class ColumnUnits:
 
     def divisor(self, scale: Scale) -> Any:
         """Return the scale of the divided rows."""
-        return scale if isinstance(scale, (bool, Blocks)) else np.ldexp(scale, self.common - self.exponents)
+        return (
+            scale
+            if isinstance(scale, (bool, ScalingGroups))
+            else np.ldexp(scale, self.common - self.exponents)
+        )
 
     def restored(self, standard: Standardisation) -> Standardisation:
         """Return the centre and scale of the original rows, given those of the divided rows."""

@@ -16,28 +16,19 @@ import pandas as pd
 from spcastat.config import listed, nearest, shown
 from spcastat.errors import ConstantColumnError, OptionError
 from spcastat.operators.covariance_operator import Operator
+from spcastat.operators.scaling_groups import ScalingGroups
 
 #: Values of `scale` that take blocks, and whether variables are divided by their standard deviations first.
 KINDS = {"blocks": True, "raw blocks": False}
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(ScalingGroups):
     """Divide the variables of each block by the square root of the block's first eigenvalue.
 
-    Attributes
-    ----------
-    kind : {"blocks", "raw blocks"}
-        Whether the variables are scaled to unit variance before ("s" in FactoMineR) or not ("c").
-    names : tuple of str
-        Of the blocks.
-    of : ndarray of int, shape (p,)
-        The block of each variable.
+    `kind` is "blocks", or "raw blocks" for variables that are not scaled to unit variance before ("c" in
+    FactoMineR, where the others are "s").
     """
-
-    kind: str
-    names: tuple[str, ...]
-    of: np.ndarray
 
     @classmethod
     def read(cls, kind: str, blocks: Any, columns: pd.Index) -> Self:
@@ -88,16 +79,6 @@ class Blocks:
             )
         return cls(kind, tuple(str(name) for name in blocks), of)
 
-    @classmethod
-    def stored(cls, told: Mapping[str, Any] | None) -> Self | None:
-        """Return the blocks that a record names, if any; see `told`."""
-        return None if told is None else cls(told["kind"], tuple(told["names"]), np.array(told["of"]))
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """What a record keeps."""
-        return {"kind": self.kind, "names": list(self.names), "of": self.of.tolist()}
-
     @property
     def within(self) -> bool:
         """Whether the variables are scaled to unit variance before: `scale` within the blocks."""
@@ -120,19 +101,3 @@ class Blocks:
                 f"scale={self.kind!r} divides, is zero. Leave these variables out."
             )
         return np.sqrt(first[self.of])
-
-    def shares(self, variances: np.ndarray) -> np.ndarray:
-        """Return the share of the total variance of each block."""
-        return np.bincount(self.of, variances, len(self.names)) / variances.sum()
-
-    def take(self, columns: np.ndarray) -> Self:
-        """Raise OptionError: the eigenvalues of blocks need all their variables."""
-        raise OptionError(
-            f"scale={self.kind!r} was given; of so many variables and draws only some variables are kept, "
-            "which do not have the eigenvalues of their blocks. Ask for fewer draws, or fit a sample of the "
-            "rows in memory."
-        )
-
-
-#: What variables are divided by: their standard deviations, nothing, given numbers, or roots of eigenvalues.
-Scale = bool | np.ndarray | Blocks

@@ -126,7 +126,7 @@ def _data(state: FitState, cited: list[str]) -> Iterator[str]:
         moved = ", replaced by the nearest matrix that a sample could have" * ("moved" in known)
         yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}{moved}."
         yield from _adjusted(state)
-        yield from _blocks(record, cited)
+        yield from _groups(record, cited)
         return
     formula = f" (formula {record.formula})" if record.formula is not None else ""
     dropped = f"; {plural(record.dropped, 'row')} with missing values were left out" * bool(record.dropped)
@@ -136,7 +136,7 @@ def _data(state: FitState, cited: list[str]) -> Iterator[str]:
     joined = "but" if (record.centring == "none") != (record.scaling == "none") else "and"
     yield from _adjusted(state)
     yield f"Variables were {centred} {joined} {scaled}."
-    yield from _blocks(record, cited)
+    yield from _groups(record, cited)
     if record.weighted:
         yield f"Rows were weighted (sum of the weights {record.effective_n:.6g})."
 
@@ -151,12 +151,18 @@ def _adjusted(state: FitState) -> Iterator[str]:
         )
 
 
-def _blocks(record: Record, cited: list[str]) -> Iterator[str]:
-    if record.blocks is not None:
+def _groups(record: Record, cited: list[str]) -> Iterator[str]:
+    if record.groups is not None and record.groups["kind"] == "mixed":
+        cited.append("pages2004")
+        yield (
+            "The indicator of each level of a factor was divided by the square root of the level's share of "
+            "the rows, as in factor analysis of mixed data (Pagès, 2004)."
+        )
+    elif record.groups is not None:
         cited.append("escofier1994")
         yield (
             "Variables were divided by the square root of the first eigenvalue of their block "
-            f"({', '.join(record.blocks['names'])}), as in multiple factor analysis (Escofier and Pagès, "
+            f"({', '.join(record.groups['names'])}), as in multiple factor analysis (Escofier and Pagès, "
             "1994)."
         )
 

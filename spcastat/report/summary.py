@@ -14,7 +14,7 @@ from spcastat.engine.inputs import Source
 from spcastat.intake.design import Partial
 from spcastat.labels import full_names, name_text
 from spcastat.measures.adjusted import best_order, totals_in_orders
-from spcastat.operators import Blocks
+from spcastat.operators.scalings import stored
 from spcastat.report.loading_columns import loading_columns
 from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
@@ -134,6 +134,10 @@ def summarise(
     from spcastat.tables.table_layout import restyled
 
     digits = whole_number("digits", digits, 0, 10)
+    factors = stored(state.record.groups)
+    if groups is None and factors is not None and factors.kind == "mixed":
+        groups = [*factors.names, "numbers"]
+        groups = [groups[number] for number in factors.of]
     record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
     further, said = loading_columns(
         state,
@@ -149,7 +153,7 @@ def summarise(
     sure, unsaid = summary_tables(state, intervals=conf_int)
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=(*_facts(state), *_blocks(state), *facts_of(state)),
+        facts=(*_facts(state), *_groups(state), *facts_of(state)),
         tables=(
             loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further),
             variance_table(variance, largest if record.k > 1 else None),
@@ -158,6 +162,7 @@ def summarise(
         notes=(
             *said,
             *_notes(state, largest, variance["cardinality"]),
+            *_split_factors(state),
             *_another_order(state),
             *_passes(record, digits),
             *(note for note in unsaid if note not in said),
@@ -215,16 +220,34 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
         yield "Screened", _screened(record.screening, record.k)
 
 
-def _blocks(state: FitState) -> Iterator[tuple[str, str]]:
-    """Yield what part of the variance each block of variables has, for a fit of blocks."""
-    blocks = Blocks.stored(state.record.blocks)
-    if blocks is not None:
-        counts, shares = np.bincount(blocks.of), blocks.shares(state.moments.variances)
-        parts = [
-            f"{name} {100.0 * share:.1f} % ({plural(int(count), 'variable')})"
-            for name, share, count in zip(blocks.names, shares, counts, strict=True)
-        ]
-        yield "Blocks", f"shares of the total variance: {', '.join(parts)}"
+def _groups(state: FitState) -> Iterator[tuple[str, str]]:
+    """Yield what part of the variance each group of variables has, for a fit that is scaled by groups."""
+    groups = stored(state.record.groups)
+    if groups is None:
+        return
+    mixed, shares = groups.kind == "mixed", groups.shares(state.moments.variances)
+    counts = [plural(int(count), "level" if mixed else "variable") for count in groups.counts[:-1]]
+    parts = [f"{name} {100.0 * shares[j]:.1f} % ({counts[j]})" for j, name in enumerate(groups.names)]
+    if groups.counts[-1]:
+        parts.append(f"{plural(int(groups.counts[-1]), 'number')} {100.0 * shares[-1]:.1f} %")
+    yield "Factors" if mixed else "Blocks", f"shares of the total variance: {', '.join(parts)}"
+
+
+def _split_factors(state: FitState) -> Iterator[str]:
+    """Say which factors have some of their levels in a component, for a fit of mixed data."""
+    factors = stored(state.record.groups)
+    if factors is None or factors.kind != "mixed":
+        return
+    split = []
+    for component, v in zip(state.components, state.V.T, strict=True):
+        of = factors.of[(v != 0) & (factors.of >= 0)]
+        for number, used in enumerate(np.bincount(of, minlength=len(factors.names))):
+            levels = factors.counts[number]
+            if 0 < used < levels:
+                split.append(f"{component} has {used} of the {levels} levels of {factors.names[number]}")
+    if split:
+        more = f" and {len(split) - FEW_NAMES} more" if len(split) > FEW_NAMES else ""
+        yield f"Levels of a factor are selected one by one: {', '.join(split[:FEW_NAMES])}{more}."
 
 
 def describe_data(record: Record) -> str:
@@ -233,7 +256,7 @@ def describe_data(record: Record) -> str:
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
         kind = (record.matrix or {}).get("kind")
         what = "covariance" if kind is None else f"{kind} correlation"
-        scaled = "" if record.blocks is None else f", {SCALING[record.blocks['kind']]}"
+        scaled = "" if record.groups is None else f", {SCALING[record.groups['kind']]}"
         return f"{what} matrix of {plural(record.p, 'variable')}{rows}{scaled}"
     where = "" if record.title_of_data is None else f" ({record.title_of_data})"
     parts = [f"{plural(record.n or 0, 'row')} x {plural(record.p, 'variable')}{where}"]
@@ -384,7 +407,7 @@ def _another_order(state: FitState) -> Iterator[str]:
 def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[str]:
     """Yield a note if variables with very different `variances`, (p,), were not scaled; `call` scales."""
     positive = variances[variances > 0]
-    unscaled = record.blocks is None and (not record.from_rows or record.scaling == "none")
+    unscaled = record.groups is None and (not record.from_rows or record.scaling == "none")
     if unscaled and positive.size and positive.max() > 10.0 * positive.min():
         remedy = f"{call} gives" if record.from_rows else "the correlation matrix would give"
         yield (

@@ -14,7 +14,7 @@ from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.missing.patterns import Patterns
 from spcastat.operators import Operator
 from spcastat.operators.build import Given
-from spcastat.operators.variable_blocks import Scale
+from spcastat.operators.scalings import Scale
 from spcastat.resample.folds import Folds, Held
 from spcastat.resample.sparse_model import SparseModel
 

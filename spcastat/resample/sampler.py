@@ -18,7 +18,7 @@ from spcastat.intake.terms import Model
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import Blocks, Gram, Operator, Standardisation, matrix_in_blocks, prepare
+from spcastat.operators import Gram, Operator, Standardisation, matrix_in_blocks, prepare
 
 #: Largest number of rows that integer weights may stand for.
 MOST_UNITS = 50_000_000
@@ -176,7 +176,7 @@ class CovarianceSampler(Sampler):
         The number of rows from which it was computed.
     scaled : bool
         Whether samples are scaled to unit variances, for a correlation matrix.
-    blocks : Blocks or None
+    groups : ScalingGroups or None
         The scaling of samples, if blocks of variables were scaled.
     columns : pandas.Index of length p, optional
 
@@ -190,7 +190,7 @@ class CovarianceSampler(Sampler):
     S: np.ndarray
     n: int
     scaled: bool
-    blocks: Blocks | None = None
+    groups: Any = None
     columns: Any = None
 
     def whole(self) -> Operator:
@@ -232,8 +232,8 @@ class CovarianceSampler(Sampler):
 
     def _operator(self, S: np.ndarray) -> Operator:
         S = symmetric(S)
-        if self.blocks is not None:
-            S = matrix_in_blocks(S, self.blocks, self.columns)[1].S
+        if self.groups is not None:
+            S = matrix_in_blocks(S, self.groups, self.columns)[1].S
         if self.scaled:
             sd = np.sqrt(np.diag(S))
             S = S / np.outer(sd, sd)
@@ -281,8 +281,8 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
         if source.n < 3:
             raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
         unit = bool(np.abs(np.diag(S) - 1.0).max() <= 1e-8)  # a correlation matrix
-        scaled = source.blocks is None and unit
-        return CovarianceSampler(S, int(source.free or 0), scaled, source.blocks, source.spec.columns)
+        scaled = source.groups is None and unit
+        return CovarianceSampler(S, int(source.free or 0), scaled, source.groups, source.spec.columns)
     assert source.standard is not None
     spec, terms = source.spec, None
     if frame is not None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from spcastat.engine.inputs import Source
+from spcastat.errors import OptionError
 from spcastat.kernels.ties import top
 from spcastat.operators import Operator
 from spcastat.streams.chosen_columns import ColumnStream
@@ -60,5 +61,10 @@ def among(source: Source, columns: np.ndarray) -> Source:
     op.unit = source.op.unit
     fewer = ColumnStream(stream, columns)
     standard = replace(standard, mean=standard.mean[columns], scale=standard.scale[columns])
-    blocks = source.blocks and source.blocks.take(columns)
-    return replace(source, op=op, spec=fewer.spec, standard=standard, stream=fewer, blocks=blocks)
+    if source.groups is not None:
+        raise OptionError(
+            f"scale={source.groups.kind!r} was given; of so many variables and draws only some variables are "
+            "kept, and the eigenvalues of blocks need all. Ask for fewer draws, or fit a sample of the rows "
+            "in memory."
+        )
+    return replace(source, op=op, spec=fewer.spec, standard=standard, stream=fewer)

@@ -15,7 +15,8 @@ from spcastat.errors import DataError, FormulaError, NoRowsError, OptionError, W
 from spcastat.intake import replay
 from spcastat.intake.frames import open_table
 from spcastat.intake.replay import formula_inputs, replay_both, replay_table
-from spcastat.operators import Blocks, prepare
+from spcastat.operators import prepare
+from spcastat.operators.scalings import stored
 from spcastat.state import FitState
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def source_for(
             f"{record.call}."
         )
     if not record.from_rows:
-        partial, scale = state.spec.partial, Blocks.stored(record.blocks)
+        partial, scale = state.spec.partial, stored(record.groups)
         given = None if partial is None else list(partial.spec.columns)
         nearest = record.matrix is not None
         found = open_covariance(data, n_obs=record.n, nearest=nearest, given=given, scale=scale).source("")
@@ -79,19 +80,19 @@ def _rows_again(state: FitState, data: Any) -> Source:
         raise DataError(
             f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
         )
-    blocks = Blocks.stored(record.blocks)
-    center, scale = center_and_scale(standard, blocks)
+    groups = stored(record.groups)
+    center, scale = center_and_scale(standard, groups)
     if how is not None:
         rank = (record.missing or {}).get("rank", 1)
         _, op, rows, gaps = prepare_with_gaps(matrix, None, center, scale, columns, how, rank, index=index)
         found = Source(op.at_unit_size(), state.spec, len(index), standard, rows, index, gaps=gaps)
-        return replace(found, blocks=blocks)
+        return replace(found, groups=groups)
     _, op = prepare(matrix, None, center, scale, columns)
     found = Source(op.at_unit_size(), state.spec, len(index), standard, matrix, index, record.dropped)
     if state.spec.partial is None:
-        return replace(found, blocks=blocks)
+        return replace(found, groups=groups)
     na = "drop" if record.dropped else "raise"
-    return replace(found, blocks=blocks, covariates=replay_both(state.spec, open_table(data), na)[1])
+    return replace(found, groups=groups, covariates=replay_both(state.spec, open_table(data), na)[1])
 
 
 def _require_same(state: FitState, found: Source) -> None:

@@ -88,7 +88,9 @@ class Call:
         data = call.data
         given = next(iter(inspect.signature(self.function).parameters)) in changes
         if not given and not isinstance(data, Covariance):
-            if any(name in changes for name in READING):
+            scales = (self.arguments.get("scale"), call.arguments.get("scale"))
+            mixed = [isinstance(one, str) and one == "mixed" for one in scales]
+            if any(name in changes for name in READING) or mixed[0] != mixed[1]:
                 require_unchanged(data, source)
             else:
                 data = Fitted(data, source)

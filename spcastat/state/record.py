@@ -23,6 +23,7 @@ SCALING = {
     "sd": "scaled to unit variance",
     "blocks": "scaled to unit variance and by blocks",
     "raw blocks": "scaled by blocks",
+    "mixed": "scaled as mixed data",
     "given": "scaled by given values",
     "none": "not scaled",
 }
@@ -94,8 +95,8 @@ class Record:
         How the numbers of components and of loadings were chosen, in sentences, for a fit by `choose`.
     matrix : dict, or None
         What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
-    blocks : dict, or None
-        The blocks of variables that were scaled; see :class:`spcastat.operators.Blocks`.
+    groups : dict, or None
+        Groups of variables by which these were scaled; see :class:`spcastat.operators.ScalingGroups`.
     """
 
     method: str
@@ -135,7 +136,7 @@ class Record:
     pca_errors: list[float] | None = None
     chosen: list[str] | None = None
     matrix: dict[str, Any] | None = None
-    blocks: dict[str, Any] | None = None
+    groups: dict[str, Any] | None = None
 
     @property
     def converged(self) -> bool:
@@ -191,7 +192,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         anew=source.stream is not None and source.stream.anew,
         pca_errors=None if fit.pca_errors is None else (fit.pca_errors / source.op.total).tolist(),
         matrix=dict(source.about) or None,
-        blocks=None if source.blocks is None else source.blocks.told,
+        groups=None if source.groups is None else source.groups.told,
     )
 
 

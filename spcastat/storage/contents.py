@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import FileError
-from spcastat.operators.variable_blocks import KINDS
+from spcastat.operators.scalings import NAMED
 from spcastat.solvers import ADVICE
 from spcastat.state.proven import JOINT, SCOPES
 from spcastat.state.record import CENTRING, SCALING, Record
@@ -79,7 +79,7 @@ _MATRIX = Fields(
     },
     ("kind", "n_obs", "n_pairs_min", "smallest", "moved", "largest", "pair"),
 )
-_BLOCKS = Fields({"kind": Choice(*KINDS), "names": List(Text()), "of": List(Whole(0, "last"), "p")})
+_GROUPS = Fields({"kind": Choice(*NAMED), "names": List(Text()), "of": List(Whole(-1, "last"), "p")})
 _SCREENING = Fields({"searched unexcluded": Whole(0, "p"), "variables rounds": Whole()})
 _OPTIONS = Fields(
     {
@@ -114,7 +114,7 @@ _RECORD: dict[str, Kind] = {
     "screening": Maybe(_SCREENING),
     "missing": Maybe(Either(_EM, _PAIRWISE)),
     "matrix": Maybe(_MATRIX),
-    "blocks": Maybe(_BLOCKS),
+    "groups": Maybe(_GROUPS),
     "evidence": Maybe(Either(_SPARSER, _SEARCHED)),
 }
 
@@ -229,8 +229,8 @@ _TOGETHER: dict[str, Callable[[Record], Any]] = {
     "it has rows, and not how many": lambda r: not r.from_rows or (r.n and r.effective_n),
     "it has no rows, and says how many values are missing": lambda r: r.from_rows or r.missing is None,
     "more starts reached the best than there were": lambda r: r.reached <= r.n_init,
-    "it names fewer blocks than it has": lambda r: (
-        r.blocks is None or max(r.blocks["of"]) < len(r.blocks["names"])
+    "it names fewer groups of variables than it has": lambda r: (
+        r.groups is None or max(r.groups["of"]) < len(r.groups["names"])
     ),
     "its options": lambda r: not _OPTIONS.problem(r.options, sizes_of(vars(r))),
 }
