@@ -125,8 +125,9 @@ def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator
             yield "It is the largest that was tried: cards= takes larger ones."
     if by == "cv" and "ebic" in table:
         other = table["card"].iloc[int(table["ebic"].argmin())]
+        each = " in each" if record.k > 1 and not isinstance(other, (tuple, list)) else ""
         if other != line["card"]:
-            yield f"EBIC would take {_card_text(other)}."
+            yield f"EBIC would take {_card_text(other)}{each}."
     if chosen.among is not None:
         yield (
             f"Chosen among {chosen.among:,} of {record.p:,} variables: those of the largest fit, then those "
@@ -147,7 +148,11 @@ def method_sentences(table: pd.DataFrame, chosen: Chosen) -> Iterator[str]:
 
 def _unworthy(chosen: Chosen) -> str:
     """Say what loadings bring that are not worth adding."""
-    least = "lower EBIC by less than 2" if chosen.by == "ebic" else "improve it by less than a standard error"
+    least = (
+        "lower EBIC by less than 2"
+        if chosen.by == "ebic"
+        else "improve prediction by less than a standard error"
+    )
     share = percent(chosen.selected.price, 0)
     return f"further loadings {least}, or each by less than {share} % of what a loading of this fit brings"
 
@@ -165,8 +170,8 @@ def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
     rule, at = chosen.rule, _card_text(best["card"])
     if rule == "worth":
         return (
-            f"it keeps {percent(line['kept'], 0)} % of the best prediction, which takes {best['nonzeros']} "
-            f"loadings (card {at}, rule='min'); {_unworthy(chosen)}"
+            f"this fit keeps {percent(line['kept'], 0)} % of the best prediction, which takes "
+            f"{best['nonzeros']} loadings (card {at}, rule='min'); {_unworthy(chosen)}"
         )
     if chosen.by == "ebic":
         return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
