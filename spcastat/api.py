@@ -137,7 +137,8 @@ def spca(
         components (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` counts what is included, and what is
         excluded stays in the total variance.
     disjoint : bool
-        For "joint" with `card`: no variable is in two components.
+        For "joint": no variable is in two components; without `card` every variable is in one, and the groups
+        are searched for.
     order : {None, "variance", "given", "best"}
         Order of the components. None sorts components of the same cardinality by variance, if the method fits
         all components together and has not chosen their order itself, as "joint" does for adjusted variance.

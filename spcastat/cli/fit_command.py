@@ -167,7 +167,7 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="[PC1=]NAME",
             help=f"with --card: a variable that every component, or the one named, {verb}; may be repeated",
         )
-    add("--disjoint", action="store_true", help="with --card: no variable is in two components")
+    add("--disjoint", action="store_true", help="no variable in two components (each in one without --card)")
     add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
     add("--method", help="joint by default; see: spcastat methods")
 

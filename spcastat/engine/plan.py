@@ -234,7 +234,7 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     for name in options:
         if name not in chosen.options:
             raise UnknownOptionError(_no_such_option(name, chosen, asked.method is None, hint))
-    if chosen.controls and not any(name in options for name in chosen.controls):
+    if chosen.controls and not any(name in options for name in (*chosen.controls, "disjoint")):
         if "variance" not in chosen.controls:
             wanted = " or ".join(f"{name}=" for name in chosen.controls)
             raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be.")

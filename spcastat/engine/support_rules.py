@@ -69,17 +69,19 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
     from spcastat.search.default import HELD, SEQUENTIAL  # as slow to import as a small fit
 
     what, card = " and ".join(given), checked.get("card")
-    if card is None:
+    groups = given == ["disjoint="] and "variance" not in checked
+    if card is None and not groups:
         raise OptionError(
             f"{what} was given without card=; the search for the fewest nonzeros that keep a share of the "
-            "variance takes variables out, and knows no rule. Give card=, such as card=5, and no variance=."
+            "variance takes variables out, and knows no rule. Give card=, such as card=5, and no variance=; "
+            "disjoint=True alone puts every variable into one component."
         )
     if p > HELD:
         raise OptionError(
             f"{what} was given with {p} variables; with more than {HELD} the search runs on some of them and "
             f"tests the others without a rule. Give at most {HELD} variables."
         )
-    if len(card) > SEQUENTIAL:
+    if card is not None and len(card) > SEQUENTIAL:
         raise OptionError(
             f"{what} was given with k={len(card)}; more than {SEQUENTIAL} components are found one after "
             f"another, without a rule. Give k={SEQUENTIAL} or less."

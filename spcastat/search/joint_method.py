@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
+from spcastat.search.local_optima import SAME
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import OBJECTIVES
 from spcastat.solvers import JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
     from spcastat.search.default import Found
+    from spcastat.search.partition import Grouped
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class Joint(JointSolver):
         For `card`: names of variables that every component, or each by name (``{"PC1": ["age"]}``), must
         have and must not have. An excluded variable stays in the total variance.
     disjoint : bool
-        For `card`: whether a variable is in one component at most.
+        Whether a variable is in one component at most; without `card` it is in exactly one, and the groups
+        are searched for.
     objective : {"adjusted", "pev", "least_squares"}
         The measure to maximise: the variance of the scores, each component counting only what it adds to
         those before it; the reconstruction of the variables from the loadings; or their prediction from
@@ -73,8 +77,13 @@ class Joint(JointSolver):
         return self.variance is not None
 
     @property
+    def grouped(self) -> bool:
+        """Whether every variable is in exactly one component."""
+        return self.disjoint and self.card is None
+
+    @property
     def ruled(self) -> bool:
-        return bool(self.include or self.exclude or self.disjoint)
+        return self.card is not None and bool(self.include or self.exclude or self.disjoint)
 
     def rule(self, p: int) -> SupportRule | None:
         """Return the rule of p variables that `include` and `exclude`, as positions, and `disjoint` make."""
@@ -93,6 +102,10 @@ class Joint(JointSolver):
 
         Without cardinalities of its own it has those of the first; with `fixed` it keeps their supports.
         """
+        if self.grouped and not fixed:
+            return [
+                self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)
+            ]
         from spcastat.search.nearby_fits import near
 
         card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0][0], axis=0))
@@ -106,6 +119,8 @@ class Joint(JointSolver):
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; it has starts of its own."""
+        if self.grouped:
+            return self._grouped(op, k, rng)
         if self.card is None:
             return self._fewest(op, k, rng)
         from spcastat.search.default import joint  # as slow to import as a small fit
@@ -145,6 +160,35 @@ class Joint(JointSolver):
                 found.sufficient,
             ),
         )
+
+    def _grouped(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
+        """Search for groups of all variables."""
+        found = self._partition(op, k, rng)
+        value = found.value * op.total
+        ends = np.round(np.array(found.values) / SAME).astype(int)
+        counts = np.bincount(ends.max() - ends)
+        return Solution(
+            found.V,
+            "searched",
+            len(ends),
+            value,
+            np.array([value]),
+            criterion=f"{OBJECTIVES[self.objective]}, search over groups",
+            search=Searched(
+                len(ends), int(counts[0]), 1, 1, float((counts == 1).sum() / len(ends)), None, k == 1
+            ),
+        )
+
+    def _partition(
+        self,
+        op: Operator,
+        k: int,
+        rng: np.random.Generator | None = None,
+        starts: Sequence[np.ndarray] = (),
+    ) -> Grouped:
+        from spcastat.search.partition import partition
+
+        return partition(symmetric(op.block(np.arange(op.p))), k, self.objective, self.effort, rng, starts)
 
     def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the fewest nonzeros that keep the share."""

@@ -21,7 +21,14 @@ FEW = 8
 def rule_of(record: Record) -> SupportRule | None:
     """Return the rule of a fit, on positions; None where it has none."""
     options: dict[str, Any] = {name: record.options.get(name) for name in ("card", "include", "exclude")}
+    if grouped(record):
+        options["card"] = (1,) * record.k  # the rule asks only how many components there are
     return Joint(**options, disjoint=bool(record.options.get("disjoint"))).rule(record.p)
+
+
+def grouped(record: Record) -> bool:
+    """Return whether every variable is in exactly one component, and the groups were searched for."""
+    return bool(record.options.get("disjoint")) and record.options.get("card") is None
 
 
 def forced(state: FitState) -> np.ndarray:
@@ -35,6 +42,8 @@ def rule_words(state: FitState) -> str:
     rule = rule_of(state.record)
     if rule is None:
         return ""
+    if grouped(state.record):
+        return "every variable is in one component"
     common = len(rule.may) > 1 and (rule.may == rule.may[0]).all()
     parts = _each(state, rule.must, "must have")
     parts += _each(state, ~rule.may, "has" if common else "must not have", "no component")

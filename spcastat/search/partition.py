@@ -1,0 +1,249 @@
+"""Disjoint components of all variables: every variable is in exactly one, and the groups are searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.kernels.eig import symmetric, top_eigh
+from spcastat.kernels.rotation import varimax
+from spcastat.measures import MEASURES, best_order
+from spcastat.operators import Gram
+from spcastat.search.nearby_fits import near
+
+#: Random starts by effort, beside those of varimax and of the largest loadings of PCA.
+RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
+#: Up to this many variables a climb ends only when every move, and every swap of two variables, was valued.
+ALL_TRIED = 60
+#: With more variables this many moves, and the swaps of variables that are alone in their groups.
+TRIED = 50
+#: The best distinct ends of climbs, whose loadings are improved together.
+FINISHED = 3
+#: A value must rise by this share of the total variance.
+RISE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The best components that were found.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Unit loadings; the groups are their supports, but for loadings that are zero at the optimum.
+    value : float
+        The objective, as a share of the total variance.
+    values : tuple of float
+        What each climb reached with the leading eigenvectors of its groups.
+    """
+
+    V: np.ndarray
+    value: float
+    values: tuple[float, ...]
+
+
+def partition(
+    S: np.ndarray,
+    k: int,
+    objective: str,
+    effort: str = "auto",
+    rng: np.random.Generator | None = None,
+    starts: Sequence[np.ndarray] = (),
+) -> Grouped:
+    """Search for the k groups whose components have the largest objective together.
+
+    A climb moves one variable to another group, or swaps two, while that raises the value of the leading
+    eigenvectors of the groups. Under PEV these are the best loadings; otherwise loadings are improved on
+    the groups that were found.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix.
+    k : int
+        Number of groups, at most p.
+    objective : {"adjusted", "pev", "least_squares"}
+    effort : {"quick", "auto", "thorough"}
+    rng : numpy Generator, optional
+    starts : sequence of ndarray of shape (p, k)
+        Loadings whose largest entries say where climbs begin; without them varimax, PCA and random groups.
+    """
+    scaled = S / np.trace(S)
+    climber = _Climber(scaled, k, objective)
+    given = [np.abs(V).argmax(axis=1) for V in starts]
+    ends: dict[tuple[int, ...], float] = {}
+    values = []
+    for labels in given or _starts(scaled, k, RANDOM[effort], rng or np.random.default_rng(0)):
+        value, found = climber.climb(_without_empty(labels, k))
+        ends[tuple(sorted(found))] = value
+        values.append(value)
+    best = sorted(ends, key=lambda groups: -ends[groups])[:FINISHED]
+    V, value = max((climber.finished(groups) for groups in best), key=lambda one: one[1])
+    return Grouped(V, value, tuple(values))
+
+
+def _starts(S: np.ndarray, k: int, random: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield labels of the variables, shape (p,)."""
+    values, vectors = top_eigh(S, k)
+    loadings = vectors * np.sqrt(values.clip(min=0.0))
+    yield np.abs(varimax(loadings)).argmax(axis=1)
+    yield np.abs(loadings).argmax(axis=1)
+    for _ in range(random):
+        yield rng.permutation(np.arange(len(S)) % k)
+
+
+def _without_empty(labels: np.ndarray, k: int) -> list[int]:
+    """Return the groups as bits, each with a variable; empty groups take one from the largest."""
+    labels = labels.copy()
+    for g in range(k):
+        if not (labels == g).any():
+            labels[np.flatnonzero(labels == np.bincount(labels, minlength=k).argmax())[-1]] = g
+    return [sum(1 << int(j) for j in np.flatnonzero(labels == g)) for g in range(k)]
+
+
+class _Climber:
+    """Climbs from groups to groups; a group is the bits of its variables."""
+
+    def __init__(self, S: np.ndarray, k: int, objective: str):
+        self.S = S
+        self.square = S @ S if objective == "least_squares" else None
+        self.p, self.k, self.objective = len(S), k, objective
+        self.known: dict[int, np.ndarray] = {}
+
+    def leading(self, group: int) -> np.ndarray:
+        """Return the leading eigenvector of the variables of a group, shape (p,)."""
+        if group not in self.known:
+            members = self.members(group)
+            v = np.zeros(self.p)
+            v[members] = top_eigh(self.S[np.ix_(members, members)], 1)[1][:, 0]
+            self.known[group] = v
+        return self.known[group]
+
+    def members(self, group: int) -> np.ndarray:
+        return np.array([j for j in range(self.p) if group >> j & 1])
+
+    def vectors(self, groups: Sequence[int]) -> np.ndarray:
+        return np.stack([self.leading(group) for group in groups], axis=1)
+
+    def value(self, groups: Sequence[int]) -> float:
+        """Return the objective of the leading eigenvectors."""
+        V = self.vectors(groups)
+        N = None if self.square is None else (V.T @ self.square @ V)[None]
+        return float(self._values((V.T @ self.S @ V)[None], N)[0])
+
+    def climb(self, groups: list[int]) -> tuple[float, list[int]]:
+        """Return the value and the groups where no move and no swap that is tried raises it."""
+        value = self.value(groups)
+        better: list[int] | None = groups
+        while better is not None:
+            groups, better = better, None
+            for trial in self._trials(groups):
+                found = self.value(trial)
+                if found > value + RISE:
+                    value, better = found, trial
+                    break
+        return value, groups
+
+    def finished(self, groups: Sequence[int]) -> tuple[np.ndarray, float]:
+        """Return the best loadings on the groups, in the best order that is met, and their value."""
+        V = self.vectors(groups)
+        op = Gram(symmetric(self.S))
+        for _ in range(2):
+            V = V[:, best_order(V.T @ self.S @ V)]
+            card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
+            V = near([op], card, self.objective, [[V]], fixed=True)[0]
+        return V, float(MEASURES[self.objective](V, op)[-1])
+
+    def _trials(self, groups: list[int]) -> Iterator[list[int]]:
+        """Yield other groups: by moves, those first that look best, then by swaps."""
+        for count, (j, g, h) in enumerate(self._moves(groups)):
+            if count >= TRIED and self.p > ALL_TRIED:
+                break
+            trial = list(groups)
+            trial[g], trial[h] = groups[g] ^ (1 << j), groups[h] | (1 << j)
+            yield trial
+        for g in range(self.k):
+            for h in range(g + 1, self.k):
+                alone = groups[g].bit_count() == 1 or groups[h].bit_count() == 1
+                if not alone and self.p > ALL_TRIED:
+                    continue
+                for a in self.members(groups[g]).tolist():
+                    for b in self.members(groups[h]).tolist():
+                        both = 1 << a | 1 << b
+                        trial = list(groups)
+                        trial[g], trial[h] = groups[g] ^ both, groups[h] ^ both
+                        yield trial
+
+    def _moves(self, groups: list[int]) -> list[tuple[int, int, int]]:
+        """Return moves of variable j from group g to group h, the best first.
+
+        Each is valued with the loadings of g without the variable, and with those of h and one for the
+        variable that maximise the variance of h; no eigenvectors are needed for that.
+        """
+        V = self.vectors(groups)
+        labels = np.zeros(self.p, dtype=int)
+        for own, group in enumerate(groups):
+            labels[self.members(group)] = own
+        sizes = np.bincount(labels, minlength=self.k)
+        j, h = np.nonzero((sizes[labels] > 1)[:, None] & (labels[:, None] != np.arange(self.k)))
+        g = labels[j]
+        SV = self.S @ V
+        G = V.T @ SV
+        # the leading eigenvector of [[G_hh, b], [b, s]] has the angle t
+        t = 0.5 * np.arctan2(2.0 * SV[j, h], G[h, h] - self.S[j, j])
+        ways = _Ways(j, g, h, V[j, g], np.cos(t), np.sin(t))
+        N = None
+        if self.square is not None:
+            TV = self.square @ V
+            N = ways.moved(V.T @ TV, TV, np.diag(self.square))
+        values = self._values(ways.moved(G, SV, np.diag(self.S)), N)
+        order = np.argsort(-values, kind="stable")
+        return list(zip(j[order].tolist(), g[order].tolist(), h[order].tolist(), strict=True))
+
+    def _values(self, G: np.ndarray, N: np.ndarray | None) -> np.ndarray:
+        """Return the objective from V'SV, and V'SSV, of orthonormal loadings, shape (B,)."""
+        if self.objective == "pev":
+            return np.trace(G, axis1=1, axis2=2)
+        if N is not None:
+            return np.trace(np.linalg.pinv(G, hermitian=True) @ N, axis1=1, axis2=2)
+        # adjusted variance, the component of the largest variance that is left being the next
+        left, total, at = G.copy(), np.zeros(len(G)), np.arange(len(G))
+        for _ in range(self.k):
+            variances = np.diagonal(left, axis1=1, axis2=2)
+            first = variances.argmax(axis=1)
+            most = variances[at, first].clip(min=0.0)
+            total += most
+            column = left[at, :, first]
+            left = left - column[:, :, None] * column[:, None, :] / np.maximum(most, RISE)[:, None, None]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """Moves of variables j from g to h: the loading in g, and the cosine and sine of the new one in h."""
+
+    j: np.ndarray
+    g: np.ndarray
+    h: np.ndarray
+    loading: np.ndarray
+    cosine: np.ndarray
+    sine: np.ndarray
+
+    def moved(self, G: np.ndarray, MV: np.ndarray, variances: np.ndarray) -> np.ndarray:
+        """Return V'MV after each move, shape (B, k, k), from V'MV, MV and the diagonal of M before."""
+        at, row, own = np.arange(len(self.j)), MV[self.j], variances[self.j]
+        new = np.repeat(G[None], len(at), axis=0)
+        # the new loadings are a V + b e_j in the columns g and h
+        length = np.sqrt(np.maximum(1.0 - self.loading**2, RISE))
+        for i, a, b in ((self.g, 1.0 / length, -self.loading / length), (self.h, self.cosine, self.sine)):
+            column = a[:, None] * new[at, i] + b[:, None] * row
+            square = a**2 * new[at, i, i] + 2.0 * a * b * row[at, i] + b**2 * own
+            new[at, i, :] = column
+            new[at, :, i] = column
+            new[at, i, i] = square
+            # products of e_j with the column that has changed, for the next one
+            row = row.copy()
+            row[at, i] = a * row[at, i] + b * own
+        return new

@@ -1,0 +1,126 @@
+"""Every variable in exactly one component: the groups, against all partitions and published figures."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.measures import MEASURES
+from spcastat.operators import Gram
+from spcastat.search.partition import partition
+
+PITPROPS = sp.datasets.load_pitprops()
+
+
+def leading(S: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    V = np.zeros((len(S), k))
+    for g in range(k):
+        members = np.flatnonzero(labels == g)
+        V[members, g] = np.linalg.eigh(S[np.ix_(members, members)])[1][:, -1]
+    return V
+
+
+def exhaustive(S: np.ndarray, k: int, objective: str) -> float:
+    """The largest objective of leading eigenvectors over all partitions, in all orders."""
+    measure, best = MEASURES[objective], 0.0
+    for labels in product(range(k), repeat=len(S)):
+        if len(set(labels)) == k and list(dict.fromkeys(labels)) == list(range(k)):
+            V = leading(S, np.array(labels), k)
+            orders = permutations(range(k)) if objective == "adjusted" else [range(k)]
+            best = max(best, *(float(measure(V[:, list(order)], Gram(S))[-1]) for order in orders), 0.0)
+    return best
+
+
+@pytest.mark.parametrize("objective", ["pev", "adjusted", "least_squares"])
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_are_the_best_of_all_partitions(objective, seed):
+    """PEV of eigenvectors is that of the best loadings; the two others can rise on the same groups."""
+    X = np.random.default_rng(seed).standard_normal((20, 6))
+    X[:, 3:] += X[:, :3]
+    S = np.cov(X.T)
+    for k in (2, 3):
+        value, best = partition(S, k, objective).value, exhaustive(S, k, objective)
+        assert value >= best * (1 - 1e-9)
+        assert objective != "pev" or value <= best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("objective", "values"),
+    [
+        ("pev", (0.46462, 0.58359, 0.65788, 0.73072, 0.79201)),  # exact, by programming over subsets
+        ("adjusted", (0.46238, 0.56139, 0.63359, 0.69236, 0.73686)),  # the best of all partitions, climbed
+    ],
+)
+def test_pitprops(objective, values):
+    """Figures of another implementation, printed with five digits."""
+    for k, value in enumerate(values, start=2):
+        fit = sp.spca_cov(PITPROPS, k, disjoint=True, objective=objective)
+        assert fit.measure(objective) == pytest.approx(value, abs=5e-6)
+        assert ((fit.loadings != 0).sum(axis=1) == 1).all()
+
+
+def test_values_of_moves_are_those_of_the_loadings_that_they_stand_for():
+    from spcastat.search.partition import _Climber, _Ways
+
+    S = np.cov(np.random.default_rng(3).standard_normal((30, 5)).T)
+    V = leading(S, np.array([0, 0, 0, 1, 1]), 2)
+    climber = _Climber(S, 2, "pev")
+    t = 0.3
+    ways = _Ways(*(np.array([x]) for x in (1, 0, 1, V[1, 0], np.cos(t), np.sin(t))))
+    W = V.copy()
+    W[1, 0] = 0.0
+    W[:, 0] /= np.linalg.norm(W[:, 0])
+    W[:, 1] = np.cos(t) * V[:, 1]
+    W[1, 1] = np.sin(t)
+    np.testing.assert_allclose(ways.moved(V.T @ S @ V, S @ V, np.diag(S))[0], W.T @ S @ W, rtol=1e-12)
+    assert len(climber._moves([0b00111, 0b11000])) == 5
+
+
+def test_one_group_is_pca_and_as_many_as_variables_are_the_variables():
+    one = sp.spca_cov(PITPROPS, 1, disjoint=True)
+    assert one.measure("pev") == pytest.approx(np.linalg.eigvalsh(PITPROPS)[-1] / 13)
+    every = sp.spca_cov(PITPROPS, 13, disjoint=True)
+    assert every.card.tolist() == [1] * 13
+    assert every.measure("pev") == pytest.approx(1.0)
+
+
+def blocks() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 8))
+    X[:, 1:3] += 2.0 * X[:, [0]]
+    X[:, 4:6] += 2.0 * X[:, [3]]
+    X[:, 7] += 2.0 * X[:, 6]
+    return pd.DataFrame(X, columns=list("abcdefgh"))
+
+
+def test_fits_of_draws_search_for_groups_again_and_files_keep_the_rule(tmp_path):
+    fit = sp.spca(blocks(), 3, disjoint=True)
+    groups = [set(fit.loadings.index[fit.loadings[name] != 0]) for name in fit.loadings]
+    assert sorted(map(sorted, groups)) == [list("abc"), list("def"), list("gh")]
+    assert "every variable is in one component" in str(fit)
+    draws = fit.bootstrap(19, rng=1).conf_int().set_index(["component", "term"])
+    assert (draws["selected"].groupby("component").sum() >= 2).all()
+    assert draws["selected"].sum() == pytest.approx(8.0)  # each draw has each variable once
+    fit.save(tmp_path / "fit.spca")
+    assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
+    assert fit.refit(objective="pev").options["disjoint"] is True
+
+
+def test_the_certificate_compares_with_disjoint_components():
+    fit = sp.spca_cov(PITPROPS, 2, disjoint=True)
+    (row,) = fit.certify(joint=True, time_limit=5).to_dict("records")
+    # the bound is of groups of 9 and 4 variables, of which the fit has the best
+    assert row["best_known"] == pytest.approx(row["value"])
+    assert row["value"] <= row["upper_bound"] <= fit.certify(joint=True).iloc[0]["pca_bound"]
+
+
+def test_what_does_not_go_together_is_refused():
+    for further in ({"variance": 0.8}, {"include": ["clear"]}, {"exclude": ["clear"]}):
+        with pytest.raises(sp.errors.OptionError, match=r"without card=.*disjoint=True alone"):
+            sp.spca_cov(PITPROPS, 2, disjoint=True, **further)
+    with pytest.raises(sp.errors.UnknownOptionError, match="methods that have it: 'joint'"):
+        sp.spca_cov(PITPROPS, 2, disjoint=True, method="zou")
