@@ -122,7 +122,7 @@ class Spec:
 
     @property
     def learns(self) -> bool:
-        """Whether making the columns takes figures that were learnt from the rows of the fit."""
+        """Whether computing the columns needs values that were learnt from the rows of the fit."""
         return self.partial is not None or bool(self.model_spec is not None and self.model_spec.states)
 
 

@@ -103,7 +103,7 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: 
 
 
 def _at_the_bar(formula: str, pieces: list[Piece]) -> tuple[list[Piece], list[Piece] | None]:
-    """Return what stands before and behind the bar of a formula; None where there is no bar."""
+    """Return the parts of a formula before and after the bar; None for the second if there is no bar."""
     depth = np.cumsum([(piece.text == "(") - (piece.text == ")") for piece in pieces])
     bars = [
         i for i, piece in enumerate(pieces) if piece.kind == "operator" and piece.text == "|" and not depth[i]

@@ -1,4 +1,4 @@
-"""Linear regression of many variables on the same covariates: what is left of them."""
+"""Linear regression of many variables on the same covariates, and its residuals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.eig import symmetric
 
-#: A residual below this share of the size of its variable is rounding.
+#: Residuals with a norm up to this share of that of their variable are rounding.
 ROUNDING = 1e-12
 
 
@@ -23,13 +23,13 @@ class Regression:
     Attributes
     ----------
     mean : ndarray of shape (q,)
-        Of the covariates.
+        The means of the covariates.
     coefficients : ndarray of shape (q, p)
-        Those of least norm where covariates are collinear.
+        If covariates are collinear, the coefficients with the smallest norm.
     shares : ndarray of shape (p,)
-        The share of the variance of each variable that the covariates take.
+        The share of the variance of each variable that the covariates explain.
     rank : int
-        Of the covariates: the degrees of freedom that they take.
+        The rank of the covariates: the degrees of freedom that they use.
     """
 
     mean: np.ndarray
@@ -38,9 +38,9 @@ class Regression:
     rank: int
 
     def residuals(self, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """Return Y, shape (n, p), at the mean of the covariates Z, shape (n, q): means stay what they are.
+        """Return the residuals of Y, shape (n, p), on Z, shape (n, q), plus the means of Y.
 
-        NaN where the variable, or any of the covariates, is missing.
+        They are NaN if the variable or any of the covariates is missing.
         """
         found: np.ndarray = Y - (np.ascontiguousarray(Z, dtype=float) - self.mean) @ self.coefficients
         return found
@@ -56,12 +56,12 @@ def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Ite
     weights : ndarray of shape (n,) or None
         Frequencies.
     names : iterable of length p
-        Of the variables, for messages.
+        The names of the variables, for messages.
 
     Raises
     ------
     ConstantColumnError
-        For a variable that the covariates determine.
+        If the covariates determine a variable.
     """
     w = np.ones(len(Y)) if weights is None else weights
     share = w / w.sum()
@@ -89,28 +89,28 @@ def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Ite
 def remainder(
     Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Iterable[object]
 ) -> np.ndarray:
-    """Return what is left of Y after regression on Z; see :func:`regress`."""
+    """Return the residuals of Y after regression on Z, plus the means of Y; see :func:`regress`."""
     return regress(Y, Z, weights, names).residuals(Y, Z)
 
 
 def rotated(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return rows that can be exchanged, with the cross-products of residuals, which cannot.
+    """Rotate residuals to exchangeable rows with the same cross-products.
 
-    Of n rows regression on covariates of rank r leaves n - 1 - r dimensions; in an orthonormal basis of these
-    independent errors stay independent: Huh and Jhun (2001), Random permutation testing in multiple linear
-    regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
+    The residuals of n rows on covariates of rank r lie in a space of n - 1 - r dimensions. In an orthonormal
+    basis of it independent errors stay independent: Huh and Jhun (2001), Random permutation testing in
+    multiple linear regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
 
     Parameters
     ----------
     Y : ndarray of shape (n, p)
-        Residuals, times the roots of the weights.
+        Residuals, multiplied by the square roots of the weights.
     Z : ndarray of shape (n, q)
     weights : ndarray of shape (n,) or None
 
     Returns
     -------
     ndarray of shape (n - 1 - r, p)
-        Fewer by the rows of weight 0.
+        With weights, n is the number of rows with a positive weight.
     """
     from scipy.linalg import lapack, qr
 
@@ -128,15 +128,15 @@ def rotated(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> np.ndar
 def partial_covariance(
     S: np.ndarray, given: np.ndarray, names: Iterable[object]
 ) -> tuple[np.ndarray, Regression]:
-    """Return the covariance matrix of the residuals after regression of the other variables on some.
+    """Return the covariance matrix of the residuals of all other variables on the given ones.
 
-    S_yy - S_yz S_zz^+ S_zy. Of a correlation matrix, with a diagonal of ones, it gives partial correlations.
+    This is S_yy - S_yz S_zz^+ S_zy. For a correlation matrix, it is scaled to partial correlations.
 
     Parameters
     ----------
     S : ndarray of shape (p + q, p + q)
     given : ndarray of int, shape (q,)
-        Places of the covariates.
+        The indices of the covariates.
     names : iterable of length p + q
 
     Returns
@@ -147,7 +147,7 @@ def partial_covariance(
     Raises
     ------
     ConstantColumnError
-        For a variable that the covariates determine.
+        If the covariates determine a variable.
     """
     others = np.setdiff1d(np.arange(len(S)), given)
     spread = np.where(np.diag(S) > 0.0, np.sqrt(np.diag(S).clip(0.0)), 1.0)
@@ -180,7 +180,7 @@ def _sizes(X: np.ndarray) -> np.ndarray:
 
 
 def _require_left(empty: np.ndarray, names: Iterable[object]) -> None:
-    """Raise ConstantColumnError for variables of which nothing is left."""
+    """Raise ConstantColumnError for variables that the covariates determine."""
     if empty.any():
         determined = list(compress(names, empty))
         raise ConstantColumnError(

@@ -186,7 +186,7 @@ class _Ascent:
 
 
 def _largest(V: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
-    """Mark the largest positive loadings of every column, at most `card`; of tied ones the first.
+    """Mark the `card` largest positive loadings of every column, or all if fewer; of ties the first.
 
     Loadings that differ by less than the accuracy of the ascent are ties.
     """
