@@ -26,7 +26,7 @@ PAGES = {
     "quality": ("quality", "sparsest"),
     "proofs": ("joint-proofs",),
     "trust": ("trust-",),
-    "speed": ("speed",),
+    "speed": ("speed", "repeats"),
     "scale": ("scale", "scale-limits"),
     "upkeep": ("traces", "mutants", "size", "hostile"),
 }
