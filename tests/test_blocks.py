@@ -13,6 +13,7 @@ import spcastat as sp
 from spcastat import cli, errors
 from spcastat.resample.divide import divided
 from spcastat.resample.sampler import sampler_of
+from spcastat.resample.screened_columns import among
 from spcastat.resample.streamed import StreamRows
 
 BLOCKS = {"size": ["a", "b", "c"], "shape": ["f", "d"], "alone": ["e"]}
@@ -199,11 +200,16 @@ def test_blocks_that_are_no_partition(rows, options, phrase):
 
 
 def test_what_does_not_vary_or_is_too_wide(rows):
-    still = rows.assign(e=3.0)
+    still, few = rows.assign(e=3.0), {name: BLOCKS[name] for name in ("size", "shape")}
     with pytest.raises(errors.ConstantColumnError, match=r"1 of 6 columns does not vary: 'e'.*'blocks'"):
         sp.spca(still, 1, 2, scale="blocks", blocks=BLOCKS)
     with pytest.raises(errors.ConstantColumnError, match=r"variables of 'alone' in blocks do not vary"):
         sp.spca(still, 1, 2, scale="raw blocks", blocks=BLOCKS)
+    chunks = sp.spca([still[:30], still[30:]], 1, method="pca", formula="~ . - e", scale="blocks", blocks=few)
+    with pytest.raises(
+        errors.OptionError, match=r"only some variables are kept, and the eigenvalues of blocks"
+    ):
+        among(chunks._source, np.array([0, 2]))
     wide = [pd.DataFrame(np.eye(5, 3001)).add_prefix("v")] * 2
     with pytest.raises(errors.OptionError, match=r"3,001 variables; the eigenvalues of blocks need 3,000"):
         sp.spca(wide, 1, 2, scale="blocks", blocks={"all": list(wide[0].columns)})

@@ -162,5 +162,8 @@ def test_matrices_and_chunks_have_no_levels(rows):
     X = rows[["a", "my b"]]
     with pytest.raises(errors.OptionError, match=r"scale='mixed' was given for a covariance matrix"):
         sp.spca_cov(X.cov(), 1, 1, scale="mixed")
-    with pytest.raises(errors.OptionError, match=r"scale='mixed' was given for the list of 2 chunks"):
-        sp.spca([X[:40], X[40:]], 1, 1, scale="mixed")
+    for chunks in ([X[:40], X[40:]], [rows[:40], rows[40:]]):
+        with pytest.raises(
+            errors.OptionError, match=r"scale='mixed' was given for data that are read in chunks"
+        ):
+            sp.spca(chunks, 1, 1, scale="mixed")

@@ -15,7 +15,14 @@ from spcastat.config import GAPS, is_single, listed, nearest, plural, shown, use
 from spcastat.engine.missing_values import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.engine.plan import Plan, require_rank
 from spcastat.engine.start_choice import candidates_among
-from spcastat.errors import ConvergenceWarning, DataError, NoRowsError, OptionError, SpcaError
+from spcastat.errors import (
+    ColumnTypeError,
+    ConvergenceWarning,
+    DataError,
+    NoRowsError,
+    OptionError,
+    SpcaError,
+)
 from spcastat.intake import Covariance, Design, ReadOptions, Spec, read_covariance, read_data, replay
 from spcastat.intake.checks import aligned, vector
 from spcastat.intake.design import Partial
@@ -292,13 +299,17 @@ def open_rows(
         reading = replace(reading, context=_names_at_call())
     known = data.source if isinstance(data, Fitted) else None
     data = data.data if isinstance(data, Fitted) else data
-    stream = open_stream(data, reading) if known is None else known.stream
+    in_chunks = (
+        "scale='mixed' was given for data that are read in chunks; levels are found in memory only. "
+        "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
+    )
+    try:
+        stream = open_stream(data, reading) if known is None else known.stream
+    except ColumnTypeError as error:
+        raise OptionError(in_chunks) if mixed else error from None
     if stream is not None:
         if mixed:
-            raise OptionError(
-                f"scale='mixed' was given for {stream.title}; the levels of factors are found in memory. Fit "
-                "a sample of the rows, or make the columns of 0 and 1 first."
-            )
+            raise OptionError(in_chunks)
         if known is None and reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)
         return replace(open_streamed(stream, center, scale, blocks), data=data)
