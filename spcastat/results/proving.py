@@ -213,7 +213,7 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
         return None
     value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
     options = state.record.options
-    if isinstance(options.get("card"), list):  # the better fit may have them in another order
+    if isinstance(options.get("card"), list) and rule is None:  # the better fit may have another order
         options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}
     record = dataclasses.replace(
         state.record,

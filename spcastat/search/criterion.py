@@ -137,6 +137,7 @@ class Criterion(ABC):
         """Return the criterion, which allows the supports of a rule alone from now on."""
         if rule is not None:
             self.rule, self.kinds = rule, rule.kinds(self.cards)
+            self.rugged = self.rugged or rule.disjoint
         return self
 
     def used(self, fits: Fits, i: int) -> np.ndarray | None:

@@ -39,7 +39,9 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
     if _pairs(criterion):
         turned = rng.random(B) < TURNED
         _turn(criterion, fits, np.flatnonzero(turned), rng)
-    count = np.where(turned, 0, rng.integers(1, min(OUT, k) + 1, size=B))
+    # of disjoint components one alone would find the variables that the others leave
+    least = 1 if criterion.rule is None or not criterion.rule.disjoint else min(2, k)
+    count = np.where(turned, 0, rng.integers(least, min(OUT, k) + 1, size=B))
     chosen = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
     out = np.zeros((B, k), dtype=bool)
     np.put_along_axis(out, chosen, np.arange(k) < count[:, None], axis=1)

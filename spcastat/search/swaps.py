@@ -1,17 +1,20 @@
-"""Swaps of two variables between disjoint components, for a batch of fits at once."""
+"""Swaps of variables between disjoint components, for a batch of fits at once."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from spcastat.search.criterion import Criterion, Fits
+from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.exchange import GAIN
 from spcastat.search.fixed_supports import refined
 from spcastat.search.small_matrices import NOTHING, ranked
 
+#: Numbers in the arrays of a batch, about.
+NUMBERS = 4_000_000
 
-def swapped(criterion: Criterion, fits: Fits, width: int, valued: int, steps: int) -> Fits:
-    """Return the fits after the best swap of a variable of one component for one of another; none is worse.
+
+def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
+    """Return the fits after the best swap of variables between two components, or several; none is worse.
 
     Exchanges with variables that no component has find nothing where all variables are in use.
 
@@ -22,11 +25,18 @@ def swapped(criterion: Criterion, fits: Fits, width: int, valued: int, steps: in
     fits : Fits
     width : int
         Swaps that are valued: those that raise the squared pulls on the supports most.
-    valued : int
+    followed : int
         The best of these are followed by an ascent of all loadings,
     steps : int
         of so many steps.
     """
+    N = len(criterion.owner)
+    step = max(1, NUMBERS // (N * N + width * criterion.k * criterion.m))
+    parts = [fits.some(slice(begin, begin + step)) for begin in range(0, len(fits), step)]
+    return joined([_swapped(criterion, part, width, followed, steps) for part in parts])
+
+
+def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
     rule, owner, B = criterion.rule, criterion.owner, len(fits)
     assert rule is not None
     pulls, scales = zip(*(criterion.pull(fits, i) for i in range(criterion.k)), strict=True)
@@ -41,22 +51,44 @@ def swapped(criterion: Criterion, fits: Fits, width: int, valued: int, steps: in
     best = ranked(gains, min(width, int(allowed.reshape(B, -1).sum(axis=1).min())))
     if best.shape[1] == 0:
         return fits
-    e, f = (one[:, :, None] for one in np.divmod(best, len(owner)))
-    places = np.repeat(fits.places[:, None], best.shape[1], axis=1)
-    one, other = np.take_along_axis(places, e, axis=2), np.take_along_axis(places, f, axis=2)
-    np.put_along_axis(places, e, other, axis=2)
-    np.put_along_axis(places, f, one, axis=2)
+    places = _tried(fits.places, best, np.take_along_axis(gains, best, axis=1))
     order = np.argsort(owner * criterion.m + places, axis=2)
     places = np.take_along_axis(places, order, axis=2)
-    moved = (owner == owner[e]) | (owner == owner[f])
+    moved = ((places != fits.places[:, None]) @ criterion.member > 0)[:, :, owner]
     x = np.where(moved, W[np.arange(B)[:, None, None], owner, places], fits.x[:, None])
+    count = places.shape[1]
     tried = criterion.fits(
-        places.reshape(-1, len(owner)), x.reshape(-1, len(owner)), np.repeat(fits.of, best.shape[1])
+        places.reshape(-1, len(owner)), x.reshape(-1, len(owner)), np.repeat(fits.of, count)
     )
-    chosen = ranked(tried.value.reshape(B, -1), valued) + best.shape[1] * np.arange(B)[:, None]
+    chosen = ranked(tried.value.reshape(B, -1), followed) + count * np.arange(B)[:, None]
     tried = refined(criterion, tried.some(chosen.ravel()), steps)
     top = tried.some(np.argmax(tried.value.reshape(B, -1), axis=1) + chosen.shape[1] * np.arange(B))
     better = top.value > fits.value * (1.0 + GAIN)
-    fits = fits.some(slice(None))
     fits.put(better, top.some(better))
     return fits
+
+
+def _tried(places: np.ndarray, best: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """Return supports, shape (B, L, N): after each swap, and after the first 2, 4, 8, ... that rise together.
+
+    `best`, shape (B, w), are pairs of entries of `places`, shape (B, N), the largest of `gains` first.
+    """
+    B, N = places.shape
+    first, second = np.divmod(best, N)
+    found = np.repeat(places[:, None], best.shape[1], axis=1)
+    for at, other in ((first, second), (second, first)):
+        np.put_along_axis(
+            found, at[:, :, None], np.take_along_axis(places, other, axis=1)[:, :, None], axis=2
+        )
+    several = []
+    now, done = places.copy(), np.zeros((B, N), dtype=bool)
+    every = np.arange(B)
+    for column in range(best.shape[1]):
+        e, f = first[:, column], second[:, column]
+        b = every[(gains[:, column] > 0.0) & ~done[every, e] & ~done[every, f]]
+        e, f = e[b], f[b]
+        now[b, e], now[b, f] = now[b, f], now[b, e]
+        done[b, e] = done[b, f] = True
+        if (column + 2) & (column + 1) == 0:
+            several.append(now.copy())
+    return np.concatenate([found, np.stack([*several, now], axis=1)], axis=1)
