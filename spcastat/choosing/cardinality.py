@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from spcastat.resample.divide import divided
 from spcastat.results.call import call_text
 from spcastat.results.choice_words import Chosen
 from spcastat.results.choices import Choice
+from spcastat.results.hints import hint
 from spcastat.select import candidates
 from spcastat.select.fits_along_path import path_cards
 from spcastat.select.parsimony import RULES
@@ -293,7 +295,7 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
     """Return the name of the method if it needs rows, else an empty string."""
     if not fitting:
         return ""
-    return make_plan(request(fitting, k, 1), p).rows_for
+    return make_plan(request(fitting, k, 1), p, partial(hint, (choose, spca), {}, ())).rows_for
 
 
 def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from spcastat.config import flag
+from spcastat.config import flag, nearest
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.errors import UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
@@ -30,6 +30,7 @@ def opened(
         raise UnknownOptionError(
             f"{function.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
             f"{' for a covariance matrix' if covariance else ' for rows'}, beside its own."
+            f"{nearest(further[0], names)}"
         )
     if covariance:
         return open_covariance(data, **described), True, described

@@ -423,6 +423,12 @@ def test_dense_data_get_other_readings_and_a_dense_fit_is_called_pca():
     assert "This fit is not sparse: it is PCA." in sp.choose(X, k=2, rule="min").reason
 
 
+@pytest.mark.parametrize("function", [sp.choose, sp.choose_k])
+def test_misspelt_options_are_answered(function, X):
+    with pytest.raises(OptionError, match="Did you mean 'scale'"):
+        function(X, scael=True)
+
+
 def test_very_different_variances_are_said_first(X):
     unscaled = X * np.r_[np.ones(15), 100.0]
     text = sp.choose(unscaled, k=1, cards=[1, 2]).as_text()
