@@ -164,7 +164,13 @@ def loadings_table(
         rows = _next_to(rows, [each(line, digits) for line in others[kept].tolist()])
         headings = [text for pair in zip(headings, full_names(dense.columns), strict=True) for text in pair]
     if columns is not None:
-        last = iter([each(line, 2) for line in frame_values(columns, "further columns")[kept].tolist()])
+        further = frame_values(columns, "further columns")
+        if len(further) != len(values):
+            raise ShapeError(
+                f"further columns of {plural(len(further), 'row')} were given with loadings of "
+                f"{len(values)}; these must be as many."
+            )
+        last = iter([each(line, 2) for line in further[kept].tolist()])
         blank = ("",) * columns.shape[1]
         rows = [replace(row, cells=(*row.cells, *(next(last) if row.label else blank))) for row in rows]
         headings += full_names(columns.columns)
