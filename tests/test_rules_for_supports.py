@@ -178,6 +178,8 @@ def test_draws_obey_the_rule(rows):
     assert halves["PC1"]["length"] == 0.0
     with pytest.raises(OptionError, match=r"test_loadings.* Take bootstrap"):
         rows.test_loadings(99)
+    with pytest.raises(OptionError, match=r"test_loadings.* Take bootstrap"):
+        sp.spca(sp.datasets.pitprops_sample(), 2, disjoint=True).test_loadings(99)
 
 
 def test_a_file_keeps_the_rule(rows, tmp_path):

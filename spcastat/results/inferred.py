@@ -255,6 +255,7 @@ class Inferred:
         from spcastat.inference import permutation_test
         from spcastat.resample.sampler import RowSampler
         from spcastat.results.trust import LoadingTest
+        from spcastat.state.support_rule import rule_of
 
         n = whole_number("n", n, 1, MOST_PERMUTATIONS)
         method = f"fdr_{one_of('fdr', fdr, ('bh', 'by'))}"
@@ -279,7 +280,7 @@ class Inferred:
                     "their conditional means would seem to be related to what they were made of. Take "
                     "bootstrap() or stability(), which estimate anew in every draw."
                 )
-            if refit.plan.solver.ruled:
+            if rule_of(self._state.record) is not None:
                 raise OptionError(
                     "test_loadings() fits without each selected variable in turn, and the rule of this fit "
                     "(include, exclude, disjoint) belongs to all of them. Take bootstrap() or stability(), "
