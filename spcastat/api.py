@@ -219,8 +219,8 @@ def spca(
     missing values are an error or dropped; rows in chunks are refused.
 
     Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
-    conditional means in their gaps and C is the conditional covariance of what was not measured; weights
-    count rows. What is filled in for scores and `imputed` is nearer to the column means, by the shrinkage of
+    conditional means for their missing values and C is the conditional covariance of these; weights count
+    rows. What is filled in for scores and `imputed` is nearer to the column means, by the shrinkage of
     Gavish and Donoho (2017): directions that were fitted to the noise of a row predict too much of it. With
     many rows for each column that is no difference. The model is fitted to columns in the units of the
     analysis: as they are, divided by the standard deviations of their measured values with ``scale=True``
@@ -469,7 +469,7 @@ def _passes(passes: Any, opened: Opened) -> int | None:
     if opened.stream is None:
         raise OptionError(
             f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
-            "rows in pieces. Leave it out."
+            "rows in chunks. Leave it out."
         )
     return whole_number("passes", passes, 1, 1000)
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from sklearn.datasets import load_diabetes
 
 import spcastat as sp
 from spcastat import cli
@@ -88,7 +87,7 @@ def test_it_is_the_schur_complement_and_that_of_a_given_covariance_matrix():
 
 
 def test_the_print_and_the_figures_of_the_diabetes_data():
-    data = load_diabetes(as_frame=True).data
+    data = pytest.importorskip("sklearn.datasets").load_diabetes(as_frame=True).data
     left = residuals(data.drop(columns=["age", "sex"]), sm.add_constant(data[["age", "sex"]]).to_numpy())
     fit = sp.spca(data, 2, 4, formula="~ . | age + sex", scale=True)
     assert fit.measure("adjusted") == pytest.approx(0.52995, abs=5e-6)

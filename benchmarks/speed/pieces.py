@@ -1,4 +1,4 @@
-"""Rows in pieces and other large data: the command, weak structure, single precision, sparse rows."""
+"""Rows in chunks and other large data: the command, weak structure, single precision, sparse rows."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def weak(call: Call) -> Table:
 
 
 def weak_times(n: int, p: int) -> dict[str, float]:
-    """Time fits of rows in pieces, and count their passes."""
+    """Time fits of rows in chunks, and count their passes."""
     import dask.array as da
 
     rng = np.random.default_rng(0)

@@ -119,7 +119,7 @@ def choose(
     TooFewRowsError
         For fewer rows than folds, or too few outside a fold.
     ConstantColumnError
-        With ``scale=True`` or gaps that stay, where a column is constant outside a fold.
+        With ``scale=True`` or missing values that stay, where a column is constant outside a fold.
     MissingValuesError
         Where a column has no value outside a fold.
     ComponentsError

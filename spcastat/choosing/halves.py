@@ -51,7 +51,7 @@ def tested_part(source: Source, kmax: int, card: int, seed: int) -> Source:
     Parameters
     ----------
     source : Source
-        With rows, without gaps.
+        With rows, without missing values.
     kmax, card : int
         Components, and variables in each, of the sparse fit to the other half.
     seed : int

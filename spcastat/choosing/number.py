@@ -201,7 +201,7 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
         return RowNoise(rows if source.covariates is None else rotated(rows, source.covariates, w))
     if source.gaps is not None:
         raise DataError(
-            f"The data have {source.n} rows of {op.p} variables and gaps that stay, too many for random "
+            f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
             "signs of every cell; give k=, or a sample of the rows."
         )
     S = op.block(np.arange(op.p))
@@ -228,7 +228,7 @@ def _tails(source: Source, S: np.ndarray) -> Tails | None:
 
 
 def require_early(entered: Opened, kmax: Any, card: Any) -> None:
-    """Raise, before rows in pieces are read, where so many components and variables are not tested."""
+    """Raise, before rows in chunks are read, where so many components and variables are not tested."""
     if is_tested_in_part(entered, MOST_CELLS):
         _, kmax, card = _asked(entered.p, entered.p, kmax, card, True)
         require_room(entered.p, kmax, card)

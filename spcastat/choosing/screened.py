@@ -1,4 +1,4 @@
-"""Rows in pieces with many columns: the choice is made among those that matter most."""
+"""Rows in chunks with many columns: the choice is made among those that matter most."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOM = 2
 
 
 def is_wide(entered: Opened, by: str) -> bool:
-    """Return whether rows come in pieces and have more columns than a criterion can be computed of."""
+    """Return whether rows come in chunks and have more columns than a criterion can be computed of."""
     return entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
 
 
@@ -45,7 +45,7 @@ def refuse_early(entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Se
     most = largest(wanted)
     if ROOM * sum(most) > COLUMNS:
         raise OptionError(
-            f"cards holds {max(most)} for k={k}; of rows in pieces with {entered.p} variables the choice is "
+            f"cards holds {max(most)} for k={k}; of rows in chunks with {entered.p} variables the choice is "
             f"made among {COLUMNS}, which leaves room for {COLUMNS // ROOM // k} nonzeros a component. Give "
             "smaller cards."
         )

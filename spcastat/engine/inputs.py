@@ -73,7 +73,7 @@ class Source:
     standard : Standardisation or None
         Centre and scale; None for a covariance matrix that came without them.
     matrix : ndarray or scipy.sparse array of shape (n, p), or None
-        Raw rows, their gaps filled if they were with ``na="em"``; None for a covariance matrix.
+        Raw rows, their missing values filled if they were with ``na="em"``; None for a covariance matrix.
     index : pandas.Index or None
         Labels of the rows.
     dropped : int
@@ -134,7 +134,7 @@ class Source:
 
     @property
     def measured(self) -> Any:
-        """The rows as they came, NaN in their gaps; shape (n, p)."""
+        """The rows as they came, NaN for their missing values; shape (n, p)."""
         if self.gaps is None or not self.gaps.missing.any():
             return self.matrix
         return np.where(self.gaps.missing, np.nan, self.matrix)
@@ -369,7 +369,7 @@ def open_rows(
 def _with_gaps(
     design: Design, reading: ReadOptions, center: Any, scale: Any, k: int, rows_for: str
 ) -> Source:
-    """Return the source of rows whose gaps stay."""
+    """Return the source of rows whose missing values stay."""
     if rows_for:
         refuse_rows_methods(reading.na, rows_for)
     X, w, names = design.matrix, design.weights, design.columns
@@ -398,7 +398,7 @@ def _with_gaps(
 
 
 def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -> Opened:
-    """Open rows that come in pieces: one pass, when the source is asked for."""
+    """Open rows that come in chunks: one pass, when the source is asked for."""
     columns = stream.spec.columns
     center = _column_values("center", center, columns)
     scale = _scale(scale, blocks, columns)

@@ -1,4 +1,4 @@
-"""Rows with gaps made ready for a fit: their moments, and what is told of how these came about."""
+"""Rows with missing values made ready for a fit: their moments, and what is told of how these came about."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Gaps:
     model : PpcaModel or None
         Where the EM begins for part of the rows: the model of all of them; None for "pairwise".
     filling : PpcaModel or None
-        The same, its scores shrunk, by which gaps were, and will be, filled.
+        The same, its scores shrunk, by which missing values were, and will be, filled.
     """
 
     how: str
@@ -99,7 +99,7 @@ def prepare_with_gaps(
     standard : Standardisation
     op : Operator
     matrix : ndarray of shape (n, p)
-        With "em" the rows with conditional means, shrunk, in the gaps; with "pairwise" as they are.
+        With "em" missing values are replaced by shrunk conditional means; with "pairwise" they stay.
     gaps : Gaps
     """
     X = np.asarray(X, dtype=float)

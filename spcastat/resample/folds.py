@@ -373,7 +373,7 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
         )
     if min(rows) == 0:
         raise DataError(
-            f"A fold of {count} is empty: rows in pieces go to folds by their numbers, equal rows to the "
+            f"A fold of {count} is empty: rows in chunks go to folds by their numbers, equal rows to the "
             "same. Give fewer folds, or another rng."
         )
     least = n - max(rows)

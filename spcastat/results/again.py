@@ -120,8 +120,8 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
     if source.gaps is not None and source.gaps.missing.any():
         raise FormulaError(
             f"The terms of formula={shown(source.spec.formula)} learn from the rows, and cannot learn "
-            "anew from draws of rows with gaps. Make these columns in the data frame first, and fit "
-            "without the formula."
+            "again from draws of rows with missing values. Make these columns in the data frame first, and "
+            "fit without the formula."
         )
     if given is None:
         require_unchanged(fitted, source)

@@ -75,7 +75,7 @@ class Inferred:
         Raises
         ------
         NoRowsError
-            For a covariance matrix without `n_obs`, and more draws of rows in pieces than can be kept.
+            For a covariance matrix without `n_obs`, and more draws of rows in chunks than can be kept.
         WeightsError
             For weights that are not whole numbers: a row of weight 2 is drawn as two rows.
         TooFewRowsError
@@ -268,7 +268,7 @@ class Inferred:
         with listening(progress):
             (sampler, refit, op), further = self._drawn_from("test_loadings()", data, rng, n_jobs)
             if not isinstance(sampler, RowSampler):
-                none = "those in pieces are never all in memory"
+                none = "those in chunks are never all in memory"
                 raise NoRowsError(
                     "test_loadings() permutes rows, and "
                     f"{none if self._state.record.from_rows else 'a covariance matrix has none'}; "
@@ -276,9 +276,9 @@ class Inferred:
                 )
             if sampler.gaps is not None and sampler.gaps.missing.any():
                 raise OptionError(
-                    "test_loadings() permutes the values of variables, and rows with gaps have none in some; "
-                    "their conditional means would seem to be related to what they were made of. Take "
-                    "bootstrap() or stability(), which estimate anew in every draw."
+                    "test_loadings() permutes the values of variables, and the conditional means that "
+                    "replace missing values would seem related to the values they were computed from. Take "
+                    "bootstrap() or stability(), which estimate the moments again in every draw."
                 )
             if rule_of(self._state.record) is not None:
                 raise OptionError(

@@ -188,7 +188,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         """Squared residual of each row, length n: its squared distance from the span of the loadings.
 
         In squared units of the (scaled) data. Summed (with the weights) and divided by n - 1, it is
-        ``(1 - measure("pev")) * total_variance``, but for rows with gaps: conditional means lie nearer.
+        ``(1 - measure("pev")) * total_variance``; less where missing values were replaced by conditional
+        means.
         """
         return own(self._distances["Q"])
 
@@ -203,7 +204,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks, optional
             Rows as for `transform`.
         na : {"raise", "drop", "em", "pairwise"}
-            As for `transform`. With "pairwise", rows with gaps have no distances.
+            As for `transform`. With "pairwise", rows with missing values have no distances.
         """
         one_of("na", na, MISSING)
         if new is None and is_apart(self._source):

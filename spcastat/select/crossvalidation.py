@@ -25,7 +25,7 @@ class Errors:
     mean : ndarray of shape (repeats, folds)
         When cells are predicted by the column means of the other rows.
     weight : ndarray of shape (repeats, folds)
-        Rows, or the sums of their weights; of rows with gaps, the measured cells over the number of columns.
+        Rows, or the sums of their weights; with missing values, measured cells over the number of columns.
     """
 
     press: np.ndarray

@@ -39,7 +39,7 @@ def distances(
     Parameters
     ----------
     matrix : ndarray or scipy.sparse array of shape (n, p)
-        Raw rows; sparse ones are made dense some at a time. A row with a gap has no distances (NaN).
+        Raw rows; sparse ones are made dense some at a time. Distances of incomplete rows are NaN.
     standard : Standardisation
     V : ndarray of shape (p, k)
     C : ndarray of shape (k, k)

@@ -108,7 +108,7 @@ class FitState:
         return self.standard
 
     def need_model(self, what: str) -> PpcaModel:
-        """Return the model of rows with gaps; `what` names what needs it.
+        """Return the model of rows with missing values; `what` names what needs it.
 
         Raises
         ------

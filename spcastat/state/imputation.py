@@ -1,4 +1,4 @@
-"""Rows with gaps and a fit: gaps filled, scores of what was measured, and the rows as they came."""
+"""Rows with missing values: filled by the model of a fit, their scores, and the rows as they came."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spcastat.state.fitstate import FitState
 
 
 def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:
-    """Return new rows as scores see them: with ``na="em"`` with shrunk conditional means in gaps.
+    """Return new rows as scores see them: with ``na="em"`` with shrunk conditional means for missing values.
 
     Parameters
     ----------
     matrix : ndarray of shape (m, p)
-        NaN in gaps.
+        NaN for missing values.
     index : pandas.Index
         The m labels of the rows.
     na : {"raise", "drop", "em", "pairwise"}
@@ -50,13 +50,13 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
 
 
 def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
-    """The rows of a fit with ``na="em"``, n x p: conditional means in the gaps, measured values as they were.
+    """The rows of a fit with ``na="em"``, n x p, missing values replaced by conditional means.
 
-    The means are shrunk for the columns that there are for each row; see :func:`spcastat.spca`. With the
-    labels of the rows, and of the columns that were fitted: with a formula those that it makes. Columns of
-    whole numbers or 0 and 1 are expected values in their gaps, too. Such values are for looking at, and for
-    methods that take no gaps: they vary less than measured ones would have, which the covariances of the fit
-    allow for and a table cannot.
+    The means are shrunk by the columns that were measured in each row; see :func:`spcastat.spca`. The frame
+    has the labels of the rows, and of the columns that were fitted: with a formula those that it makes. In
+    columns of whole numbers, or of 0 and 1, too, missing values are replaced by means, not by whole numbers.
+    Such values are for looking at, and for methods that take no missing values: they vary less than measured
+    ones would, which the covariances of the fit allow for and a table cannot.
 
     Raises
     ------

@@ -78,8 +78,8 @@ class Record:
     versions : dict of str to str
         Of Python and of the packages that took part.
     missing : dict, or None
-        With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of ``cells`` and ``rows`` with gaps, and how
-        the moments were found; see :func:`spcastat.engine.missing_values.prepare_with_gaps`.
+        With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of missing ``cells`` and of such ``rows``,
+        and how the moments were found; see :func:`spcastat.engine.missing_values.prepare_with_gaps`.
     names : list of str, or None
         Names of the components where they are others than PC1, ..., PCk.
     title_of_data : str or None

@@ -67,8 +67,8 @@ def scores(state: FitState, source: Source | None) -> Any:
 
     A DataFrame. For data that are never all in memory they are
     :class:`~spcastat.streams.scores.ScoreChunks`, which give a DataFrame for each chunk when they are
-    iterated over; for collections of dask they are one of its own. Rows with gaps have conditional means
-    with ``na="em"``; with ``na="pairwise"`` a score is missing where a value of its own variables is.
+    iterated over; for collections of dask they are one of its own. With ``na="em"`` missing values are
+    replaced by conditional means; with ``na="pairwise"`` a score is missing where one of its variables is.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
     na : {"raise", "drop", "em", "pairwise"}
         What to do with rows that have missing values: an error; leave them out; give them the scores that
         the model of a fit with ``na="em"`` expects, given what was measured; or leave those scores
-        missing whose component has a gap among its own variables.
+        missing whose component has a missing value among its variables.
 
     Returns
     -------
@@ -206,8 +206,8 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
 def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
     """Return T2 and Q of the rows of the fit, n x 2.
 
-    With ``na="em"`` of the rows with conditional means in their gaps; missing for rows with gaps with
-    ``na="pairwise"``.
+    With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` such rows have
+    NaN.
     """
     if source is not None and source.stream is not None:
         return _distances_in(state, source.stream)
@@ -236,7 +236,7 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
     t2, q = distances.distances(matrix, standard, state.V, state.moments.scores)
     far = ~(np.isfinite(t2) & np.isfinite(q))
     if far.any() and not is_sparse(matrix):
-        far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": distances of rows with gaps are not known
+        far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": their distances are not known
     if far.any():
         first = shown(index[int(np.argmax(far))])
         raise DataError(
@@ -259,7 +259,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         that were fitted.
     na : {"raise", "drop", "em", "pairwise"}
         With "drop", rows with missing values stay and have missing scores, as in R's broom; otherwise as for
-        `transform`. Gaps in the data stay gaps.
+        `transform`. Missing values of the data stay missing.
 
     Returns
     -------

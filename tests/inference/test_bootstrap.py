@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn.datasets
 
 import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
@@ -218,7 +217,7 @@ def test_two_rows_are_too_few():
 @pytest.mark.slow
 def test_draws_that_start_from_the_fit_vary_like_full_searches():
     """Standard errors and frequencies of selection agree to Monte Carlo error; the rows are drawn anew."""
-    X = sklearn.datasets.load_wine(as_frame=True).data
+    X = pytest.importorskip("sklearn.datasets").load_wine(as_frame=True).data
     fit = sp.spca(X, 2, 5, scale=True)
     rng, V, R = np.random.default_rng(1), fit.loadings.to_numpy(), X.corr().to_numpy()
     draws = []

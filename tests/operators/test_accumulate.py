@@ -1,4 +1,4 @@
-"""Sums over rows in pieces, against numpy's covariance of the whole in exact or extended arithmetic."""
+"""Sums over rows in chunks, against numpy's covariance of the whole in exact or extended arithmetic."""
 
 from __future__ import annotations
 

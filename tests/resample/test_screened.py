@@ -1,4 +1,4 @@
-"""Rows in pieces with too many columns for folds and halves: some columns stand for all, and that is said."""
+"""Rows in chunks with too many columns for folds and halves: some columns stand for all, and that is said."""
 
 from __future__ import annotations
 

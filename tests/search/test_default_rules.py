@@ -297,4 +297,4 @@ def test_chains_that_ended_in_the_best_fit_agree():
     criterion = held(op.S / op.total, (3, 2), "pev")
     fit = from_directions(criterion, [op.leading(2)[1]])
     evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
-    assert default._found(op, criterion, fit, evidence, "pev", True).agreeing == 2
+    assert default.found_of(op, criterion, fit, evidence, "pev", True).agreeing == 2

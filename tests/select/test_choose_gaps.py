@@ -1,4 +1,4 @@
-"""The choice from rows with gaps: predictions by conditional normals, folds that learn nothing inside."""
+"""The choice with missing values: predictions by conditional normals, folds that learn nothing inside."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_complete_rows_have_the_errors_of_their_cross_products():
 
 
 def moments(na: str, training: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance matrix of rows with gaps, those of available cases by pandas."""
+    """Mean and covariance matrix of rows with missing values, those of available cases by pandas."""
     if na == "em":
         found = em_moments(training.to_numpy(), None, 1)
         return found.mean, found.covariance

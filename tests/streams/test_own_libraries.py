@@ -1,4 +1,4 @@
-"""What other libraries have in pieces gives the fit of its rows: each tried with the library itself."""
+"""What other libraries have in chunks gives the fit of its rows: each tried with the library itself."""
 
 import numpy as np
 import pandas as pd
