@@ -1,4 +1,4 @@
-"""Adjusted variance for a batch of fits: its gradient, and one column beside the others.
+"""Adjusted variance for a batch of fits: its gradient, and its dependence on one column given the others.
 
 With unit columns, G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. As l_j^2 is the minimum
 over a of |X (v_j - sum_{h<j} a_h v_h)|^2, its gradient needs only the minimisers: with C = L'^-1 diag(l),
@@ -6,12 +6,12 @@ unit upper triangular,
 
     grad f / 2 = S V C C' - V diag(l^2).
 
-With the other columns fixed and M_j what the Schur complement of all columns before j but i leaves of S,
+With the other columns fixed and M_j the Schur complement of S given all columns before j except i,
 
     f(v) = v'S_{<i} v / v'v - sum_{j>i} (h_j'v)^2 / (v'M_j v) + constant,   h_j = M_j v_j .
 
 The matrix A = S_{<i} - sum_{j>i} (h_j h_j' / y_j - c_j^2 M_j) with y_j = v_i'M_j v_i and c_j = h_j'v_i / y_j
-gives v'Av / v'v the same slope at v_i: it ranks exchanges, f itself decides.
+gives v'Av / v'v the same gradient at v_i. It ranks the exchanges; f itself decides whether one is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spcastat.search.symmetric_matrices import Moments
 
 
 class Adjusted(Criterion):
-    """What each score adds to the variance of those before it, in the order of the components."""
+    """Adjusted variance: the variance that each score adds to that of the earlier scores."""
 
     exact = False
 
@@ -49,7 +49,7 @@ class Adjusted(Criterion):
         return np.ones(added.shape)
 
     def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return C diag(w) C', the adjusted variances times their worth w, and the criterion."""
+        """Return C diag(w) C', the adjusted variances times their weights w, and the criterion."""
         C, own = triangle(G)
         worth = self._worth(own)
         return (C * worth[..., None, :]) @ C.mT, own * worth, self._of(own)
@@ -64,7 +64,7 @@ class Adjusted(Criterion):
         L, size, present = factor(G[:, others[:, None], others])
         root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
         worth = self._worth(self.added(G))
-        # After those before it but i, M_j leaves of v_i the variance y_j, and of v_j the square of `own`.
+        # y_j = v_i'M_j v_i; the square of `own` is v_j'M_j v_j
         own = np.einsum("bii->bi", L) * size * present
         u = (root @ G[:, others, i, None])[:, :, 0]
         y = G[:, i, i, None] - np.cumsum(u**2, axis=1) + u**2
@@ -110,13 +110,14 @@ class Adjusted(Criterion):
     ) -> np.ndarray:
         """Return half the second derivative along unit columns, shape (N, N).
 
-        r_j = |X V c_j|^2 has the derivative S V c_j c_j', and c_j moves so that the scores stay uncorrelated
-        with those before. With Z = S V C, between entries a of component i and b of component h,
+        r_j = |X V c_j|^2 has the derivative S V c_j c_j', and c_j changes so that the scores stay
+        uncorrelated with earlier scores. With Z = S V C, the entry for a of component i and b of component h
+        is
 
             sum_j w_j [C_hj C_ij (S_ba - sum_{l<j} Z_bl Z_al / r_l) - Z_bj Z_aj sum_{l<j} C_hl C_il / r_l
                        - sum_{l<j} (Z_bl Z_aj C_il C_hj + Z_bj Z_al C_ij C_hl) / r_l] ,
 
-        and w_i r_i is taken from the diagonal for the length that is kept.
+        and w_i r_i is subtracted on the diagonal because the lengths are fixed.
         """
         U = (C * worth) @ C.T
         K = U[np.ix_(self.owner, self.owner)] * M
@@ -136,7 +137,7 @@ class Adjusted(Criterion):
 
 
 def inverse(G: np.ndarray) -> np.ndarray:
-    """Return the inverse of G, shape (B, k, k), with zeros for absent components."""
+    """Return the inverse of G, shape (B, k, k), with zeros for components without loadings."""
     L, size, present = factor(G)
     root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
     return root.mT @ root
@@ -145,8 +146,9 @@ def inverse(G: np.ndarray) -> np.ndarray:
 def triangle(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray]:
     """Return C, shape (..., k, k), and the adjusted variances, shape (..., k), of G = V'SV.
 
-    Column i of VC is what is left of loadings v_i beside those before it: C is unit upper triangular, and
-    the scores XVC are uncorrelated with the adjusted variances as variances. Zeros for absent components.
+    C is unit upper triangular. The scores XVC are uncorrelated, and their variances are the adjusted
+    variances: column i of VC is v_i minus a combination of the earlier columns. Components without loadings
+    have zeros.
     """
     L, size, present = factor(G, jitter)
     own = np.einsum("...ii->...i", L) * size * present

@@ -1,4 +1,4 @@
-"""The joint search of many cardinalities: fits of neighbouring cardinalities are starts for one another."""
+"""The joint search for many cardinalities, in which fits of neighbouring cardinalities serve as starts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spcastat.search.starting_fits import from_directions, pool
 def along_path(
     op: Operator, k: int, cards: Sequence[tuple[int, ...]], objective: str, effort: str, seed: int
 ) -> list[Found]:
-    """Search for the best fit of each of many cardinalities.
+    """Search for the best fit at each of many cardinalities.
 
     Parameters
     ----------
@@ -34,22 +34,22 @@ def along_path(
         In ascending order.
     effort : {"quick", "auto", "thorough"}
     seed : int
-        The search of each cardinality draws from a generator of its own with this seed.
+        Every cardinality has its own random generator with this seed.
 
     Returns
     -------
     list of Found
-        No fit is worse than the one before it where that is feasible: values never fall.
+        In the order of `cards`. The values never decrease.
 
     Notes
     -----
-    One chain of the search runs for each cardinality, a round in every pass over the path: it climbs from
-    starts of its own, in later passes from kicks, and from the best fits of the cardinality before it. There
-    are as many passes as chains in a search of one cardinality (one, three or five), in turn from the
-    smallest cardinality to the largest and back, and as many kicks as those of the chains that must agree.
-    Other objectives, whose good optima lie far apart, one component, more than HELD variables and more than
-    SEQUENTIAL components are searched for one cardinality after another; where a fit is worse than the one
-    before it, the search is made again with that as one more start.
+    One chain runs for each cardinality. Every pass over the path adds one round to each chain: it climbs
+    from new starts (in later passes, from perturbed fits) and from the best fits of the previous
+    cardinality. Passes go from the smallest cardinality to the largest and back in turn. There are as many
+    passes as a search at one cardinality has chains (one, three or five).
+    The cardinalities are searched separately for other objectives, whose good optima lie far apart, for one
+    component, for more than HELD variables and for more than SEQUENTIAL components. Where a fit is then
+    worse than the previous one, the search is repeated with the previous fit as one more start.
     """
     settings, m = EFFORTS[effort], len(cards)
     results: list[Found] = []

@@ -1,7 +1,7 @@
-"""The one component that predicts the variables best: the largest v'SSv / v'Sv over vectors of c nonzeros.
+"""The single component that predicts the variables best: the largest v'SSv / v'Sv with c nonzeros.
 
-It is not the component of largest variance. Supports are grown variable by variable from many first ones,
-joined by truncated power iterations from every row, and improved by exchanges.
+It differs from the component of largest variance. Candidate supports are grown variable by variable from
+many first variables, or come from truncated power iterations started at every row; exchanges improve them.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from spcastat.search.new_component import POWER, grown, singles
 from spcastat.search.small_matrices import NOTHING, best_vectors, hard, ranked
 from spcastat.search.starting_fits import empty
 
-#: First variables that supports are grown from, and supports that are improved by exchanges.
+#: Number of first variables from which supports are grown, and of supports improved by exchanges.
 GROWN, IMPROVED = 60, 30
-#: Exchanges that are valued in each step.
+#: Exchanges evaluated in each step.
 VALUED = 4
 
 
 def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
-    """Return the best fit of one component that is found, and what was met.
+    """Return the best fit of one component that is found, and the local optima on the way.
 
     Parameters
     ----------
     criterion : Criterion
-        The least-squares share, for one component on m variables that are all searched.
+        The least-squares share for one component, over all m variables.
     """
     card = criterion.cards[0]
     model = criterion.beside(empty(criterion, 1))

@@ -1,4 +1,4 @@
-"""Chains of kicks and climbs that know nothing of one another, run side by side until they agree."""
+"""Independent chains of perturbations (kicks) and climbs, run side by side until they agree."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from spcastat.search.perturbed_fits import interchanged, kicked
 from spcastat.search.settings import EFFORTS, Effort, Patience
 from spcastat.search.starting_fits import pool
 
-#: A chain goes on from its best fits, at most this many, that are not worse than the best by this share.
+#: Fits a chain keeps for its next round: at most this many, and not worse than its best by more than this
+#: share.
 ELITE, NEAR = 3, 0.02
-#: Up to this many nonzeros rounds are cheap, and there may be this many times more of them.
+#: Up to this many nonzeros rounds are cheap, and this many times more of them are allowed.
 SMALL, LONGER = 30, 1.5
-#: With more nonzeros than this, rounds cost more and bring less: a search ends after one round that raises
-#: the best fit by less than a ten-thousandth, if two chains are within a thousandth of it.
+#: With more nonzeros than this, rounds cost more and gain less: the search ends after one round that raises
+#: the best value by less than 1e-4, if two chains are within 1e-3 of it.
 LARGE, SOON = 80, Patience(1, 1.0, 1, 1e-4, 1e-3)
-#: Where good optima lie far apart, a chain behind another begins anew after this many fruitless rounds.
+#: Where good optima lie far apart, a chain that is behind another restarts after this many rounds without
+#: improvement.
 PATIENT = 2
-#: Ends of climbs from new starts, the best ones, in which components then change places.
+#: Best results of climbs from new starts in which pairs of components then exchange their cardinalities.
 CHANGED = 8
 
 
@@ -47,14 +49,14 @@ def search(
     effort : Effort
     rng : numpy Generator
     start : Fits or None
-        One more start, of the first chain.
+        One more start, for the first chain.
 
     Returns
     -------
     best : Fits
         One fit.
     evidence : Evidence
-        What was met on the way.
+        The local optima that the climbs reached.
     """
     with stage("joint search", unit="rounds") as advance:
         return _search(criterion, vectors, effort, rng, start, advance)
@@ -105,9 +107,9 @@ def _search(
 
 
 def _enough(patience: Patience, vain: int, unseen: float, reached: np.ndarray, chains: int) -> bool:
-    """Return whether to end after `vain` fruitless rounds: where `chains` chains have met in the best fit.
+    """Return whether to end after `vain` rounds without improvement.
 
-    After many rounds they need not meet in it, only in fits that are nearly as good.
+    It ends if `chains` chains have reached the best fit or, after many rounds, fits nearly as good.
     """
     if vain < (patience.vain if unseen <= patience.unseen else patience.long):
         return False
@@ -116,7 +118,7 @@ def _enough(patience: Patience, vain: int, unseen: float, reached: np.ndarray, c
 
 
 def _anew(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
-    """Return which chains begin anew: those that fell behind, and those that are not needed for agreement."""
+    """Return which chains restart: those that fell behind, and those that are not needed for agreement."""
     behind = reached < reached.max() * (1.0 - SAME)
     return np.where(behind, stuck >= PATIENT, np.cumsum(~behind) > agree)
 
@@ -130,7 +132,7 @@ def _next(
     starts: int,
     rng: np.random.Generator,
 ) -> list[Fits]:
-    """Return the next starts of every chain: perturbed best fits, or new starts if it is in `lost`."""
+    """Return the next starts of every chain: perturbed best fits, or new starts for the chains `lost`."""
     going = [elite for elite, again in zip(elites, lost, strict=True) if not again]
     bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
     tried = kicked(criterion, joined(bases), effort.rows, rng)
@@ -146,11 +148,11 @@ def grown(
     evidence: Evidence,
     rng: np.random.Generator,
 ) -> list[Fits]:
-    """Sweep and climb from the fits of every chain, and return the best of each with those it had.
+    """Sweep and climb from the fits of every chain; return the best fits of each, old and new.
 
-    Where good optima lie far apart, twice as many are climbed from once there are kicks, and of new starts
-    twice as many again that look no better than others. Where cardinalities differ it is half of these, and
-    as many after two components have changed places.
+    Where good optima lie far apart, twice as many fits are climbed from once there are kicks, and twice as
+    many again are drawn at random from the other new starts. Where cardinalities differ, half of these are
+    drawn, and as many more come from exchanging the cardinalities of two components.
     """
     climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     changing = criterion.rugged and effort.kicks > 0 and not criterion.equal
@@ -183,7 +185,7 @@ def grown(
 
 
 def _changed(criterion: Criterion, parts: list[Fits], climbs: int, effort: Effort) -> list[Fits]:
-    """Return where fits of every chain climb to after two components have taken one another's cardinality."""
+    """Exchange the cardinalities of two components in the fits of every chain, and climb from there."""
     if not parts:
         return []
     tried = [interchanged(criterion, part.some(distinct(part.value, CHANGED))) for part in parts]
@@ -196,7 +198,7 @@ def _changed(criterion: Criterion, parts: list[Fits], climbs: int, effort: Effor
 
 
 def distinct(values: np.ndarray, count: int) -> np.ndarray:
-    """Return where the `count` largest distinct values are, the largest first."""
+    """Return the positions of the `count` largest distinct values, the largest first."""
     order = np.argsort(-values, kind="stable")
     ranked = values[order]
     new = np.ones(len(order), dtype=bool)

@@ -1,8 +1,8 @@
-"""Sweeps over the components, and climbs from support to support, for a batch of fits at once.
+"""Local ascent for a batch of fits at once: sweeps over the components, and climbs by exchanges.
 
-The update of component i is hard(w_i + mu s_i v_i) with the pull w_i, half the gradient made free of scale,
-and its natural scale s_i. Convexity gives no ascent here, as the criterion is not convex in one column: every
-step is valued, and a larger mu is the shorter step.
+A sweep updates component i to hard(w_i + mu s_i v_i), where w_i is half the gradient plus s_i v_i and s_i its
+scale. The criterion is not convex in one column, so that the update need not ascend: it is evaluated for
+several mu, and a larger mu is a shorter step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spcastat.search.fixed_supports import refined
 from spcastat.search.small_matrices import ranked
 from spcastat.search.swaps import swapped
 
-#: Weights of the present loadings in the three steps that are tried.
+#: The values of mu: weights of the present loadings in the steps that are tried.
 STEPS = np.array([0.0, 1.0, 5.0])
 
 
@@ -54,21 +54,21 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> np.ndarray:
     return rose
 
 
-#: Steps of an ascent on supports that may change yet, and on those that should not.
+#: Steps of an ascent on supports that may still change, and on final supports.
 SHORT, LONG = 12, 300
-#: Exchanges of a component that a deep climb follows by an ascent before it judges them.
+#: Exchanges of a component that a deep climb evaluates after an ascent of all loadings.
 FOLLOWED = 2
-#: Exchanges of a component that are valued before a fit counts as settled.
+#: Exchanges of a component that are evaluated before a fit counts as settled.
 VALUED = 40
-#: A fit that keeps its supports in a round goes on only where it rose by this share: nearly dependent
-#: components rise for dozens of rounds, and no exchange comes of it.
+#: A fit whose supports did not change in a round continues only if its value rose by more than this share:
+#: nearly dependent components rise slowly for dozens of rounds without any exchange.
 STEEP = 1e-3
-#: A last ascent that raises the criterion by less than this share opens no exchanges.
+#: Exchanges are tried again only if the last ascent raised the criterion by more than this share.
 SETTLED = 1e-7
 
 
 def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
-    """Return the fits after rounds of exchanges, each followed by a short ascent, while they bring something.
+    """Return the fits after rounds of exchanges, each followed by a short ascent, while the value rises.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
     width, valued : int
         As for `spcastat.search.exchange.exchange`.
     rough : float
-        A fit rests when a round raises it by no more than this share, or by STEEP where its supports stay.
+        A fit is finished when a round raises its value by no more than this share, or by no more than STEEP
+        if its supports did not change.
     """
     fits = refined(criterion, fits, SHORT)
     running = np.arange(len(fits))
@@ -96,9 +97,9 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
 
 
 def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
-    """Climb on where exchanges rise only after an ascent of all loadings, until none does.
+    """Return the fits after exchanges that raise the criterion only together with an ascent of all loadings.
 
-    Every component's best exchanges by value, even those that lower it, are followed by a short ascent.
+    The best exchanges of every component, even those that lower the value, are followed by a short ascent.
     """
     fits = fits.some(slice(None))
     running = np.arange(len(fits))
@@ -113,7 +114,7 @@ def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
 
 
 def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
-    """Return the best of the fits one exchange and a short ascent away."""
+    """Return the best fit that one exchange and a short ascent reach."""
     places, x = [], []
     for i, part in enumerate(criterion.parts):
         new_places, new_x, values = trials(criterion, fits, i, width, valued)
@@ -138,10 +139,11 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
 
 
 def settled(criterion: Criterion, fit: Fits) -> Fits:
-    """Return a fit that no single exchange of a variable improves, with the best loadings on its supports.
+    """Return a fit that no exchange of one variable improves, with the best loadings on its supports.
 
-    Exchanges with every variable outside are ranked by the model of one column, which is exact for PEV and
-    least squares; VALUED of each component are valued by the criterion and the best followed by an ascent.
+    Exchanges with every variable outside the support are ranked by the model of one column, which is exact
+    for PEV and least squares. The criterion evaluates the best VALUED of each component, and an ascent
+    follows the best of these.
     """
     while True:
         found = deepened(criterion, fit, criterion.m, VALUED)

@@ -1,4 +1,4 @@
-"""Two matrices for each fit, by which the choices for one column are ranked beside the other columns."""
+"""Two matrices for each fit whose ratio v'Av / v'Bv ranks the choices for one column given the others."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from spcastat.search.symmetric_matrices import Moments
 
 @dataclass(eq=False)
 class Bordered:
-    """A and B on a support, and bordered by any other variable.
+    """The matrices A and B on a support and one further variable.
 
     Attributes
     ----------
     A, M : ndarray of shape (B, c, c + w)
-        The rows of the support, its own columns first; M is None for the identity.
+        Rows of the support; its columns first, then those of w other variables. M holds B, and is None for
+        the identity.
     corner, corner_M : ndarray of shape (B, w)
-        Diagonals at the other variables.
+        Diagonals at the w other variables.
     """
 
     A: np.ndarray
@@ -27,7 +28,7 @@ class Bordered:
     corner_M: np.ndarray
 
     def some(self, start: int, count: int) -> Bordered:
-        """Return A and B bordered by `count` of the other variables alone, from the one of number `start`."""
+        """Return the same with only the `count` further variables from number `start` on."""
         c, part = self.A.shape[1], slice(start, start + count)
         kept = np.r_[:c, c + np.arange(self.corner.shape[1])[part]]
         corner = self.corner[:, part]
@@ -44,13 +45,13 @@ class Model:
     ----------
     M : Moments
     T : Moments or None
-        Of the criterion: None where it needs no second matrix.
+        Second matrix of the criterion, if it needs one.
     first, second : ndarray of shape (B, k, m)
         Products of the loadings with M and T, as in `Fits`.
     alpha : ndarray of shape (B,)
     H, Z : ndarray of shape (B, k, k)
     of : ndarray of int, shape (B,)
-        As in `Fits`.
+        The matrices of each fit, as in `Fits`.
     """
 
     M: Moments
@@ -68,7 +69,7 @@ class Model:
         return (self.M if self.T is None else self.T).of(self.of)
 
     def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
-        """Return A and B on supports, shape (B, c), and what they are for other variables, shape (B, w)."""
+        """Return A and B on supports, shape (B, c), bordered by other variables, shape (B, w)."""
         both = np.concatenate([support, entering], axis=1)
         F = np.take_along_axis(self.first, both[:, None, :], axis=2)
         turned = F[:, :, : support.shape[1]].mT
@@ -87,7 +88,7 @@ class Model:
         return Bordered(A, corner, M, corner_M)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return A v, shape (B, L, m), for L sparse columns a fit, shape (B, L, c)."""
+        """Return A v, shape (B, L, m), for L sparse columns per fit, shape (B, L, c)."""
         B, L, width = places.shape
         flat = places.reshape(B * L, width), x.reshape(B * L, width)
         main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, self.M.m)

@@ -11,12 +11,12 @@ from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import GAIN
 from spcastat.search.small_matrices import NOTHING, divisor
 
-#: Up to this many orders are all tried; beyond, the largest variance comes first.
+#: Up to this many orders are all tried; with more, components are sorted by the variance they add.
 ORDERS = 120
 
 
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits in their best order; only components with the same label in `kinds` are exchanged."""
+    """Return the fits with their components in the best order; only those of one kind change places."""
     if criterion.exact or criterion.k == 1:
         return fits
     orders = _admissible(criterion.kinds)
@@ -32,10 +32,10 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
 
 
 def _largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
-    """Return orders, shape (B, k), that take the component of largest variance given those before it.
+    """Return orders, shape (B, k), whose next component always has the largest variance given earlier ones.
 
-    No exchange of two neighbours is better: of residual variances a >= d with the covariance b, the order
-    keeps a + d - b^2 / a. Components change places with others of their kind.
+    No exchange of two neighbours is better: residual variances a >= d with covariance b add a + d - b^2 / a
+    in this order. Components change places only with others of their kind.
     """
     B, k, _ = G.shape
     every = np.arange(B)
@@ -53,10 +53,10 @@ def _largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
 
 
 def falling(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits with components of one kind by falling variance, where no other order is better.
+    """Return the fits with components of one kind in descending order of variance, if that is no worse.
 
-    Components of one support have the same value in every order, to rounding, which must not decide; nor may
-    it between components of one variance: these are sorted by their supports.
+    Components with the same support have the same value in every order, so that rounding would decide.
+    Components of equal variance are sorted by their supports for the same reason.
     """
     if criterion.exact or criterion.k == 1:
         return fits
@@ -74,7 +74,7 @@ def falling(criterion: Criterion, fits: Fits) -> Fits:
 
 
 def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
-    """Return the fits with component order[b, i] of fit b at place i; cardinalities must agree."""
+    """Return the fits with component order[b, i] of fit b in place i, whose cardinality must be the same."""
     if (order == np.arange(criterion.k)).all():
         return fits
     B = len(fits)
@@ -98,7 +98,7 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
 
 
 def _admissible(kinds: tuple[int, ...]) -> np.ndarray | None:
-    """Return all orders that leave the kinds in their places; None if there are too many."""
+    """Return all orders that exchange components of one kind only; None if there are too many."""
     groups: dict[int, list[int]] = {}
     for place, kind in enumerate(kinds):
         groups.setdefault(kind, []).append(place)
@@ -118,7 +118,7 @@ def _with(order: list[int], places: list[int], turn: tuple[int, ...]) -> list[in
 
 
 def _best(criterion: Criterion, fits: Fits, orders: np.ndarray) -> np.ndarray:
-    """Return the best of some orders for each fit; the present one where none is better."""
+    """Return the best of some orders for each fit, or the present order if none is better."""
     trials = np.broadcast_to(orders, (len(fits), *orders.shape))
     values = criterion.value(_turned(fits.G, trials), np.zeros(1))
     best = np.argmax(values, axis=1)

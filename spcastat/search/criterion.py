@@ -1,6 +1,7 @@
-"""What a search raises, for a batch of fits at once: adjusted variance, PEV, the least-squares share.
+"""The criterion that a search maximises, for a batch of fits at once.
 
-All are shares of the total variance, and no criterion changes with the lengths of the loadings. With unit
+It is adjusted variance, PEV or the least-squares share, each a share of the total variance that does not
+depend on the lengths of the loadings. With unit
 loadings V, shape (m, k), each is a function of small matrices: of V'SV for adjusted variance, and of
 G = V'MV and N = V'TV for the other two, tr G^-1 N with M = I and T = S for PEV, M = S and T = SS for least
 squares.
@@ -31,7 +32,7 @@ class Fits:
     places : ndarray of int, shape (B, N)
         The supports, one component after another, each ascending; N is the sum of the cardinalities.
     x : ndarray of shape (B, N)
-        The loadings there, of unit length in each component; zeros for a component that is taken out.
+        The loadings there, of unit length in each component; zeros for a component that has been removed.
     first : ndarray of shape (B, k, m)
         Products of the loadings with M.
     second : ndarray of shape (B, k, m) or (B, 0, m)
@@ -39,9 +40,9 @@ class Fits:
     G, N : ndarray of shape (B, k, k)
         V'MV and V'TV (zeros for adjusted variance).
     value : ndarray of shape (B,)
-        The criterion, a share of the total variance.
+        The criterion, as a share of the total variance.
     of : ndarray of int, shape (B,)
-        The matrices of each fit, where there are several.
+        Number of the covariance matrix that each fit belongs to, if there are several.
     """
 
     places: np.ndarray
@@ -57,13 +58,13 @@ class Fits:
         return len(self.value)
 
     def some(self, which: np.ndarray | slice) -> Fits:
-        """Return those of an index array, a mask or a slice, copied."""
+        """Return a copy of the fits selected by an index array, a mask or a slice."""
         if isinstance(which, slice):
             which = np.arange(len(self))[which]
         return Fits(*(getattr(self, field.name)[which] for field in fields(self)))
 
     def put(self, which: np.ndarray, other: Fits) -> None:
-        """Replace those of an index array or a mask."""
+        """Replace the fits selected by an index array or a mask."""
         for field in fields(self):
             getattr(self, field.name)[which] = getattr(other, field.name)
 
@@ -75,7 +76,7 @@ def joined(parts: list[Fits]) -> Fits:
 
 @dataclass(eq=False)
 class Expansion:
-    """A criterion about one fit of unit components, on its supports.
+    """A criterion to second order around one fit with unit components, on its supports.
 
     Attributes
     ----------
@@ -107,9 +108,9 @@ class Criterion(ABC):
     #: Whether the model of one column given the others is exact; then the order of components does not
     #: matter.
     exact: bool
-    #: Whether components are best built variable by variable, as regressions are.
+    #: Whether components are best built variable by variable, as in forward selection.
     grows: bool = False
-    #: Whether good optima lie far apart, so that starts are worth a climb that look no better than others.
+    #: Whether good optima lie far apart, so that climbing from unpromising starts is worthwhile.
     rugged: bool = False
     #: Which supports are allowed; None for all.
     rule: SupportRule | None = None
@@ -123,9 +124,9 @@ class Criterion(ABC):
         ends = np.cumsum((0, *cards))
         self.parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.owner = np.repeat(np.arange(self.k), cards)
-        #: Labels of the components: those of one label may change places.
+        #: Labels of the components; components with the same label may change places.
         self.kinds = cards
-        #: Entries of x by component: shape (N, k)
+        #: Indicators of the components among the entries of x, shape (N, k)
         self.member = (self.owner[:, None] == np.arange(self.k)).astype(float)
 
     @property
@@ -134,26 +135,26 @@ class Criterion(ABC):
         return len(set(self.kinds)) == 1
 
     def under(self, rule: SupportRule | None) -> Self:
-        """Return the criterion, which allows the supports of a rule alone from now on."""
+        """Restrict the criterion to the supports that a rule allows, and return it."""
         if rule is not None:
             self.rule, self.kinds = rule, rule.kinds(self.cards)
             self.rugged = self.rugged or rule.disjoint
         return self
 
     def used(self, fits: Fits, i: int) -> np.ndarray | None:
-        """Return the variables of components other than i, shape (B, m); None where they do not matter."""
+        """Return the variables of the other components, shape (B, m); None unless components are disjoint."""
         if self.rule is None or not self.rule.disjoint:
             return None
         there = fits.places.copy()
         for part in self.parts:
-            there[~fits.x[:, part].any(axis=1), part] = -1  # taken out
+            there[~fits.x[:, part].any(axis=1), part] = -1  # a component that has been removed
         there[:, self.parts[i]] = -1
         found = np.zeros((len(fits), self.m + 1), dtype=bool)
         np.put_along_axis(found, there, True, axis=1)
         return found[:, :-1]
 
     def cut(self, W: np.ndarray, i: int, used: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest entries that component i may have: places and loadings of unit length."""
+        """Return the largest entries of W that component i may have: their places, and unit loadings."""
         if self.rule is None:
             return hard(W, self.cards[i])
         return self.rule.hard(W, i, self.cards[i], used)
@@ -168,7 +169,7 @@ class Criterion(ABC):
         images = fits.first if self.T is None else fits.second
         for b in np.flatnonzero(self.rule.broken(supports)):
             found = self.rule.assigned(np.abs(images[b]), self.cards)
-            assert found is not None  # the rule was checked
+            assert found is not None  # the rule has been checked before
             x = np.concatenate([unit(images[b, i, support]) for i, support in enumerate(found)])
             fits.put(np.array([b]), self.fits(np.concatenate(found)[None], x[None], fits.of[[b]]))
         return fits
@@ -183,16 +184,19 @@ class Criterion(ABC):
 
     @abstractmethod
     def model(self, fits: Fits, i: int) -> Model:
-        """Return what ranks the choices for column i beside the others, exact or at the present column."""
+        """Return the matrices that rank the choices for column i given the others.
+
+        They are exact for PEV and least squares, and match the slope at the present column otherwise.
+        """
 
     @abstractmethod
     def beside(self, fits: Fits) -> Model:
-        """Return what ranks the choices for a column that has been taken out, beside all others."""
+        """Return the matrices that rank the choices for a column that has been removed, given the others."""
 
     def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
-        """Return fits with given supports and loadings, which are brought to unit length.
+        """Return fits with given supports and loadings, which are scaled to unit length.
 
-        `of` says which matrices they are of, where there are several; by default the first.
+        `of` numbers the covariance matrix of each fit, if there are several; by default the first.
         """
         B = len(places)
         of = np.zeros(B, dtype=int) if of is None else of
@@ -207,7 +211,7 @@ class Criterion(ABC):
         return Fits(places, x, first, second, G, N, self.value(G, N), of)
 
     def unit(self, x: np.ndarray) -> np.ndarray:
-        """Scale every component to unit length; zero stays zero."""
+        """Scale every component to unit length; components of zeros stay as they are."""
         return self.directions(x)[0]
 
     def sums(self, x: np.ndarray) -> np.ndarray:
@@ -225,7 +229,7 @@ class Criterion(ABC):
 
     @staticmethod
     def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return F v, shape (B, k), for one sparse column a fit."""
+        """Return F v, shape (B, k), for one sparse column v per fit."""
         return (np.take_along_axis(F, places[:, None, :], axis=2) * x[:, None, :]).sum(axis=2)
 
     def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -291,7 +295,7 @@ class Criterion(ABC):
     def packed(
         self, places: np.ndarray, of: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return M, and T, among the places of fits: shape (B, N, N); `of` as in `fits`."""
+        """Return the blocks of M and T at the places of the fits, shape (B, N, N); `of` as in `fits`."""
         of = np.zeros(len(places), dtype=int) if of is None else of
         M = self.M.of(of).blocks(places, places)
         return M, None if self.T is None else self.T.of(of).blocks(places, places)
@@ -302,18 +306,18 @@ class Criterion(ABC):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (B,), and gradients, shape (B, N), on fixed supports.
 
-        `M` and `T` are those of `packed`; loadings may have any length.
+        `M` and `T` are the blocks from `packed`; loadings may have any length.
         """
 
     @abstractmethod
     def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
-        """Return the criterion to second order about one fit; None where components are dependent.
+        """Return the criterion to second order around one fit; None if its components are dependent.
 
-        `x`, shape (N,), has unit length in each component, `M` and `T`, shape (N, N), are those of `packed`.
+        `x`, shape (N,), has unit length in each component; `M` and `T`, shape (N, N), come from `packed`.
         """
 
     def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return loadings of unit length and the lengths they had, shape (B, N); zeros stay zeros."""
+        """Return loadings of unit length and their lengths before, shape (B, N); zeros stay zeros."""
         lengths = np.sqrt(self.sums(x**2))
         size = divisor(lengths, lengths > 0)[:, self.owner]
         return x / size, size

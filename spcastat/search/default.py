@@ -1,4 +1,4 @@
-"""The default search: the best supports and loadings of all components together."""
+"""The default search: supports and loadings of all components are optimised jointly."""
 
 from __future__ import annotations
 
@@ -27,53 +27,54 @@ from spcastat.search.working_set import restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
-#: Up to this many variables the covariance matrix is held, and all of them are searched.
+#: Up to this many variables the covariance matrix is kept in memory, and all variables are searched.
 HELD = 1000
-#: Sparse rows that store more numbers are treated like rows that are not in memory: products cost much.
+#: Sparse rows with more stored values are treated like rows on disk: products with them are expensive.
 MANY = 2_000_000
 #: With more variables than this, products with many vectors at once would take gigabytes.
 MANY_VARIABLES = 250_000
-#: A cardinality times the number of variables up to which one component exchanges two variables at once.
+#: Exchanges of two variables at once are tried for one component if cardinality times p is at most this.
 PAIRS = 6000
-#: Up to this many variables a bound may prove one component: with more it would take too much of the time.
+#: Up to this many variables an upper bound is computed, which may prove that one component is optimal.
 BOUNDED = 200
-#: More components are found one after another: a round of exchanges takes k^4 operations and more.
+#: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
 SEQUENTIAL = 60
-#: An effort contains the one below it: its fit is one of the starts.
+#: effort -> the effort below it, whose fit is one of the starts.
 LESS = {"auto": "quick", "thorough": "auto"}
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search returns.
+    """The result of a search.
 
     Attributes
     ----------
     V : ndarray of shape (p, k)
-        Unit loadings with at most `card` nonzeros; fewer only where more would add nothing.
+        Unit loadings with at most `card` nonzeros; fewer only if more would not raise the objective.
     value : float
-        The objective, by :mod:`spcastat.measures`, as a share of the total variance.
+        The objective from :mod:`spcastat.measures`, as a share of the total variance.
     order_counts : bool
-        Whether the value belongs to this order of the components (adjusted variance).
+        Whether the value depends on the order of the components, as adjusted variance does.
     starts : int
-        Starts and kicks that were climbed from.
+        Number of climbs.
     hits : int
-        How many of these climbs ended in the best fit.
+        Climbs that ended in the best fit.
     chains, agreeing : int
-        Searches that know nothing of one another, and how many of them ended in the best fit.
+        Independent searches, and how many of them ended in the best fit.
     unseen : float
-        Good and Turing's estimate of the chance that one more climb ends in an optimum not met before.
+        Good and Turing's estimate of the probability that one more climb ends in a new optimum.
     optima : tuple of (float, int)
-        Distinct optima that climbs ended in, as shares of the total variance, the best first, and how often.
+        Distinct local optima, as shares of the total variance, the best first, and how often climbs ended
+        in each.
     settled : bool or None
-        True where every exchange of one variable of one component for another was looked at, the loadings
-        fitted anew to the best of them, and none raises the objective; None where that was not done.
+        True if no exchange of one variable of a component for another raises the objective, with the
+        loadings refitted for the best exchanges; None if that was not checked.
     proven : bool
-        Whether no other loadings of these cardinalities are better.
+        Whether the fit is proven to be optimal for these cardinalities.
     variables : ndarray of int or None
-        The working set, where the search ran on some of the variables.
+        The working set, if the search ran on some of the variables only.
     sufficient : bool or None
-        For a working set, whether exchanges with all other variables were tested and none improves the fit.
+        For a working set: whether exchanges with all other variables were tested and none improves the fit.
     """
 
     V: np.ndarray
@@ -101,7 +102,7 @@ def joint(
     starts: Sequence[np.ndarray] = (),
     rule: SupportRule | None = None,
 ) -> Found:
-    """Search for the k components of given cardinalities that are best together.
+    """Search for the k components of given cardinalities that maximise the objective jointly.
 
     Parameters
     ----------
@@ -114,21 +115,21 @@ def joint(
     objective : {"adjusted", "pev", "least_squares"}
     effort : {"quick", "auto", "thorough"} or Effort
     rng : numpy Generator, optional
-        The same generator gives the same bits; without one it is that of seed 0.
+        By default a generator with seed 0.
     starts : sequence of ndarray of shape (p, k)
-        Loadings to start from, too, cut to the cardinalities. No fit that is returned is worse.
+        Further starts, which are cut to the cardinalities. The result is never worse than any of them.
     rule : SupportRule, optional
-        The supports that are allowed, on up to `HELD` variables and for up to `SEQUENTIAL` components.
+        The supports that are allowed; for up to `HELD` variables and up to `SEQUENTIAL` components.
 
     Returns
     -------
     Found
-        PCA, without a search, where every component may have all variables.
+        The PCA fit, without a search, if every component may have all variables.
 
     Raises
     ------
     OptionError
-        For an objective, effort or cardinality that there is not.
+        If the objective, effort or cardinalities are not valid.
     """
     settings = _checked(op, k, card, objective, effort)
     if min(card) >= op.p:
@@ -168,14 +169,14 @@ def _checked(op: Operator, k: int, card: tuple[int, ...], objective: str, effort
         raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(EFFORTS)}.")
     if len(card) != k or min(card) < 1 or max(card) > op.p:
         raise OptionError(
-            f"card={card} was given; it needs {k} cardinalities, one a component, from 1 to {op.p}, "
+            f"card={card} was given; it needs {k} cardinalities, one per component, from 1 to {op.p}, "
             "the number of variables."
         )
     return EFFORTS[effort] if isinstance(effort, str) else effort
 
 
 def directions(op: Operator, k: int) -> np.ndarray:
-    """Return twice as many leading directions as components, as far as there are."""
+    """Return the leading eigenvectors: twice as many as components, or as many as the data have."""
     return op.leading(min(2 * k, op.p, max(op.rank_limit, k)))[1]
 
 
@@ -183,7 +184,7 @@ def _single(op: Operator, card: int, objective: str) -> Found:
     """Return the component of largest variance: the search over one support."""
     _, support = best_support(op, card, pairs=card * op.p <= PAIRS)
     V = np.zeros((op.p, 1))
-    if card <= HELD:  # from products alone, eigenvectors would have half of the digits
+    if card <= HELD:  # eigenvectors from products alone would be accurate to half of the digits
         S = op.block(support)
         V[support, 0] = top_eigh(symmetric(S), 1)[1][:, 0]
     else:
@@ -197,10 +198,10 @@ def _single(op: Operator, card: int, objective: str) -> Found:
 
 
 def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> Found:
-    """Return components of which each has the largest variance that is left given the earlier ones.
+    """Return components found one after another, each of the largest variance given the earlier ones.
 
-    What is left of the covariance matrix is its Schur complement, so that the variances add up to the
-    adjusted variance. The components are not improved together.
+    The covariance matrix is deflated by its Schur complement, so that the variances add up to the adjusted
+    variance. The components are not optimised jointly afterwards.
     """
     left = op.block(np.arange(op.p))
     V = np.zeros((op.p, len(card)))

@@ -1,4 +1,4 @@
-"""Of variables that the covariance matrix does not tell apart, the first ones have the loadings."""
+"""Ties between equal variables: the first of them get the loadings."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from spcastat.search.rule import SupportRule
 
 
 def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
-    """Return loadings that are as good, in which equal variables are used in their order.
+    """Return equally good loadings in which the first of equal variables are used first.
 
-    Two variables are equal where exchanging them changes nothing of the covariance matrix but rounding. Every
-    measure of the loadings is then the same, and rounding alone would choose between them.
+    Two variables are equal if exchanging them changes the covariance matrix by rounding only. All measures of
+    the loadings are then the same, and rounding would choose between the variables.
 
     Parameters
     ----------
     op : Operator
     V : ndarray of shape (p, k)
     rule : SupportRule, optional
-        Variables that it asks different things of are not equal.
+        Variables for which it has different restrictions are not equal.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None
     V = V.copy()
     for group in groups:
         rows = V[group]
-        # the last key counts first: the support of the first component, then that of the second, then sizes
+        # lexsort takes the last key first: supports in the order of components, then absolute loadings
         sizes = -np.abs(rows).T.round(9)
         V[group] = rows[np.lexsort([*sizes[::-1], *(rows == 0).T[::-1]])]
     return V
@@ -52,7 +52,7 @@ def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None
 def _equals(
     op: Operator, used: np.ndarray, columns: np.ndarray, diagonal: np.ndarray, place: int
 ) -> np.ndarray:
-    """Return the variables that are equal to the one at `place` in `used`, ascending, with itself."""
+    """Return the variables equal to the one at `place` in `used`, including itself, in ascending order."""
     j = used[place]
     width = tie_width(diagonal, diagonal.max())
     like = np.abs(diagonal - diagonal[j]) <= width[j]
@@ -70,6 +70,6 @@ def _equals(
 
 
 def _width(diagonal: np.ndarray, others: np.ndarray, own: float) -> np.ndarray:
-    """Return how far covariances of two variables may lie apart and still tie, shape (p, len(others))."""
+    """Return how far covariances of two variables may differ and still tie, shape (p, len(others))."""
     size = np.sqrt(diagonal.clip(min=0.0))
     return tie_width(np.outer(size, np.sqrt(np.maximum(others, own))), diagonal.max())

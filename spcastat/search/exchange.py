@@ -8,15 +8,15 @@ from spcastat.search.column_model import Bordered, Model
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.small_matrices import NOTHING, after_bordering, best_vectors, divisor, eigen, ranked
 
-#: A step must raise the criterion, a share of the total variance, by this share of it.
+#: A step must raise the criterion by this share.
 GAIN = 1e-9
-#: Where the model is exact, this many exchanges are enough to value.
+#: Exchanges to evaluate where the model is exact.
 SURE = 3
-#: A smaller loading, or a gap between eigenvalues below this share, is next to nothing.
+#: Loadings, and gaps between eigenvalues relative to the eigenvalue, below this count as zero.
 UNSURE = 1e-6
-#: Variables that may enter are valued in parts of so many: memory has a bound.
+#: Entering variables are processed in batches of this size, which bounds the memory.
 AT_ONCE = 100_000
-#: A variable of which less than this share is free of the others has no ratio of its own.
+#: A variable is dependent on the support if less than this share of it remains given the support.
 NULL = 1e-8
 
 
@@ -30,15 +30,15 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
         Changed in place.
     i : int
     width : int
-        Variables that may enter: those of the steepest slope.
+        Number of variables that may enter: those of the steepest slope.
     valued : int
-        The number of exchanges, the best by the model, that are valued by the criterion itself; SURE where it
-        is exact.
+        Number of exchanges, the best according to the model, for which the criterion is computed; at most
+        SURE if the model is exact.
 
     Returns
     -------
     ndarray of bool, shape (B,)
-        Which fits rose.
+        Which fits improved.
     """
     if criterion.exact:
         valued = min(valued, SURE)
@@ -56,7 +56,7 @@ def trials(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the most promising columns for component i: places, loadings and values of the criterion.
 
-    Shapes (B, L, c), (B, L, c) and (B, L); the last of the L columns keeps the support.
+    The shapes are (B, L, c), (B, L, c) and (B, L). The last of the L columns keeps the support.
     """
     c = criterion.cards[i]
     support = fits.places[:, criterion.parts[i]]
@@ -76,7 +76,7 @@ def trials(
         best = ranked(table.reshape(len(fits), -1), valued)
         pairs = np.divmod(best, entering.shape[1])
         new_places, new_x = columns_after(parts, support, entering, *pairs)
-        if rule is not None:  # where no exchange is left the support stays
+        if rule is not None:  # if no exchange is allowed the support stays
             left = np.take_along_axis(allowed.reshape(len(fits), -1), best, axis=1)[:, :, None]
             new_places, new_x = np.where(left, new_places, places), np.where(left, new_x, x)
         places, x = np.concatenate([new_places, places], axis=1), np.concatenate([new_x, x], axis=1)
@@ -98,9 +98,9 @@ def promising(criterion: Criterion, fits: Fits, i: int, model: Model, width: int
 def columns_after(
     parts: Bordered, support: np.ndarray, entering: np.ndarray, leaving: np.ndarray, new: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return supports, shape (B, L, c), after exchanges, and the best vectors there by the model.
+    """Return supports, shape (B, L, c), after exchanges, and the best loadings there by the model.
 
-    `leaving` counts in the support and `new` among the entering variables; both have shape (B, L).
+    `leaving` indexes the support and `new` the entering variables; both have shape (B, L).
     """
     B, L = leaving.shape
     c = support.shape[1]
@@ -131,17 +131,17 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
     ----------
     parts : Bordered
     c : int
-        The cardinality: variables of the support that may leave, for each of w others that may enter.
+        The cardinality. Any of the c variables may leave for any of the w others.
 
     Notes
     -----
-    Without variable i and with b the largest ratio is the root of a concave, rising function,
+    When b replaces i, the largest ratio is the root of a concave, increasing function,
 
         f(x) = (xM - A)_bb - m'Nm + g_i^2 / N_ii,   N = (xM - A)_JJ^-1, m = (xM - A)_Jb, g = Nm,
 
-    so that Newton's step from any x above the ratio of J without i ends at a lower bound. One step is taken
-    from the ratio with b and nothing left out, close where i brings little, and one from the present ratio,
-    where f is negative exactly for exchanges that raise it. One eigenvalue problem serves them all.
+    so that a Newton step from any x above the ratio of J without i ends at a lower bound. One step starts at
+    the ratio with b added and i kept, which is close if i contributes little; another starts at the present
+    ratio, where f is negative exactly for the exchanges that raise it. All use one eigendecomposition.
     """
     w = parts.corner.shape[1]
     if w > AT_ONCE:
@@ -163,8 +163,8 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
     f = f[:, None] + t * g
     slope = slope[:, None] + t * (t * (U**2 @ inverse**2) - 2.0 * (U @ (inverse * (y - r))))
     found = added[:, None] - f / np.maximum(slope, NULL)
-    # From the present ratio, a pole of N: its part is replaced by the multiple of the best vector that
-    # brings variable i to zero.
+    # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
+    # # the loading of variable i zero.
     lead = U[:, :, -1, None]
     known = np.abs(lead) > UNSURE
     lead = divisor(lead, known)
@@ -185,7 +185,7 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
 def _complement(
     x: np.ndarray, values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return N m in the coordinates of eigenvectors, (xM - A)_bb - m'Nm, and its derivative in x."""
+    """Return N m in the basis of eigenvectors, f = (xM - A)_bb - m'Nm, and the derivative of f in x."""
     m = x[:, None] * r - a
     y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + NOTHING)
     f = x * corner_M - corner - (m * y).sum(axis=1)
@@ -195,7 +195,7 @@ def _complement(
 def enlarged_ratio(
     values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest ratio with each further variable, shape (B, w), close enough to rank by.
+    """Return the largest ratio with each further variable added, shape (B, w), accurately enough to rank.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def enlarged_ratio(
     -------
     ratio : ndarray
     sound : ndarray of bool
-        Whether M tells the variable apart from the support.
+        Whether the variable is linearly independent of the support in M.
     """
     left = corner_M - (r**2).sum(axis=1)
     sound = left > NULL * np.maximum(corner_M, NULL)

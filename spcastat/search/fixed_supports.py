@@ -1,7 +1,7 @@
 """The best loadings on fixed supports, for a batch of fits at once: limited-memory BFGS on their nonzeros.
 
-A fit has a few dozen nonzeros. A loop over fits would spend its time in the interpreter, so the two-loop
-recursion and the line search run for all of them together; a fit that has come to rest stays where it is.
+A fit has a few dozen nonzeros, so that a loop over fits would spend its time in the interpreter. The two-loop
+recursion and the line search therefore run for all fits at once; fits that have converged are left out.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import numpy as np
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.small_matrices import SMALLEST, divisor
 
-#: Pairs of steps and changes of the gradient that are remembered.
+#: Number of stored pairs of steps and gradient changes.
 MEMORY = 6
-#: A step must bring this share of the rise that the slope promises.
+#: Armijo's condition: a step must achieve this share of the rise predicted by the slope.
 ARMIJO = 1e-4
-#: A fit is at rest when a step raises its criterion by less than this share.
+#: A fit has converged when a step raises its criterion by less than this share.
 FLAT = 1e-12
-#: Trials of a step length.
+#: Step lengths that are tried, at most.
 TRIALS = 12
 
 
 def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
-    """Return the fits after at most `steps` steps of ascent on their supports; none is worse than before."""
+    """Return the fits after at most `steps` steps of ascent on their supports; no value decreases."""
     M, T = criterion.packed(fits.places, fits.of)
     x = _ascend(criterion, fits.x, M, T, steps)
     found = criterion.fits(fits.places, x, fits.of)
@@ -42,7 +42,7 @@ def _ascend(
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for _ in range(steps):
         direction = _direction(slope[running], memory)
-        rise = (slope[running] * direction).sum(axis=1).clip(min=0.0)  # less by rounding alone
+        rise = (slope[running] * direction).sum(axis=1).clip(min=0.0)  # negative by rounding only
         step = np.ones(running.size)
         if not memory:
             step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), SMALLEST))
@@ -74,7 +74,7 @@ def _line(
     M: np.ndarray,
     T: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return points along the directions, their values and gradients; a fit for which no step rises stays."""
+    """Return points along the directions, their values and gradients; a fit that no step improves stays."""
     new = x.copy()
     better = value.copy()
     slope = np.zeros_like(x)
@@ -103,7 +103,7 @@ def _line(
 def _of(
     held: tuple[np.ndarray, np.ndarray | None], which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return M, and T, of some of the fits."""
+    """Return M and T of some of the fits."""
     M, T = held
     return M[which], None if T is None else T[which]
 

@@ -1,4 +1,4 @@
-"""The method "joint", the default: searches over the supports of all components together, as a solver."""
+"""The default method "joint" as a solver: it searches over the supports of all components together."""
 
 from __future__ import annotations
 
@@ -24,34 +24,35 @@ if TYPE_CHECKING:
 class Joint(JointSolver):
     """The loadings of given cardinalities whose objective is largest, all components searched for together.
 
-    From many cheap starts single variables are exchanged, and fits that no exchange improves are disturbed,
-    in searches that know nothing of one another, until these agree. The fit says how often the best was
-    met. One component is the best support that exchanges find. With `variance` in place of `card` the
-    fewest nonzeros are looked for that keep this share of what PCA explains.
+    Independent searches exchange single variables from many starts, and perturb fits that no exchange
+    improves, until they agree. The result reports how often the best fit was found. One component is the
+    best support that exchanges find. With `variance` in place of `card`, the method searches for the fewest
+    nonzeros that keep this share of the variance that PCA explains.
 
     Attributes
     ----------
     card : tuple of int
         Nonzeros of each component.
     variance : float
-        Share of the variance that PCA explains which the adjusted variance keeps (to 1e-10), with as few
+        Share of the variance explained by PCA that the adjusted variance must keep (to 1e-10), with as few
         nonzeros as the search finds.
     promise : {"every", "total"}
-        For `variance`: whether the share is kept after every component, as it is by default, or by all of
-        them together.
+        For `variance`: whether the share is kept after every component (the default) or by all of them
+        together.
     include, exclude : list, or mapping from components to lists
         For `card`: names of variables that every component, or each by name (``{"PC1": ["age"]}``), must
-        have and must not have. An excluded variable stays in the total variance.
+        have and must not have. An excluded variable still counts in the total variance.
     disjoint : bool
-        Whether a variable is in one component at most; without `card` it is in exactly one, and the groups
-        are searched for.
+        Whether a variable is in at most one component. Without `card`, every variable is in exactly one
+        component, and the method searches for the groups.
     objective : {"adjusted", "pev", "least_squares"}
         The measure to maximise: the variance of the scores, each component counting only what it adds to
-        those before it; the reconstruction of the variables from the loadings; or their prediction from
-        the scores. The first loses least in the two others, and is what `variance` is a share of.
+        the earlier ones; the reconstruction of the variables from the loadings; or their prediction from
+        the scores. The first loses least in terms of the two others, and is the one that `variance` refers
+        to.
     effort : {"quick", "auto", "thorough"}
-        How long to search: from few starts without disturbing them; until independent searches agree; or
-        until more of them do, from more starts and with more exchanges.
+        How long to search: from few starts without perturbing them; until independent searches agree; or
+        until more of them agree, from more starts and with more exchanges.
     """
 
     card: tuple[int, ...] | None = None
@@ -68,12 +69,12 @@ class Joint(JointSolver):
 
     @property
     def own_order(self) -> bool:
-        """Whether the order of the components is part of what is found."""
+        """Whether the search determines the order of the components."""
         return self.variance is not None or self.objective == "adjusted"
 
     @property
     def measured_by_pca(self) -> bool:
-        """Whether what PCA explains is part of what is asked."""
+        """Whether the fit depends on the variance that PCA explains."""
         return self.variance is not None
 
     @property
@@ -86,7 +87,7 @@ class Joint(JointSolver):
         return self.card is not None and bool(self.include or self.exclude or self.disjoint)
 
     def rule(self, p: int) -> SupportRule | None:
-        """Return the rule of p variables that `include` and `exclude`, as positions, and `disjoint` make."""
+        """Return the rule for p variables given by `include` and `exclude`, as positions, and `disjoint`."""
         if self.card is None or not self.ruled:
             return None
         may, must = np.ones((len(self.card), p), dtype=bool), np.zeros((len(self.card), p), dtype=bool)
@@ -98,27 +99,25 @@ class Joint(JointSolver):
     def near(
         self, ops: Sequence[Operator], starts: Sequence[Sequence[np.ndarray]], fixed: bool = False
     ) -> list[np.ndarray]:
-        """Return for each of several data the optimum near given loadings, each (p, k).
+        """Return the local optimum near given loadings, shape (p, k), for each of several data sets.
 
-        Without cardinalities of its own it has those of the first; with `fixed` it keeps their supports.
+        Without `card` the cardinalities are those of the first loadings; `fixed` keeps their supports.
         """
         if self.grouped and not fixed:
-            return [
-                self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)
-            ]
+            return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
         from spcastat.search.nearby_fits import near
 
         card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0][0], axis=0))
         return near(ops, card, self.objective, starts, fixed, self.rule(ops[0].p))
 
     def together(self, p: int) -> int:
-        """Return how many data of p variables `near` takes at once."""
+        """Return how many data sets of p variables `near` fits at once."""
         from spcastat.search.nearby_fits import together
 
         return together(p)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
-        """Search; it has starts of its own."""
+        """Search; `starts` is not used, as the search generates its own."""
         if self.grouped:
             return self._grouped(op, k, rng)
         if self.card is None:
@@ -129,7 +128,7 @@ class Joint(JointSolver):
         return self._solution(op, joint(op, k, self.card, self.objective, self.effort, rng, rule=rule))
 
     def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:
-        """Search for the fits of many cardinalities, ascending, which are starts for one another."""
+        """Search for the fits of many ascending cardinalities, which serve as starts for one another."""
         from spcastat.search.along_path import along_path
 
         found = along_path(op, k, cards, self.objective, self.effort, seed)
@@ -162,7 +161,7 @@ class Joint(JointSolver):
         )
 
     def _grouped(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
-        """Search for groups of all variables."""
+        """Search for the partition of all variables into groups."""
         found = self._partition(op, k, rng)
         value = found.value * op.total
         ends = np.round(np.array(found.values) / SAME).astype(int)
@@ -191,7 +190,7 @@ class Joint(JointSolver):
         return partition(symmetric(op.block(np.arange(op.p))), k, self.objective, self.effort, rng, starts)
 
     def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
-        """Search for the fewest nonzeros that keep the share."""
+        """Search for the fewest nonzeros that keep the share `variance`."""
         from spcastat.search.equal_variables import first_of_equals
         from spcastat.search.sparsest import HELD, sparsest
 

@@ -1,4 +1,4 @@
-"""The local optima that starts or a search met, and how much of what there is they may have missed."""
+"""The local optima that starts or a search reached, and an estimate of how many were missed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-#: Values closer than this, as shares of the total variance, are one optimum.
+#: Values that differ by less than this share of the total variance count as one optimum.
 SAME = 1e-6
 
 
 @dataclass
 class Optima:
-    """The local optima that a search met: value and number of times, best first."""
+    """The local optima that a search reached: the value and the number of times of each."""
 
     hits: dict[float, int] = field(default_factory=dict)
 
@@ -25,7 +25,7 @@ class Optima:
         self.hits[value] = hits
 
     def polish(self, value: float) -> None:
-        """Give the best optimum the value that a final climb from it reached."""
+        """Replace the value of the best optimum by that of a final climb from it."""
         self.hits[value] = self.hits.pop(max(self.hits))
 
     def table(self) -> list[tuple[float, int]]:
@@ -49,16 +49,16 @@ class Evidence:
     chains: list[float] = field(default_factory=list)
 
     def add(self, values: np.ndarray) -> None:
-        """Take in the ends of climbs."""
+        """Add the final values of climbs."""
         self.values += values.tolist()
 
     def settle(self, value: float) -> None:
-        """Give the best optimum the value that a last ascent from it reached."""
+        """Replace the value of the best optimum by that of a final ascent from it."""
         best = max(self.values)
         self.values = [max(value, v) if v >= best * (1.0 - SAME) else v for v in self.values]
 
     def table(self) -> list[tuple[float, int]]:
-        """Return distinct optima, the best first, and how often each was met."""
+        """Return the distinct optima, the best first, and how often each was reached."""
         found: list[tuple[float, int]] = []
         for value in sorted(self.values, reverse=True):
             if found and found[-1][0] - value <= SAME * abs(value):
@@ -68,6 +68,6 @@ class Evidence:
         return found
 
     def unseen(self) -> float:
-        """Return Good and Turing's estimate of the chance that the next climb ends in a new optimum."""
+        """Return Good and Turing's estimate of the probability that the next climb ends in a new optimum."""
         table = self.table()
         return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)

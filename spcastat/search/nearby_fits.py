@@ -1,4 +1,4 @@
-"""The joint search in brief: the optimum near given loadings, for fits made hundreds of times."""
+"""A short joint search for the optimum near given loadings, used where hundreds of fits are made."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from spcastat.search.starting_fits import from_directions
 
 #: Sweeps of every start, at most.
 SWEEPS = 4
-#: Variables that are tried in the exchanges of a component, and those of them that are valued.
+#: Variables that may enter in the exchanges of a component, and exchanges that are evaluated.
 WIDTH, VALUED = 24, 6
-#: Covariance matrices that are searched together, at most, and what they may hold in numbers. A search of one
-#: takes its time in the interpreter.
+#: Covariance matrices that are searched together, at most, and how many numbers they may have in all. A
+#: search with a single one spends most of its time in the interpreter.
 TOGETHER, NUMBERS = 100, 400_000
 
 
 def together(p: int) -> int:
-    """Return how many covariance matrices of p variables are searched at the cost of few."""
+    """Return how many covariance matrices of p variables to search at once."""
     return int(np.clip(NUMBERS // p**2, 1, TOGETHER))
 
 
@@ -38,7 +38,7 @@ def near(
     fixed: bool = False,
     rule: SupportRule | None = None,
 ) -> list[np.ndarray]:
-    """Return for each of several data the best fit that sweeps and one climb reach from given loadings.
+    """Return for each of several data sets the best fit that sweeps and one climb reach from given loadings.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ def near(
     card : tuple of int
     objective : {"adjusted", "pev", "least_squares"}
     starts : sequence of sequences of ndarray of shape (p, k)
-        For each of the data, as many for one as for another. Cut to the cardinalities first.
+        Starts for each data set, the same number for all. They are cut to the cardinalities first.
     fixed : bool
-        Keep the supports, and ascend on them alone.
+        Keep the supports, and optimise the loadings only.
     rule : SupportRule, optional
         The supports that are allowed, on up to 1000 variables.
 
     Returns
     -------
     list of ndarray of shape (p, k)
-        Unit loadings. With more than 1000 variables there are sweeps and no exchanges.
+        Unit loadings. With more than 1000 variables there are sweeps but no exchanges.
     """
     if ops[0].p > HELD:
         return [_of_products(op, card, objective, own, fixed) for op, own in zip(ops, starts, strict=True)]
@@ -86,12 +86,12 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
 
 
 def begun(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:
-    """Return the fits of the starts of each of several data."""
+    """Return the fits at the starts of each of several data sets."""
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
     return from_directions(criterion, [V for own in starts for V in own], of)
 
 
 def best_of_each(fits: Fits, count: int) -> Fits:
-    """Return the best fit for each of `count` data, the first of equals."""
+    """Return the best fit for each of `count` data sets; of ties the first."""
     order = np.lexsort((-fits.value, fits.of))
     return fits.some(order[np.searchsorted(fits.of[order], np.arange(count))])

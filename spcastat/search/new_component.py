@@ -1,4 +1,4 @@
-"""A new component given the others: truncated power iterations from rows, or variable by variable."""
+"""A new component given the others, by truncated power iterations or built variable by variable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def grown(
 ) -> np.ndarray:
     """Return supports, shape (B, R, card), grown from the variables `first`, shape (B, R).
 
-    Under a rule `ruled` puts keys, shape (B, R, m), of forced variables first and of forbidden ones last.
+    Under a rule, `ruled` changes keys, shape (B, R, m), so that forced variables rank first and forbidden
+    ones last.
     """
     B, R = first.shape
     several = model.repeated(R)
@@ -43,18 +44,18 @@ def grown(
     return np.sort(support, axis=1).reshape(B, R, card)
 
 
-#: Steps of a truncated power iteration, and where there are more than MANY variables.
+#: Steps of a truncated power iteration; FEWER with more than MANY variables.
 POWER, FEWER, MANY = 5, 3, 1000
-#: A component is taken at random from the distinct best of this many.
+#: A random component is drawn from this many of the best distinct ones.
 CHOICE = 4
-#: Where components are grown, this many are.
+#: Components that are grown, for criteria that grow them.
 GROWN = 3
 
 
 def rebuild(
     criterion: Criterion, fits: Fits, which: np.ndarray, i: int, seeds: np.ndarray, pick: np.ndarray
 ) -> None:
-    """Give some fits a component i, which has been taken out of them.
+    """Rebuild component i, which has been removed, in some of the fits.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def rebuild(
     values = criterion.replaced(sub, i, places, x)
     order = ranked(values, values.shape[1])
     values = np.take_along_axis(values, order, axis=1)
-    # the same support from another row is the same component
+    # equal supports from different rows are the same component
     new = np.ones(values.shape, dtype=bool)
     new[:, 1:] = values[:, :-1] - values[:, 1:] > 1e-8 * np.abs(values[:, :1])
     rank = np.minimum(np.cumsum(new, axis=1) - 1, pick[:, None])
@@ -91,7 +92,7 @@ def rebuild(
 def _iterated(
     criterion: Criterion, model: Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what truncated power iterations reach: places and loadings, shape (b, R, c)."""
+    """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""
     corner = np.maximum(model.corners(), NOTHING)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
     steps = POWER if model.M.m <= MANY else FEWER
@@ -110,9 +111,9 @@ def _grown(
     i: int,
     used: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return supports grown from the best of the seeds, or from those that follow, and their best vectors."""
+    """Return supports grown from the seeds ranked by ratio, as `pick` asks, and their best loadings."""
     c, rule, keys = criterion.cards[i], criterion.rule, singles(model)
-    if rule is not None:  # whatever seeds were drawn, one of the best that are allowed is grown from
+    if rule is not None:  # all allowed variables may start, not the drawn seeds only
         keys = rule.keys(keys, i, used)
         seeds = np.concatenate([ranked(keys, 1), seeds], axis=1)
     alone = np.take_along_axis(keys, seeds, axis=1)

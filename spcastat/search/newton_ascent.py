@@ -1,8 +1,8 @@
-"""The exact end of a search: Newton's method on the nonzeros of one fit, each component of unit length.
+"""Newton's method on the nonzeros of one fit, which makes the loadings exact at the end of a search.
 
-An ascent stops where the value rests, and there the slope has only half of the digits. Steps with second
-derivatives double them, so that the loadings depend on the data and the supports alone: not on the way that
-led there, nor on the order of the rows or the form in which they were given.
+A first-order ascent stops when the value no longer changes, and then the loadings have only half of the
+digits. Newton steps give the other half, so that the loadings depend on the data and the supports only, and
+not on the path of the search, the order of the rows or the form of the data.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from spcastat.search.criterion import Criterion, Expansion, Fits
 from spcastat.search.small_matrices import divisor
 
-#: More nonzeros than this are left as they are: the matrix of second derivatives would not be small.
+#: Fits with more nonzeros are left unchanged: the matrix of second derivatives would be large.
 NONZEROS = 4000
-#: Up to this many, eigenvectors tell flat directions from others.
+#: Up to this many nonzeros, flat directions are found from eigenvectors of the Hessian.
 TURNED = 600
-#: Curvatures below this share of the largest are none: along them nothing is to be gained.
+#: Directions with a curvature below this share of the largest count as flat.
 FLAT = 1e-9
-#: Steps at most, and halvings of one.
+#: Number of steps, and of halvings of one step, at most.
 STEPS, HALVINGS = 25, 8
-#: A slope below this share of the criterion is rounding.
+#: A slope below this share of the criterion counts as zero.
 REST = 1e-15
-#: Values that differ by less than this share differ by rounding.
+#: Values that differ by less than this share count as equal.
 ROUNDING = 1e-14
 
 
@@ -34,12 +34,12 @@ def stationary(criterion: Criterion, fit: Fits) -> Fits:
     ----------
     criterion : Criterion
     fit : Fits
-        One fit, close to rest.
+        One fit, close to convergence.
 
     Returns
     -------
     Fits
-        The fit itself where components depend on one another, or where no step lowers the slope.
+        The fit itself if its components are linearly dependent, or if no step reduces the slope.
     """
     if fit.x.shape[1] > NONZEROS or not criterion.sums(np.abs(fit.x)).all():
         return fit
@@ -49,7 +49,7 @@ def stationary(criterion: Criterion, fit: Fits) -> Fits:
 
 
 def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> np.ndarray | None:
-    """Return the nonzeros, shape (N,), after Newton steps; None where nothing was gained."""
+    """Return the nonzeros, shape (N,), after Newton steps; None if no step was an improvement."""
     here = criterion.expansion(x, M, T)
     if here is None:
         return None
@@ -72,7 +72,7 @@ def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | 
 
 
 def _closer(here: Expansion, there: Expansion) -> bool:
-    """Return whether a step brought the fit closer to rest: it rose, or kept its value at a smaller slope."""
+    """Return whether a step is an improvement: a larger value, or an equal value with a smaller slope."""
     if there.value > here.value * (1.0 + ROUNDING):
         return True
     flatter = np.linalg.norm(there.slope) < 0.5 * np.linalg.norm(here.slope)
@@ -80,9 +80,10 @@ def _closer(here: Expansion, there: Expansion) -> bool:
 
 
 def _direction(here: Expansion, V: np.ndarray) -> np.ndarray:
-    """Return the Newton step orthogonal to the components V, shape (N, k): upwards, whatever the curvature.
+    """Return the Newton step orthogonal to the components V, shape (N, k).
 
-    Zero loadings stay zero, and so do flat directions: along them no slope is more than rounding.
+    It ascends whatever the sign of the curvature. Zero loadings stay zero, and the step has no part in flat
+    directions.
     """
     K = here.curvature()
     slope = here.slope - V @ (V.T @ here.slope)

@@ -1,4 +1,4 @@
-"""The three objectives, each as a criterion of a covariance matrix."""
+"""The three objectives as criteria of a covariance matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CRITERIA = ("adjusted", "pev", "least_squares")
 
 
 def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion of a covariance matrix of total variance one, or of several: shape (D, m, m)."""
+    """Return the criterion for a covariance matrix of total variance one, or for several, shape (D, m, m)."""
     of = Dense if S.ndim == 2 else Several
     if objective == "least_squares":
         return Projected(of(S), of(S @ S), card)
@@ -23,7 +23,7 @@ def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
 
 
 def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion of an operator whose covariance matrix is not held."""
+    """Return the criterion for an operator whose covariance matrix is not kept in memory."""
     if objective == "least_squares":
         return Projected(Products(op), Products(op, 2), card)
     return of_moments(Products(op), card, objective)

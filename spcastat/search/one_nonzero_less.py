@@ -1,4 +1,4 @@
-"""One nonzero less, again and again, by a joint search of all components at neighbouring cardinalities."""
+"""Backward elimination: a joint search at neighbouring cardinalities removes one nonzero at a time."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from spcastat.search.small_matrices import ranked
 from spcastat.search.symmetric_matrices import Moments
 from spcastat.search.variance_target import Promise, Promised
 
-#: The smallest loadings of a component, at most this many, are tried for removal.
+#: Removal is tried for this many of the smallest loadings of a component.
 TRIED = 30
-#: Fits of the same cardinalities that go on.
+#: Fits kept for each set of cardinalities.
 KEPT = 2
-#: Variables that are tried for a component that may have one more.
+#: Variables tried as an additional nonzero of a component.
 ENTERING = 4
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How much is tried before a number of nonzeros is given up.
+    """How much is tried before the search for fewer nonzeros ends.
 
     Attributes
     ----------
     climbs : int
-        Fits of each cardinalities that exchanges are tried for.
+        Fits per set of cardinalities for which exchanges are tried.
     transfers : int
-        The number of cardinalities to try that give one more to a component and take two from others.
+        Number of cardinalities tried that add one nonzero to a component and take two from others.
     kicks, rounds : int
-        Kicks in a round, and rounds at each of this many neighbouring cardinalities.
+        Perturbed fits per round, and rounds at each neighbouring set of cardinalities.
     neighbours : int
     width, valued : int
-        Of exchanges.
+        As for `spcastat.search.exchange.exchange`.
     """
 
     climbs: int
@@ -60,7 +60,7 @@ PATIENCE = {
 
 @dataclass(eq=False)
 class Held:
-    """A fit with the criterion of its cardinalities."""
+    """A fit and the criterion for its cardinalities."""
 
     criterion: Promised
     fit: Fits
@@ -71,7 +71,7 @@ class Held:
 
     @property
     def kept(self) -> bool:
-        """Whether the promise is kept."""
+        """Whether the fit reaches the target."""
         return bool(self.criterion.holds(self.fit)[0])
 
 
@@ -95,7 +95,7 @@ class Shrinking:
         self._criteria: dict[tuple[int, ...], Promised] = {}
 
     def run(self, V: np.ndarray) -> np.ndarray:
-        """Return loadings, shape (m, k), with as few nonzeros as are found; those of V keep the promise."""
+        """Return loadings, shape (m, k), with as few nonzeros as found; V must reach the target."""
         now = self._held(V)
         while True:
             fewer = self._fewer(now)
@@ -108,7 +108,7 @@ class Shrinking:
         return now.criterion.dense(now.fit)[0]
 
     def criterion(self, cards: tuple[int, ...]) -> Promised:
-        """Return the criterion of some cardinalities."""
+        """Return the criterion for given cardinalities."""
         if cards not in self._criteria:
             self._criteria[cards] = Promised(self.S, cards, self.promise)
         return self._criteria[cards]
@@ -122,7 +122,7 @@ class Shrinking:
         return Held(criterion, better if criterion.holds(better)[0] else fit)
 
     def _fewer(self, now: Held) -> Held | None:
-        """Return a fit with one nonzero less that keeps the promise, or None."""
+        """Return a fit with one nonzero less that reaches the target, or None."""
         tries = self._dropped(now)
         kept = _first(tries)
         if kept is not None or not self.patience.climbs:
@@ -145,7 +145,7 @@ class Shrinking:
         return None
 
     def _dropped(self, now: Held) -> list[Held]:
-        """Return fits without one of the loadings, the best for each component that it is taken from."""
+        """Return the best fit with one nonzero less in each component."""
         found = []
         for i, card in enumerate(now.criterion.cards):
             if card == 1:
@@ -166,7 +166,7 @@ class Shrinking:
         return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:KEPT]))
 
     def _grown(self, now: Held, i: int) -> Held | None:
-        """Return the fit with one more loading of component i."""
+        """Return the fit with one more nonzero in component i."""
         criterion, part = now.criterion, now.criterion.parts[i]
         if criterion.cards[i] >= criterion.m:
             return None
@@ -182,7 +182,7 @@ class Shrinking:
         return self._climbed(larger, fits.some(distinct(fits.value, 1)))
 
     def _transferred(self, now: Held) -> list[Held]:
-        """Return fits with one nonzero less in all but one more in a component."""
+        """Return fits with one nonzero less in total, but one more in some component."""
         larger = [self._grown(now, i) for i in range(now.criterion.k)]
         some = sorted((one for one in larger if one is not None), key=lambda one: -one.value)
         found: list[Held] = []
@@ -200,7 +200,7 @@ class Shrinking:
         return found
 
     def _kicked(self, one: Held) -> Held | None:
-        """Return a fit of the same cardinalities that keeps the promise, after kicks, or None."""
+        """Return a fit with the same cardinalities that reaches the target after perturbations, or None."""
         criterion, elite = one.criterion, one.fit
         for _ in range(self.patience.rounds):
             bases = elite.some(self.rng.integers(0, len(elite), size=self.patience.kicks))
@@ -216,6 +216,6 @@ class Shrinking:
 
 
 def _first(tries: list[Held]) -> Held | None:
-    """Return the best of those that keep the promise."""
+    """Return the best fit that reaches the target."""
     kept = [one for one in tries if one.kept]
     return max(kept, key=lambda one: one.value, default=None)

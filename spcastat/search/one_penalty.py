@@ -5,12 +5,12 @@ is uncorrelated with earlier scores has covariances S V C e_i with the variables
 
     z_ij^2 = ((S V C diag(w) C')_ji / w_i)^2 / r_i^2
 
-is what variable j brings to component i, beside those that are there, to first order: w are the weights of
-the adjusted variances r_i^2. A sweep keeps the variables with z^2 above the price, with loadings in
-proportion to z; where a promise is not kept after component i, as many more as the sum of squares of the
-sequential z needs:
-for a unit score x that is orthogonal to the earlier ones, loadings in proportion to x'X_J have a score whose
-part beside the earlier ones has at least the variance sum over J of (x'X_j)^2. Nothing is as large as S.
+is, to first order, the gain from including variable j in component i, where w are the weights of the adjusted
+variances r_i^2. A sweep keeps the variables with z^2 above the penalty, with loadings proportional to z. If
+the target after component i is not reached, further variables are added according to the cumulative sum of
+squares: for a unit score x that is orthogonal to the earlier ones, loadings proportional to x'X_J have a
+score whose part uncorrelated with the earlier ones has at least the variance sum_J (x'X_j)^2. The matrix S
+itself is never formed.
 """
 
 from __future__ import annotations
@@ -69,21 +69,21 @@ def priced(
     sweeps: int,
     extend: bool = True,
 ) -> Loaded:
-    """Return loadings after sweeps at one price.
+    """Return loadings after sweeps at one penalty.
 
     Parameters
     ----------
     op : Operator
     start : Loaded
     price : float
-        In shares of the total variance.
+        The penalty, as a share of the total variance.
     promise : Promise
     total : float
         The total variance.
     sweeps : int
-        At most; fewer where the supports rest.
+        Number of sweeps at most; they end when the supports no longer change.
     extend : bool
-        Whether variables that do not pay enter where the promise is not kept without them.
+        Whether variables below the penalty are included if the target is not reached without them.
     """
     V, F = start.V.copy(), start.F.copy()
     for _ in range(sweeps):
@@ -129,7 +129,7 @@ def _update(
 
 
 def polished(op: Operator, start: Loaded, promise: Promise, total: float, sweeps: int) -> Loaded:
-    """Return better loadings on the supports: of all sweeps those that keep most of the promise."""
+    """Optimise the loadings on the supports; of all sweeps, return the one with the largest margin."""
     V, F = start.V.copy(), start.F.copy()
     supports = V != 0
     best = start
@@ -148,27 +148,27 @@ def polished(op: Operator, start: Loaded, promise: Promise, total: float, sweeps
 
 
 def room(promise: Promise, fit: Loaded) -> float:
-    """Return by how much of it the promise is more than kept where it is closest; negative if it is not."""
+    """Return the smallest margin over all targets, relative to the target; negative if one is missed."""
     over = promise.kept(fit.added) / promise.share - 1.0
     return float(over.min() if promise.every else over[-1])
 
 
-#: A first cut takes this share of the nonzeros.
+#: Share of the nonzeros that the first cut removes.
 FIRST = 0.1
-#: Sweeps over the loadings on what is left of the supports.
+#: Sweeps over the loadings on the remaining supports.
 SWEEPS = 4
-#: Cuts that are tried at most.
+#: Number of cuts that are tried, at most.
 CUTS = 60
 
 
 def trimmed(op: Operator, fit: Loaded, promise: Promise, total: float) -> Loaded:
-    """Return the fit with loadings taken away, first of all components together, then of each by itself.
+    """Return the fit after removing loadings, first from all components together, then from each.
 
     Parameters
     ----------
     op : Operator
     fit : Loaded
-        Keeps the promise.
+        Must reach the target.
     promise : Promise
     total : float
         The total variance.
@@ -181,7 +181,7 @@ def trimmed(op: Operator, fit: Loaded, promise: Promise, total: float) -> Loaded
 
 
 def _cut(op: Operator, fit: Loaded, promise: Promise, total: float, which: np.ndarray) -> Loaded:
-    """Take away loadings of some components until a single one is too much."""
+    """Remove loadings of some components until removing a single one misses the target."""
     count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
     for _ in range(CUTS):
         fewer = _without(op, fit, total, which, count)
@@ -200,7 +200,7 @@ def _cut(op: Operator, fit: Loaded, promise: Promise, total: float, which: np.nd
 
 
 def _without(op: Operator, fit: Loaded, total: float, which: np.ndarray, count: int) -> Loaded | None:
-    """Return the fit without the `count` loadings that bring least; the largest of a component stays."""
+    """Return the fit without the `count` loadings that contribute least; each component keeps its largest."""
     size = np.sqrt(np.maximum(fit.added, NOTHING))
     brings = np.abs(fit.V) * size
     brings[fit.V == 0] = np.inf

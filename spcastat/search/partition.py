@@ -1,4 +1,4 @@
-"""Disjoint components of all variables: every variable is in exactly one, and the groups are searched for."""
+"""A search for partitions: disjoint components that together contain all variables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Gram
 from spcastat.search.nearby_fits import near
 
-#: Random starts by effort, beside those of varimax and of the largest loadings of PCA.
+#: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
 RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
-#: Up to this many variables a climb ends only when every move, and every swap of two variables, was valued.
+#: Up to this many variables a climb ends only after every move and every swap has been evaluated.
 ALL_TRIED = 60
-#: With more variables this many moves, and the swaps of variables that are alone in their groups.
+#: With more variables, the number of moves evaluated; swaps only for variables alone in their groups.
 TRIED = 50
-#: The best distinct ends of climbs, whose loadings are improved together.
+#: The best distinct results of climbs, whose loadings are then optimised.
 FINISHED = 3
 #: A value must rise by this share of the total variance.
 RISE = 1e-10
@@ -32,11 +32,11 @@ class Grouped:
     Attributes
     ----------
     V : ndarray of shape (p, k)
-        Unit loadings; the groups are their supports, but for loadings that are zero at the optimum.
+        Unit loadings. The supports are the groups, except for loadings that are zero at the optimum.
     value : float
         The objective, as a share of the total variance.
     values : tuple of float
-        What each climb reached with the leading eigenvectors of its groups.
+        The value that each climb reached with the leading eigenvectors of its groups.
     """
 
     V: np.ndarray
@@ -52,11 +52,11 @@ def partition(
     rng: np.random.Generator | None = None,
     starts: Sequence[np.ndarray] = (),
 ) -> Grouped:
-    """Search for the k groups whose components have the largest objective together.
+    """Search for the k groups whose components maximise the objective.
 
-    A climb moves one variable to another group, or swaps two, while that raises the value of the leading
-    eigenvectors of the groups. Under PEV these are the best loadings; otherwise loadings are improved on
-    the groups that were found.
+    A climb moves one variable to another group, or swaps two, while that raises the objective of the leading
+    eigenvectors of the groups. For PEV these are the best loadings; otherwise the loadings on the groups
+    found are optimised afterwards.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ def partition(
     effort : {"quick", "auto", "thorough"}
     rng : numpy Generator, optional
     starts : sequence of ndarray of shape (p, k)
-        Loadings whose largest entries say where climbs begin; without them varimax, PCA and random groups.
+        Starts: each variable goes to the component of its largest loading. By default varimax, PCA and
+        random groups.
     """
     scaled = S / np.trace(S)
     climber = _Climber(scaled, k, objective)
@@ -95,7 +96,7 @@ def _starts(S: np.ndarray, k: int, random: int, rng: np.random.Generator) -> Ite
 
 
 def _without_empty(labels: np.ndarray, k: int) -> list[int]:
-    """Return the groups as bits, each with a variable; empty groups take one from the largest."""
+    """Return the groups as bit masks; an empty group takes a variable from the largest."""
     labels = labels.copy()
     for g in range(k):
         if not (labels == g).any():
@@ -104,7 +105,7 @@ def _without_empty(labels: np.ndarray, k: int) -> list[int]:
 
 
 class _Climber:
-    """Climbs from groups to groups; a group is the bits of its variables."""
+    """Local search over partitions; a group is a bit mask of its variables."""
 
     def __init__(self, S: np.ndarray, k: int, objective: str):
         self.S = S
@@ -134,7 +135,7 @@ class _Climber:
         return float(self._values((V.T @ self.S @ V)[None], N)[0])
 
     def climb(self, groups: list[int]) -> tuple[float, list[int]]:
-        """Return the value and the groups where no move and no swap that is tried raises it."""
+        """Return the value and the groups of a local optimum under moves and swaps."""
         value = self.value(groups)
         better: list[int] | None = groups
         while better is not None:
@@ -147,7 +148,7 @@ class _Climber:
         return value, groups
 
     def finished(self, groups: Sequence[int]) -> tuple[np.ndarray, float]:
-        """Return the best loadings on the groups, in the best order that is met, and their value."""
+        """Return the best loadings on the groups, in the best order found, and their value."""
         V = self.vectors(groups)
         op = Gram(symmetric(self.S))
         for _ in range(2):
@@ -157,7 +158,7 @@ class _Climber:
         return V, float(MEASURES[self.objective](V, op)[-1])
 
     def _trials(self, groups: list[int]) -> Iterator[list[int]]:
-        """Yield other groups: by moves, those first that look best, then by swaps."""
+        """Yield neighbouring partitions: first moves, the most promising first, then swaps."""
         for count, (j, g, h) in enumerate(self._moves(groups)):
             if count >= TRIED and self.p > ALL_TRIED:
                 break
@@ -179,8 +180,8 @@ class _Climber:
     def _moves(self, groups: list[int]) -> list[tuple[int, int, int]]:
         """Return moves of variable j from group g to group h, the best first.
 
-        Each is valued with the loadings of g without the variable, and with those of h and one for the
-        variable that maximise the variance of h; no eigenvectors are needed for that.
+        A move is evaluated with the loadings of g without the variable, and with the loadings of h extended
+        by the variable so that the variance is largest; this needs no eigenvectors.
         """
         V = self.vectors(groups)
         labels = np.zeros(self.p, dtype=int)
@@ -191,7 +192,7 @@ class _Climber:
         g = labels[j]
         SV = self.S @ V
         G = V.T @ SV
-        # the leading eigenvector of [[G_hh, b], [b, s]] has the angle t
+        # t is the angle of the leading eigenvector of [[G_hh, b], [b, s]]
         t = 0.5 * np.arctan2(2.0 * SV[j, h], G[h, h] - self.S[j, j])
         ways = _Ways(j, g, h, V[j, g], np.cos(t), np.sin(t))
         N = None
@@ -208,7 +209,7 @@ class _Climber:
             return np.trace(G, axis1=1, axis2=2)
         if N is not None:
             return np.trace(np.linalg.pinv(G, hermitian=True) @ N, axis1=1, axis2=2)
-        # adjusted variance, the component of the largest variance that is left being the next
+        # adjusted variance, the next component being that of the largest remaining variance
         left, total, at = G.copy(), np.zeros(len(G)), np.arange(len(G))
         for _ in range(self.k):
             variances = np.diagonal(left, axis1=1, axis2=2)
@@ -222,7 +223,7 @@ class _Climber:
 
 @dataclass(frozen=True, eq=False)
 class _Ways:
-    """Moves of variables j from g to h: the loading in g, and the cosine and sine of the new one in h."""
+    """Moves of variables j from g to h: the loading in g, and cosine and sine of the angle for h."""
 
     j: np.ndarray
     g: np.ndarray
@@ -243,7 +244,7 @@ class _Ways:
             new[at, i, :] = column
             new[at, :, i] = column
             new[at, i, i] = square
-            # products of e_j with the column that has changed, for the next one
+            # products of e_j with the changed column, for the next column
             row = row.copy()
             row[at, i] = a * row[at, i] + b * own
         return new

@@ -1,4 +1,4 @@
-"""Kicks: fits of which some components are taken out and built anew beside the others."""
+"""Kicks: perturbed fits, of which some components are removed and rebuilt given the others."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from spcastat.search.component_order import permuted
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, rebuild
 
-#: At most this many components are taken out at once.
+#: At most this many components are removed at once.
 OUT = 3
-#: How often the best of the components found takes the place, rather than one of the best at random.
+#: Probability of choosing the best rebuilt component rather than a random one of the best.
 BEST = 0.6
-#: Of few variables only one in this many is looked from: the best of all rows would always be the same.
+#: With few variables, one in this many is a start: starting from all would always give the same component.
 SPARED = 4
-#: How often two components are turned instead: into one another's place, or by any angle.
+#: Probability of rotating two components instead: by a quarter turn, or by any angle.
 TURNED = 0.25
 
 
 def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator) -> Fits:
-    """Return the fits with one to three components built anew, or with two of them turned.
+    """Return the fits with one to three components rebuilt, or with two of them rotated.
 
-    Where the order counts and all cardinalities agree the new components come last, and in place otherwise.
+    If the order matters and all cardinalities are equal, rebuilt components are placed last; otherwise they
+    stay in place.
 
     Parameters
     ----------
     criterion : Criterion
     fits : Fits
     rows : int
-        Random rows that each new component is looked for from.
+        Random rows from which each new component is started.
     rng : numpy Generator
     """
     fits = fits.some(slice(None))
@@ -39,7 +40,7 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
     if _pairs(criterion):
         turned = rng.random(B) < TURNED
         _turn(criterion, fits, np.flatnonzero(turned), rng)
-    # of disjoint components one alone would find the variables that the others leave
+    # one disjoint component alone would be rebuilt from the same remaining variables
     least = 1 if criterion.rule is None or not criterion.rule.disjoint else min(2, k)
     count = np.where(turned, 0, rng.integers(least, min(OUT, k) + 1, size=B))
     chosen = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
@@ -64,10 +65,10 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
 
 
 def interchanged(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits with any two components of different kinds in one another's place.
+    """Return the fits with two components of different kinds exchanged, B fits for each such pair.
 
-    The images of the two change places and are cut anew: B fits for each such pair. Climbs hardly ever
-    come from one assignment of cardinalities to directions to another.
+    The products S v of the two change places and are truncated again. Climbs alone hardly ever change which
+    direction has which cardinality.
     """
     images = fits.first if criterion.T is None else fits.second
     every = np.arange(len(fits))
@@ -81,7 +82,7 @@ def interchanged(criterion: Criterion, fits: Fits) -> Fits:
 
 
 def _anew(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[int, np.ndarray]) -> None:
-    """Cut components of some fits anew from directions, shape (len(which), m) each."""
+    """Truncate directions, shape (len(which), m) each, to give new components of some fits."""
     for i in directions:
         criterion.empty(fits, which, i)
     for i, direction in directions.items():
@@ -90,9 +91,9 @@ def _anew(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[
 
 
 def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator) -> None:
-    """Turn two components in the plane of their images, and cut them anew to their cardinalities.
+    """Rotate the products S v of two components in their plane, and truncate them to their cardinalities.
 
-    A quarter turn lets them change directions. What depends on their span alone is turned by any angle.
+    A quarter turn exchanges their directions. Criteria that depend on the span only use any angle.
     """
     images = fits.first if criterion.T is None else fits.second
     pairs = _pairs(criterion)
@@ -107,6 +108,6 @@ def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Ge
 
 
 def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
-    """Return the pairs of components that a turn may bring something."""
+    """Return the pairs of components for which a rotation may give a different fit."""
     every = [(a, b) for a in range(criterion.k) for b in range(a + 1, criterion.k)]
     return [(a, b) for a, b in every if criterion.exact or criterion.kinds[a] != criterion.kinds[b]]

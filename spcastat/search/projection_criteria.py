@@ -1,7 +1,7 @@
 """PEV and the least-squares share for a batch of fits: traces tr G^-1 N with G = V'MV and N = V'TV.
 
 PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H.
-With the others fixed, H and N theirs, the criterion is that of the others plus v'Av / v'Bv,
+With the other columns fixed, and H and N computed from them, it is their criterion plus v'Av / v'Bv,
 
     A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
 """
@@ -17,7 +17,7 @@ from spcastat.search.symmetric_matrices import Moments
 
 
 class Projected(Criterion):
-    """The share of the variance in a projection: on the loadings, or on the scores."""
+    """The share of the variance in a projection: on the span of the loadings or of the scores."""
 
     exact = True
 
@@ -99,8 +99,8 @@ class Projected(Criterion):
     ) -> np.ndarray:
         """Return half the second derivative, shape (N, N).
 
-        With P = MVH and the slope E = TVH - MVW, W = HNH, between entries a of component i and b of
-        component j: H_ij (T - MVHV'T - TVHV'M + MVWV'M)_ba - W_ij (M - MVHV'M)_ba - P_bi E_aj - E_bi P_aj.
+        With P = MVH, W = HNH and the slope E = TVH - MVW, the entry for a of component i and b of component
+        j is H_ij (T - MVHV'T - TVHV'M + MVWV'M)_ba - W_ij (M - MVHV'M)_ba - P_bi E_aj - E_bi P_aj.
         """
         at = np.ix_(self.owner, self.owner)
         P = MV @ H
@@ -111,7 +111,7 @@ class Projected(Criterion):
 
 
 def _root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
-    """Return a root R with R'R = G^-1, in which columns that depend on those before them have no part."""
+    """Return R with R'R = G^-1; columns that depend on earlier ones are left out."""
     L, size, present = factor(G, jitter)
     sound = present & (np.einsum("...ii->...i", L) ** 2 > DEPENDENT)
     root = np.linalg.inv(L) / size[..., None, :]

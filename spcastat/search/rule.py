@@ -1,4 +1,4 @@
-"""Which variables the components may and must have: one rule that every step of a search asks."""
+"""The rule on supports: which variables each component may have and must have."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from spcastat.search.small_matrices import largest, unit
 
 @dataclass(frozen=True, eq=False)
 class SupportRule:
-    """The supports that are allowed: must_i within T_i within may_i, and none shared if `disjoint`.
+    """The allowed supports T_i: must_i within T_i within may_i, and no shared variable if `disjoint`.
 
     Attributes
     ----------
     may, must : ndarray of bool, shape (k, m)
         The variables that each component may have, and those of them that it must have.
     disjoint : bool
-        Whether a variable is in one component at most.
+        Whether a variable is in at most one component.
     """
 
     may: NDArray[np.bool_]
@@ -28,7 +28,7 @@ class SupportRule:
     disjoint: bool = False
 
     def kinds(self, cards: Sequence[int]) -> tuple[int, ...]:
-        """Return labels of the components: those of one label may change places."""
+        """Return labels of the components; components with the same label may change places."""
         asked = [(c, self.may[i].tobytes(), self.must[i].tobytes()) for i, c in enumerate(cards)]
         return tuple(asked.index(one) for one in asked)
 
@@ -39,7 +39,7 @@ class SupportRule:
         ----------
         i : int
         used : ndarray of bool, shape (B, m), or None
-            The variables of the other components in each of B fits; it matters to disjoint ones.
+            The variables of the other components in each of B fits; used for disjoint components.
         """
         if not self.disjoint:
             return self.may[i]
@@ -47,7 +47,7 @@ class SupportRule:
         return found if used is None else found & ~used
 
     def keys(self, keys: np.ndarray, i: int, used: NDArray[np.bool_] | None) -> np.ndarray:
-        """Return keys, shape (B, m) or (B, L, m), by which forced variables come first and forbidden last."""
+        """Return keys, shape (B, m) or (B, L, m), with forced variables ranked first and forbidden last."""
         allowed = self.open(i, used)
         if allowed.ndim > 1 and keys.ndim > 2:
             allowed = allowed[:, None]
@@ -57,9 +57,10 @@ class SupportRule:
     def hard(
         self, W: np.ndarray, i: int, card: int, used: NDArray[np.bool_] | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest absolute entries that component i may have: places, and entries at unit length.
+        """Return the largest absolute entries that component i may have: their places, and unit loadings.
 
-        Where disjoint components leave fewer than `card` variables, others are among them; see `broken`.
+        If disjoint components leave fewer than `card` variables, variables in use are taken too; see
+        `broken`.
         """
         places = largest(self.keys(np.abs(W), i, used), card)
         return places, unit(np.take_along_axis(W, places, axis=-1))
@@ -70,11 +71,12 @@ class SupportRule:
         return wrong | (self.disjoint & (supports.sum(axis=1) > 1).any(axis=1))
 
     def assigned(self, gains: np.ndarray, cards: Sequence[int]) -> list[np.ndarray] | None:
-        """Return the disjoint supports of the largest sum of gains, shape (k, m); None if there are none.
+        """Return the disjoint supports with the largest sum of `gains`, shape (k, m), or None.
 
-        Every nonzero is a seat that takes one variable: an assignment problem.
+        None is returned if no disjoint supports are allowed. This is an assignment problem: every nonzero is
+        a slot for one variable.
         """
-        from scipy.optimize import linear_sum_assignment  # few rules need it
+        from scipy.optimize import linear_sum_assignment  # imported late, as few rules need it
 
         seats = np.repeat(np.arange(len(cards)), cards)
         if len(seats) > gains.shape[1]:

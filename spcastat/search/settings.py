@@ -1,4 +1,4 @@
-"""How much a search tries, by name, and the names of what a search is for."""
+"""Settings of a search by effort, and the names of the objectives."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from spcastat.search.local_optima import SAME
 
-#: objective -> its name in a header.
+#: objective -> its name in printed headers.
 OBJECTIVES = {"adjusted": "adjusted variance", "pev": "PEV", "least_squares": "least-squares share"}
 
-#: When a share of variance is kept: after every component, or by all of them together.
+#: Whether a share of variance is kept after every component, or by all of them together.
 PROMISES = ("every", "total")
 
 
@@ -20,15 +20,15 @@ class Patience:
     Attributes
     ----------
     vain : int
-        Rounds of kicks without a better fit after which the chains are asked whether they agree,
+        Rounds without improvement after which the search ends, if its chains agree and `unseen` holds.
     unseen : float
-        provided that the estimated chance that a climb ends in a new optimum is at most this;
+        Largest estimated probability that a climb ends in a new optimum.
     long : int
-        otherwise after this many.
+        Rounds without improvement after which `unseen` is not required.
     rise : float
-        A fit is better where it rises by more than this share.
+        A fit counts as better if its value rises by more than this share.
     rough : float
-        After `long` rounds without improvement chains agree whose fits differ by less than this share.
+        After `long` rounds without improvement, chains agree if their values differ by less than this share.
     """
 
     vain: int
@@ -40,36 +40,35 @@ class Patience:
 
 @dataclass(frozen=True)
 class Effort:
-    """The settings of a search. Chains are searches that know nothing of one another.
+    """The settings of a search. A chain is an independent search.
 
     Attributes
     ----------
     chains : int
         Chains to begin with.
     starts : int
-        Starts of every chain.
+        Starts per chain.
     sweeps : int
-        Sweeps of each start, at most.
+        Sweeps per start, at most.
     climbs : int
-        Of the starts, and of the kicks of a round, the best of each chain are climbed from: this many.
+        Climbs per chain and round, from the best of the starts or of the perturbed fits.
     kicks : int
-        Fits that each chain kicks in a round.
+        Perturbed fits per chain and round.
     rows : int
-        Random rows that a component is built anew from.
+        Random rows from which a component is rebuilt.
     ordered, free : Patience
-        When a search ends: where the order of the components counts (adjusted variance), and where it does
-        not. There good optima are many, and near one another in value.
+        When a search ends, if the order of the components matters (adjusted variance), and if it does not.
+        Without an order there are many good optima with similar values.
     agree : int
-        This many chains must have met in the best fit.
+        Number of chains that must have reached the best fit.
     rounds : int
-        Rounds at most, where there are more than a few dozen loadings; half as many again where there are
-        not.
+        Rounds at most; half as many again with up to a few dozen loadings.
     width : int
-        Variables that are tried in the exchanges of a component.
+        Variables that may enter in the exchanges of a component.
     valued : int
-        Exchanges of a component that are valued by the criterion itself.
+        Exchanges of a component for which the criterion itself is computed.
     deep : bool
-        Whether the best fits are followed through exchanges that rise only after an ascent.
+        Whether exchanges are also tried that raise the criterion only after an ascent of all loadings.
     """
 
     chains: int

@@ -1,4 +1,4 @@
-"""Batches of small matrices that may be singular: factors, eigenvectors; and the largest entries of rows."""
+"""Batches of small, possibly singular matrices: factors and eigenvectors; the largest entries of rows."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import numpy as np
 
 from spcastat.kernels.eig import bordered_lower
 
-#: Added to the diagonal of correlation matrices that are factored: dependent columns do no harm.
+#: Added to the diagonal of correlation matrices before they are factored, as columns may be dependent.
 JITTER = 1e-12
-#: A column of which less than this share remains beside those before it adds nothing to a ratio.
+#: A column counts as dependent if less than this share of it remains given the earlier columns.
 DEPENDENT = 1e-9
-#: Squared lengths below this are zero: the total variance is one.
+#: Squared lengths below this count as zero; the total variance is one.
 NOTHING = 1e-14
-#: Nothing is divided by less.
+#: Smallest divisor.
 SMALLEST = float(np.finfo(float).tiny / np.finfo(float).eps)
 
 
 def divisor(x: np.ndarray, sound: np.ndarray) -> np.ndarray:
-    """Return what to divide by: x where that is sound, and elsewhere one, of which nothing is made."""
+    """Return x where `sound`, and one elsewhere, as a divisor; quotients elsewhere are not used."""
     return np.where(sound, x, 1.0)
 
 
 def well_apart(G: np.ndarray) -> bool:
-    """Return whether no column of a matrix V'MV, shape (k, k), depends on the others."""
+    """Return whether the columns V of G = V'MV, shape (k, k), are clearly linearly independent."""
     size = np.sqrt(np.maximum(np.diag(G), NOTHING))
     return bool(np.diag(G).min() > NOTHING and np.linalg.eigvalsh(G / np.outer(size, size))[0] > DEPENDENT)
 
 
 def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lower Cholesky factors of G as correlations, the sizes, and which columns are not zero.
+    """Return lower Cholesky factors of G scaled to correlations, the scales, and which columns are nonzero.
 
-    Shapes (..., k, k), (..., k) and (..., k). Singular matrices are no error.
+    The shapes are (..., k, k), (..., k) and (..., k). Singular matrices are allowed.
     """
     diagonal = np.einsum("...ii->...i", G)
     present = diagonal > NOTHING
@@ -43,7 +43,7 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
         K = np.where(pairs | np.eye(k, dtype=bool), K, 0.0)
     try:
         L = np.linalg.cholesky(K)
-    except np.linalg.LinAlgError:  # rounding has made a dependent column look more than dependent
+    except np.linalg.LinAlgError:  # rounding has made the matrix indefinite
         values, turn = np.linalg.eigh(K)
         root = np.sqrt(np.maximum(values, JITTER))[..., None, :] * turn
         L = np.asarray(np.linalg.qr(root.mT, mode="r")).mT
@@ -51,21 +51,21 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     return L, size, present
 
 
-#: Entries within this share of one another tie; of ties the lowest index is taken.
+#: Entries that differ by less than this share tie; the lowest index wins.
 TIE = 1e-10
-#: Squared couplings below this are rounding: the total variance is one.
+#: Squared couplings below this count as zero; the total variance is one.
 NO_COUPLING = 1e-30
-#: Added to the diagonal of B, as correlations, before it is factored.
+#: Added to the diagonal of B, scaled to correlations, before it is factored.
 RIDGE = 1e-9
 
 
 def largest(keys: np.ndarray, count: int) -> np.ndarray:
-    """Return the places, ascending, of the `count` largest entries along the last axis; ties by lowest index.
+    """Return the ascending indices of the `count` largest entries along the last axis; ties by lowest index.
 
     Parameters
     ----------
     keys : ndarray of shape (..., m)
-        Not negative where it matters.
+        The largest entries must not be negative.
     count : int
     """
     m = keys.shape[-1]
@@ -76,7 +76,7 @@ def largest(keys: np.ndarray, count: int) -> np.ndarray:
 
 
 def ranked(keys: np.ndarray, count: int) -> np.ndarray:
-    """Return the places of the `count` largest entries of rows, shape (B, count), the largest first."""
+    """Return the indices of the `count` largest entries of each row, shape (B, count), the largest first."""
     m = keys.shape[1]
     tilt = TIE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
     levelled = keys - tilt * np.arange(m) / m
@@ -89,9 +89,9 @@ def ranked(keys: np.ndarray, count: int) -> np.ndarray:
 
 
 def hard(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of the largest absolute entries along the last axis, and them at unit length.
+    """Return the indices of the largest absolute entries along the last axis, and the entries at unit length.
 
-    A row of zeros becomes the unit vector at its first place: any direction is as good.
+    A row of zeros becomes the first unit vector, as any direction is equally good.
     """
     places = largest(np.abs(W), card)
     return places, unit(np.take_along_axis(W, places, axis=-1))
@@ -108,7 +108,7 @@ def unit(x: np.ndarray) -> np.ndarray:
 
 
 def whitening(B: np.ndarray) -> np.ndarray:
-    """Return K, shape (..., s, s), with K B K' close to the identity; null directions of B are harmless."""
+    """Return K, shape (..., s, s), with K B K' close to the identity; B may be singular."""
     diagonal = np.einsum("...ii->...i", B)
     floor = RIDGE * np.maximum(diagonal.max(axis=-1, keepdims=True), RIDGE)
     size = np.sqrt(np.maximum(diagonal, floor))
@@ -117,7 +117,7 @@ def whitening(B: np.ndarray) -> np.ndarray:
     C[..., np.arange(s), np.arange(s)] = 1.0 + RIDGE
     try:
         root = np.linalg.cholesky(C)
-    except np.linalg.LinAlgError:  # below the rounding of products
+    except np.linalg.LinAlgError:  # an eigenvalue is negative by rounding
         C[..., np.arange(s), np.arange(s)] = 1.0 + 1e3 * RIDGE
         values, turn = np.linalg.eigh(C)
         shrunk = turn / np.sqrt(np.maximum(values, RIDGE))[..., None, :]
@@ -148,7 +148,7 @@ def after_bordering(
     ----------
     values : ndarray of shape (..., s)
     coupling : ndarray of shape (..., s, w)
-        The borders, one a column.
+        The borders, one per column.
     corner : ndarray of shape (..., w)
     steps : int
         Newton steps; two are enough to rank by.
@@ -159,5 +159,5 @@ def after_bordering(
     """
     squares = np.moveaxis(coupling, -2, 0) ** 2
     squares = np.where(squares > NO_COUPLING, squares, 0.0)
-    with np.errstate(over="ignore"):  # at a pole of no width the step is nothing over infinity
+    with np.errstate(over="ignore"):  # at a pole the slope overflows and the step is zero
         return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, steps)

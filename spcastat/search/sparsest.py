@@ -1,4 +1,4 @@
-"""The sparsest loadings that keep a share of PCA's variance: proposals, trimmed, and the best searched on."""
+"""The sparsest loadings that keep a share of PCA's variance: proposals, improved by a joint search."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from spcastat.search.starting_fits import mixtures
 from spcastat.search.symmetric_matrices import Dense, Moments, Products
 from spcastat.search.variance_target import Promise
 
-#: Up to this many variables the covariance matrix is held; with more rows than variables, up to this many.
+#: Up to HELD variables the covariance matrix is kept in memory; up to TALL if there are more rows than
+#: variables.
 HELD, TALL = 1000, 3000
-#: Up to this many variables components are looked for one by one, and greedy growth is a proposal.
+#: Up to this many variables "one by one", and "greedy", are among the proposals.
 ONE_BY_ONE, GROWN = 200, 300
-#: effort -> up to this many nonzeros in all, and in one component, all components are searched together.
+#: effort -> the joint search runs up to this many nonzeros in all, and in one component.
 SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
-#: effort -> random rotations of PCA's loadings that one price starts from, where only the total counts.
+#: effort -> random rotations of PCA's loadings as starts of "one price", if only the total counts.
 TURNED = {"quick": 0, "auto": 3, "thorough": 8}
-#: With more variables the search runs on this many for each nonzero, and on at least this many.
+#: With more variables the search runs on this many per nonzero, and on at least LEAST.
 EACH, LEAST = 4, 200
-#: Of rows that are not in memory, this many variables are held, and at most this many.
+#: For rows on disk, the number of variables kept in memory, and its maximum.
 STREAMED, MOST_STREAMED = 2000, 8000
-#: Where more than this share of the loadings are nonzero, a sparse fit is out of reach at the promised share.
+#: If more than this share of the loadings are nonzero, no sparse fit exists at this target.
 DENSE = 1.0 / 3.0
-#: This many of the sparsest proposals lose single loadings before the sparsest of all is searched on.
+#: Single loadings are removed from this many of the sparsest proposals before the joint search.
 FOLLOWED = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Sparsest:
-    """The fewest nonzeros that were found.
+    """The sparsest fit that was found.
 
     Attributes
     ----------
@@ -49,22 +50,22 @@ class Sparsest:
     card : tuple of int
         Cardinalities.
     value : float
-        Adjusted variance of all components, a share of the total variance.
+        Adjusted variance of all components, as a share of the total variance.
     kept : ndarray of shape (k,)
         The share of PCA's variance that is kept after each component, by :mod:`spcastat.measures`.
     promised : float
     promise : {"every", "total"}
     winner : str
-        The proposal that the loadings come from: "one price", "one price, rotated", "one price,
+        The proposal from which the loadings come: "one price", "one price, rotated", "one price,
         turned", "one price, every", "one by one", "one cardinality", "greedy" or "PCA".
     candidates : dict of str to int
-        Nonzeros of each proposal that keeps the promise, after its smallest loadings were taken away.
+        Nonzeros of each proposal that reaches the target, after its smallest loadings were removed.
     searched : bool
-        Whether a joint search for one nonzero less found nothing.
+        Whether a joint search for one nonzero less was made and found none.
     dense : bool
-        Whether more than a third of the loadings are nonzero: a sparse fit is out of reach at this share.
+        Whether more than a third of the loadings are nonzero, so that the target allows no sparse fit.
     proven : bool or None
-        True where no fewer nonzeros can keep the promise: one for each component.
+        True if fewer nonzeros are impossible, as every component has one.
     """
 
     V: np.ndarray
@@ -81,7 +82,7 @@ class Sparsest:
 
     @property
     def nonzeros(self) -> int:
-        """Nonzeros in all."""
+        """Number of nonzeros in all components."""
         return sum(self.card)
 
 
@@ -93,7 +94,7 @@ def sparsest(
     effort: str = "auto",
     rng: np.random.Generator | None = None,
 ) -> Sparsest:
-    """Look for the fewest nonzero loadings that keep a share of the variance that PCA explains.
+    """Search for the fewest nonzero loadings that keep a share of the variance that PCA explains.
 
     Parameters
     ----------
@@ -102,14 +103,15 @@ def sparsest(
     k : int
         Number of components, at most the rank.
     variance : float
-        The share, above 0 and at most 1: with "every", after each component i the adjusted variance so far is
-        at least this share of the sum of the i largest eigenvalues (to 1e-10); with "total" after the last.
+        The share, above 0 and at most 1. With "every", the adjusted variance of the first i components is at
+        least this share of the sum of the i largest eigenvalues (to 1e-10) for every i; with "total", for the
+        last.
     promise : {"every", "total"}
     effort : {"quick", "auto", "thorough"}
-        "auto" searches all components together where the sparsest proposal has few nonzeros and the
-        covariance matrix is held, "thorough" longer and for wide rows, too.
+        "auto" runs a joint search if the sparsest proposal has few nonzeros and the covariance matrix is
+        kept in memory; "thorough" searches longer, and also for many variables.
     rng : numpy Generator, optional
-        The same generator gives the same bits; without one it is that of seed 0.
+        By default a generator with seed 0.
 
     Returns
     -------
@@ -118,9 +120,9 @@ def sparsest(
     Raises
     ------
     OptionError
-        For a share, promise or effort that there is not.
+        If the share, promise or effort is not valid.
     ComponentsError
-        For more components than the rank of the data.
+        If k exceeds the rank of the data.
     """
     _check(op, k, variance, promise, effort)
     rng = np.random.default_rng(0) if rng is None else rng
@@ -154,7 +156,7 @@ def _check(op: Operator, k: int, variance: float, promise: str, effort: str) -> 
 
 
 class _Search:
-    """Proposals, and the best of them."""
+    """The proposals, and the search from the best of them."""
 
     def __init__(
         self,
@@ -175,7 +177,7 @@ class _Search:
         self.pca = vectors
 
     def _working(self, vectors: np.ndarray) -> Operator:
-        """Return the data in the form in which products cost least."""
+        """Return the operator for which products are cheapest."""
         op = self.op
         tall = op.p <= TALL and not op.rows_cost_less(op.p)
         if op.p <= HELD or tall:
@@ -188,7 +190,7 @@ class _Search:
         return self._held_of_stream(vectors)
 
     def _held_of_stream(self, vectors: np.ndarray) -> Operator:
-        """Return the covariance matrix of the variables that PCA explains best: enough for the promise."""
+        """Return the covariance matrix of the variables that PCA explains best, enough for the target."""
         op, size = self.op, STREAMED
         order = np.argsort(-(vectors**2 @ self.values), kind="stable")
         while size <= MOST_STREAMED:
@@ -213,7 +215,7 @@ class _Search:
         return [*names, "one cardinality"]
 
     def propose(self, name: str) -> None:
-        """Make one proposal, trim it and keep it."""
+        """Compute one proposal, trim it and store it."""
         fit = self._proposal(name)
         if fit is None or not self.goal.holds(fit.added):
             return
@@ -251,7 +253,7 @@ class _Search:
         return Products(self.work)
 
     def result(self) -> tuple[np.ndarray, str, bool]:
-        """Return the loadings, the proposal they come from and whether a joint search found nothing."""
+        """Return the loadings, their proposal, and whether a joint search found nothing sparser."""
         ends = {name: fit.V for name, fit in self.found.items()}
         searched = False
         for name in self._ranked(ends)[:FOLLOWED]:
@@ -270,7 +272,7 @@ class _Search:
         return self.pca, "PCA", False
 
     def _ranked(self, ends: dict[str, np.ndarray]) -> list[str]:
-        """Return the names of the proposals, that with the fewest nonzeros first."""
+        """Return the names of the proposals, the one with the fewest nonzeros first."""
 
         def key(name: str) -> tuple[int, float]:
             return int(np.count_nonzero(ends[name])), -float(self.found[name].added.sum())
@@ -278,7 +280,7 @@ class _Search:
         return sorted(ends, key=key)
 
     def _searchable(self, V: np.ndarray) -> bool:
-        """Return whether all components can be searched together."""
+        """Return whether a joint search of all components is affordable."""
         cards = np.count_nonzero(V, axis=0)
         most, each = SEARCHED[self.effort]
         return bool(cards.sum() <= most and cards.max() <= each)
@@ -291,7 +293,7 @@ class _Search:
         return whole
 
     def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
-        """Search all components together for fewer nonzeros than V has, which came from `fit`."""
+        """Search jointly for fewer nonzeros than V, which came from `fit`, has."""
         size = max(EACH * int(np.count_nonzero(V)), LEAST)
         strength = (fit.F**2 / np.maximum(fit.added, SMALLEST)).max(axis=1)
         strength[V.any(axis=1)] = np.inf

@@ -1,4 +1,4 @@
-"""Proposals for the sparsest loadings that keep a promise, each by its own rule for the cardinalities."""
+"""Proposals for the sparsest loadings that reach a target, each with its own rule for the cardinalities."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from spcastat.search.variance_target import REACHED, Promise, Promised
 from spcastat.solvers.greedy import Controlled
 from spcastat.solvers.solver import Earlier
 
-#: Prices that are tried, and how often the best of them is looked for more closely.
+#: Penalties that are tried, and refinements around the best one.
 PRICES, CLOSER = 12, 6
-#: Sweeps at one price.
+#: Sweeps per penalty.
 SWEEPS = 6
-#: A component by itself is looked for from this many directions, by this many truncated power iterations.
+#: Starting directions for a single component, and truncated power iterations from each.
 DIRECTIONS, POWER = 4, 6
-#: Exchanges: variables that may enter, and exchanges that are valued.
+#: Exchanges: variables that may enter, and exchanges that are evaluated.
 WIDTH, VALUED = 40, 8
-#: Sweeps of a common cardinality, and the largest that is built greedily.
+#: Sweeps for a common cardinality, and the largest cardinality that is built greedily.
 COMMON, GREEDY = 8, 200
 
 
 def one_price(op: Operator, vectors: np.ndarray, promise: Promise, total: float) -> Loaded | None:
-    """Return the fewest nonzeros found with one price for all, or None.
+    """Return the sparsest loadings found with one penalty for all components, or None.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def one_price(op: Operator, vectors: np.ndarray, promise: Promise, total: float)
 
 
 def _prices(fit: Loaded) -> np.ndarray:
-    """Return rising prices at which ever fewer loadings of a dense fit pay: from nearly all to none."""
+    """Return increasing penalties, at which a dense fit keeps nearly all of its loadings, or none."""
     gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), PRICES)
     prices = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
@@ -78,7 +78,7 @@ def _prices(fit: Loaded) -> np.ndarray:
 
 
 def _fewest(tried: list[tuple[float, Loaded, bool]]) -> int | None:
-    """Return which of those that keep the promise has the fewest nonzeros; of ties that with more room."""
+    """Return the index of the sparsest fit that reaches the target; of ties, that of the largest margin."""
     some = [i for i, (_, _, kept) in enumerate(tried) if kept]
     if not some:
         return None
@@ -88,7 +88,7 @@ def _fewest(tried: list[tuple[float, Loaded, bool]]) -> int | None:
 def _between(
     tried: list[tuple[float, Loaded, bool]], best: int, both: bool
 ) -> Iterator[tuple[float, Loaded]]:
-    """Yield prices between the best and its neighbours, with the fit of the lower one to start from."""
+    """Yield penalties between the best and its neighbours, with the fit at the lower one as the start."""
     if best + 1 < len(tried):
         yield float(np.sqrt(tried[best][0] * tried[best + 1][0])), tried[best][1]
     if both and best > 0:
@@ -96,14 +96,14 @@ def _between(
 
 
 def one_by_one(S: np.ndarray, promise: Promise) -> Loaded | None:
-    """Return components of which each has the smallest cardinality that keeps the promise, by bisection.
+    """Return components found one after another, each of the smallest cardinality that reaches the target.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
         Covariance matrix over the total variance.
     promise : Promise
-        After every component, also where it is one on all of them.
+        Applied after every component, even if it is a target for the total.
     """
     p, k = len(S), promise.k
     left = S.copy()
@@ -124,12 +124,12 @@ def one_by_one(S: np.ndarray, promise: Promise) -> Loaded | None:
 
 
 def _smallest(S: np.ndarray, goal: float) -> tuple[float, np.ndarray]:
-    """Return variance and loadings, shape (p,), of the smallest cardinality found to reach `goal`."""
+    """Return variance and loadings, shape (p,), of the smallest cardinality that is found to reach `goal`."""
     p = len(S)
     values, U = np.linalg.eigh(S)
     starts = U[:, ::-1][:, :DIRECTIONS].T
     low, high, best = 0, p, (float(values[-1]), U[:, -1])
-    card = 1  # doubled until it is enough, then halved between too few and enough
+    card = 1  # doubled until it is enough, then bisected
     while high - low > 1:
         value, v = _single(S, card, starts)
         if value >= goal:
@@ -141,7 +141,7 @@ def _smallest(S: np.ndarray, goal: float) -> tuple[float, np.ndarray]:
 
 
 def _single(S: np.ndarray, card: int, starts: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the best component of one cardinality that starts and exchanges lead to."""
+    """Return the best component of one cardinality found from the starts by exchanges."""
     criterion = Adjusted(Dense(S), (card,))
     rows = ranked(np.diag(S)[None], DIRECTIONS)[0]
     W = np.concatenate([starts, S[rows]])
@@ -158,7 +158,7 @@ def _single(S: np.ndarray, card: int, starts: np.ndarray) -> tuple[float, np.nda
 def one_cardinality(
     op: Operator, S: Moments, vectors: np.ndarray, promise: Promise, most: int, rng: np.random.Generator
 ) -> Loaded | None:
-    """Return the fit of the smallest cardinality, the same for all components, that keeps the promise.
+    """Return the fit with the smallest cardinality common to all components that reaches the target.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def one_cardinality(
         Leading directions.
     promise : Promise
     most : int
-        The largest cardinality that is of interest.
+        The largest cardinality to try.
     rng : numpy Generator
     """
     low, high, best = 0, min(most, S.m) + 1, None
@@ -200,7 +200,7 @@ def _common(
 
 
 def grown(op: Operator, promise: Promise, eigenvalues: np.ndarray, total: float) -> Loaded:
-    """Return what greedy growth under control gives: He, Monteiro and Park (2010), Algorithm 2."""
+    """Return the fit of controlled greedy growth: He, Monteiro and Park (2010), Algorithm 2."""
     solver = Controlled(promise.share)
     V = np.zeros((op.p, promise.k))
     view, explained = op, 0.0

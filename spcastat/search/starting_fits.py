@@ -1,4 +1,4 @@
-"""Starts of a search: greedy fits, and directions of PCA, rotated and mixed, cut to the cardinalities."""
+"""Starts of a search: greedy fits, and truncated directions of PCA, rotated or mixed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, MANY, rebuild
 from spcastat.search.small_matrices import largest
 
-#: Up to this many variables a greedy fit starts its components from every row.
+#: Up to this many variables the components of a greedy fit are started from every row.
 ROWS = 100
-#: This many rows of largest variance, and as many random ones; with more than MANY variables fewer of each.
+#: Otherwise from this many rows of largest variance and as many random ones; FEWER with more than MANY
+#: variables.
 FEW, FEWER = 25, 10
 
 
@@ -25,7 +26,7 @@ def empty(criterion: Criterion, B: int) -> Fits:
 
 
 def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) -> Fits:
-    """Return fits whose components were found one after another.
+    """Return fits whose components are found one after another.
 
     Parameters
     ----------
@@ -33,8 +34,8 @@ def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) 
     B : int
     rng : numpy Generator
     plain : bool
-        Whether the first is the plain one: the given order, and the best component in every stage. The
-        others take one of the best at random, and where cardinalities differ the stages in random order.
+        Whether the first fit takes the best component at every stage, in the given order. The other fits
+        take one of the best at random and, if cardinalities differ, a random order.
     """
     fits = empty(criterion, B)
     order = np.tile(np.arange(criterion.k), (B, 1))
@@ -54,7 +55,7 @@ def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) 
 
 
 def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndarray:
-    """Return the variables whose rows start a component, shape (B, R)."""
+    """Return the variables from whose rows a component is started, shape (B, R)."""
     m, B = criterion.m, len(fits)
     if m <= ROWS:
         return np.broadcast_to(np.arange(m), (B, m))
@@ -70,9 +71,9 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
 def from_directions(
     criterion: Criterion, directions: Sequence[np.ndarray], of: np.ndarray | None = None
 ) -> Fits:
-    """Return the fits of dense loadings, each of shape (m, k), cut to what the components may have.
+    """Return fits from dense loadings, each of shape (m, k), truncated to the allowed supports.
 
-    `of` is that of `Criterion.fits`.
+    `of` is as for `Criterion.fits`.
     """
     stacked = np.stack([D.T for D in directions])
     used = None if criterion.rule is None else np.zeros((len(stacked), criterion.m), dtype=bool)
@@ -86,7 +87,7 @@ def from_directions(
 
 
 def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return random rotations of the leading directions, half of them brought to simple structure."""
+    """Return random rotations of the leading directions, half of them rotated to simple structure."""
     found = []
     for draw in range(count):
         mixed = vectors @ _rotation(vectors.shape[1], rng)[:, :k]
@@ -95,9 +96,10 @@ def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) 
 
 
 def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return bases of what the k leading directions span, or nearly: of these PEV depends on the span alone.
+    """Return bases of the space of the k leading directions, or of a nearby space.
 
-    In turn rotations of the k directions, oblique bases of them and of one more, and `mixtures` of all.
+    In turn: rotations of the k directions, oblique bases of them and of one more, and `mixtures` of all. PEV
+    depends on the span of the loadings only, so that the truncation makes the difference.
     """
     more = min(k + 1, vectors.shape[1])
     found = []
@@ -128,7 +130,7 @@ def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Ge
         How many starts, at least 3.
     rng : numpy Generator
     first : bool
-        Whether the starts that know no chance are among them: greedy, PCA, varimax.
+        Whether the deterministic starts are among them: greedy, PCA, varimax.
     """
     k = criterion.k
     fixed = [vectors[:, :k], varimax(vectors[:, :k])] if first else []

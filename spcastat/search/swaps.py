@@ -9,14 +9,14 @@ from spcastat.search.exchange import GAIN
 from spcastat.search.fixed_supports import refined
 from spcastat.search.small_matrices import NOTHING, ranked
 
-#: Numbers in the arrays of a batch, about.
+#: Approximate size of the arrays of a batch, in numbers.
 NUMBERS = 4_000_000
 
 
 def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
-    """Return the fits after the best swap of variables between two components, or several; none is worse.
+    """Return the fits after the best swap, or several swaps, of variables between components; none is worse.
 
-    Exchanges with variables that no component has find nothing where all variables are in use.
+    Swaps are needed if all variables are in use, as exchanges then find no variable to enter.
 
     Parameters
     ----------
@@ -24,11 +24,12 @@ def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: 
         With a rule.
     fits : Fits
     width : int
-        Swaps that are valued: those that raise the squared pulls on the supports most.
+        Swaps that are evaluated: those that raise the sum of squares of `Criterion.pull` on the supports
+        most.
     followed : int
-        The best of these are followed by an ascent of all loadings,
+        How many of the best of these are followed by an ascent of all loadings.
     steps : int
-        of so many steps.
+        Steps of the ascent.
     """
     N = len(criterion.owner)
     step = max(1, NUMBERS // (N * N + width * criterion.k * criterion.m))
@@ -42,7 +43,8 @@ def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps:
     pulls, scales = zip(*(criterion.pull(fits, i) for i in range(criterion.k)), strict=True)
     W, scale = np.stack(pulls, axis=1), np.stack(scales, axis=1)
     there = W**2 / np.maximum(scale, NOTHING)[:, :, None]
-    worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]  # of entry f to that of e
+    # worth[b, e, f]: gain from giving the variable of entry f to the component of entry e
+    worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]
     free = (rule.may[:, fits.places] & ~rule.must[owner, fits.places]).transpose(1, 0, 2)[:, owner]
     own = np.einsum("bee->be", worth)
     gains = worth + worth.mT - own[:, :, None] - own[:, None]
@@ -69,9 +71,9 @@ def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps:
 
 
 def _tried(places: np.ndarray, best: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """Return supports, shape (B, L, N): after each swap, and after the first 2, 4, 8, ... that rise together.
+    """Return supports, shape (B, L, N), after each swap, and after the first 2, 4, 8, ... swaps at once.
 
-    `best`, shape (B, w), are pairs of entries of `places`, shape (B, N), the largest of `gains` first.
+    `best`, shape (B, w), numbers the pairs of entries of `places`, shape (B, N), the largest `gains` first.
     """
     B, N = places.shape
     first, second = np.divmod(best, N)

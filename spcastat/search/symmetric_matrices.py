@@ -1,4 +1,4 @@
-"""Symmetric matrices as a batched search asks for them: products with sparse columns, and small blocks."""
+"""Symmetric matrices for a batched search: products with sparse columns, and small blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from spcastat.kernels.blocks import blocks
 from spcastat.operators import Operator
 
-#: Numbers that are gathered at once.
+#: Numbers gathered at once, which bounds the memory.
 GATHERED = 4_000_000
 
 
@@ -26,7 +26,7 @@ class Moments(ABC):
     identity: ClassVar[bool] = False
 
     def of(self, which: np.ndarray) -> Moments:
-        """Return the matrices that L columns belong to, by their numbers, shape (L,): this one for all."""
+        """Return the matrices numbered `which`, shape (L,), one per column; this one if there is only one."""
         return self
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Moments(ABC):
 
 
 class Dense(Moments):
-    """A matrix that is held.
+    """A matrix in memory.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ class Dense(Moments):
 
 
 class Several(Moments):
-    """Matrices that are held, one for each column that is asked for.
+    """Several matrices in memory, of which each column uses one.
 
     Parameters
     ----------
     M : ndarray of shape (D, m, m)
         Symmetric.
     which : ndarray of int, shape (L,)
-        The matrix of each column; all in turn by default.
+        The number of the matrix for each column; by default column l uses matrix l.
     """
 
     def __init__(self, M: np.ndarray, which: np.ndarray | None = None):
@@ -141,9 +141,9 @@ class Identity(Moments):
 
 
 class Known(Moments):
-    """A matrix known by some of its columns and its diagonal.
+    """A matrix of which only some columns and the diagonal are known.
 
-    Enough for sparse columns of these variables and at most one more: two others never meet.
+    This is enough for sparse columns with nonzeros at these variables and at most one other.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class Known(Moments):
 
 
 class Products(Moments):
-    """A power of the covariance matrix of an operator, over its total variance, known by products alone.
+    """A power of the covariance matrix of an operator over its total variance, through products only.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class Products(Moments):
             return self.op.block(rows) / self.op.total
         if len(columns) < len(rows):
             return self._block(columns, rows).T
-        found = self.op.columns(rows)  # of the fewer: with many variables the others would fill the memory
+        found = self.op.columns(rows)  # the smaller set, which limits the memory
         if self.power == 2:
             found = self.op.dot(found) / self.op.total
         return found[columns].T / self.op.total

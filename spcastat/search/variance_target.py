@@ -1,4 +1,4 @@
-"""A promised share of the variance that PCA explains: what it asks, and a criterion that leads there."""
+"""A target share of the variance that PCA explains, and a criterion whose maximisation reaches it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from spcastat.search.criterion import Fits
 from spcastat.search.small_matrices import NOTHING
 from spcastat.search.symmetric_matrices import Moments
 
-#: The share may fall short by this much, from rounding, and counts as kept.
+#: A shortfall of the share up to this counts as rounding.
 REACHED = 1e-10
-#: Shortfalls differ by this share of the promise before their weights differ by a factor e.
+#: Difference of shortfalls, as a share of the target, at which their weights differ by a factor e.
 SOFT = 0.005
-#: A component weighs at least this much, however far the promises from its own on are overfulfilled.
+#: Smallest weight of a component, used if all targets from it on are far exceeded.
 LEAST = 1e-3
-#: Weight of the variance in all, beside the promises that are not kept yet.
+#: Weight of the total adjusted variance relative to the targets not yet reached.
 SLACK = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """A share of PCA's variance that is kept after every component, or by all of them together.
+    """A target share of PCA's variance, after every component or for all of them together.
 
     Attributes
     ----------
@@ -46,22 +46,23 @@ class Promise:
 
     @property
     def goals(self) -> np.ndarray:
-        """The adjusted variance needed after each component, shape (k,), with half of the rounding."""
+        """The adjusted variance needed after each component, shape (k,), less half of REACHED."""
         goals = (self.share - 0.5 * REACHED) * np.cumsum(self.pca)
         return goals if self.every else np.where(np.arange(self.k) == self.k - 1, goals, 0.0)
 
     def kept(self, added: np.ndarray) -> np.ndarray:
-        """Return the share kept after each component, shape (..., k), of adjusted variances."""
+        """Return the share of PCA's variance after each component, shape (..., k), for adjusted variances."""
         return np.cumsum(added, axis=-1) / np.cumsum(self.pca)
 
     def holds(self, added: np.ndarray) -> np.ndarray:
-        """Return whether adjusted variances, shape (..., k), keep the promise."""
+        """Return whether adjusted variances, shape (..., k), reach the target."""
         return np.asarray((np.cumsum(added, axis=-1) >= self.goals).all(axis=-1))
 
     def weights(self, added: np.ndarray) -> np.ndarray:
-        """Return how much the variance of each component counts, shape (k,), the first 1.
+        """Return the weight of the adjusted variance of each component, shape (k,); the first is 1.
 
-        It counts in every promise from its own on, and these count the more the closer they are.
+        A component counts towards the targets after it and after all later components, and a target weighs
+        more the larger its shortfall.
         """
         if not self.every:
             return np.ones(self.k)
@@ -71,21 +72,21 @@ class Promise:
         return np.maximum(counts / counts[0], LEAST)
 
     def measured(self, V: np.ndarray, op: Operator) -> np.ndarray:
-        """Return the share kept after each component, shape (k,), by :mod:`spcastat.measures`."""
+        """Return the share after each component, shape (k,), from :mod:`spcastat.measures`."""
         return MEASURES["adjusted"](V, op) / np.cumsum(self.pca)
 
     def true(self, V: np.ndarray, op: Operator) -> bool:
-        """Return whether the measures say that loadings keep the promise."""
+        """Return whether loadings reach the target according to :mod:`spcastat.measures`."""
         kept = self.measured(V, op)
         return bool((kept if self.every else kept[-1:]).min() >= self.share - REACHED)
 
 
 class Promised(Adjusted):
-    """How far a promise is kept: the mean of the parts that are kept after each component, and a little more.
+    """How nearly a target is reached: the mean attained share, plus a small multiple of the total.
 
-    With f_i the adjusted variance of the first i components and g_i what is promised, the value is
-    (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k: whatever raises it below the promise leads to it, and
-    beyond it room is gained. With a promise on all components together it is f_k / g_k.
+    With f_i the adjusted variance of the first i components and g_i the target, the value is
+    (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k. The first term is largest where all targets are reached;
+    the second then increases the margin. With a target for the total only, the value is f_k / g_k.
     """
 
     def __init__(self, S: Moments, cards: tuple[int, ...], promise: Promise):
@@ -94,7 +95,7 @@ class Promised(Adjusted):
         self.goals = np.maximum(promise.goals, NOTHING)
 
     def holds(self, fits: Fits) -> np.ndarray:
-        """Return which of the fits keep the promise, shape (B,)."""
+        """Return which of the fits reach the target, shape (B,)."""
         return self.promise.holds(self.added(fits.G))
 
     def _of(self, added: np.ndarray) -> np.ndarray:

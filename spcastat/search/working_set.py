@@ -1,8 +1,8 @@
-"""Search with many variables: in working sets of them, until no other variable improves the fit.
+"""Search with many variables, in working sets, until no variable outside improves the fit.
 
-Starts are swept over all variables where products with the covariance matrix cost little. The search then
-runs on their supports, on variables of steep slope and on groups of variables that covary strongly with one
-of them. What it finds chooses the next working set.
+The starts are improved by sweeps over all variables if products with the covariance matrix are cheap. The
+first working set consists of their supports, of variables with a steep slope, and of groups of strongly
+correlated variables. The fit found on it determines the next working set.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from spcastat.search.starting_fits import empty, from_directions
 from spcastat.search.symmetric_matrices import Dense, Known
 from spcastat.solvers.support_search import best_support
 
-#: Up to this many variables all are searched; of more the working set has so many, or a few for each nonzero.
+#: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
 ALL, SOME, EACH = 2500, 1000, 3
-#: Rows of the covariance matrix that are looked at for groups of variables, by a quick search, and at once.
+#: Rows of the covariance matrix examined for groups: in all, by a quick search, and at once.
 ROWS, QUICK, AT_ONCE = 8000, 1000, 250
-#: Entries of these rows at once and, above 100,000 variables, in all: memory and time have a bound.
+#: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
-#: Groups that a component is built from, and the spread of the logarithms of their scores in random starts.
+#: Groups considered for a component, and the standard deviation of log scores in random starts.
 SEEDS, SPREAD = 5, 0.15
 #: Sweeps of a start over all variables, and of a fit between two working sets.
 SWEEPS = 10
-#: A working set that raises the fit by less than this share is the last one, and there are at most so many.
+#: The search ends when a working set raises the value by less than RISE, or after SETS working sets.
 RISE, SETS = 2e-5, 4
-#: Exchanges of a component with variables outside that are valued.
+#: Exchanges of a component with variables outside the working set that are evaluated.
 VALUED = 32
 
 
 @dataclass(eq=False)
 class Groups:
-    """Rows of the covariance matrix, each cut to its c largest entries: variables that belong together.
+    """Groups of variables: the c largest entries of rows of the covariance matrix.
 
     Attributes
     ----------
     rows : ndarray of int, shape (R,)
-        The variables whose rows they are.
+        The variable of each row.
     places : ndarray of int, shape (R, c)
     x : ndarray of shape (R, c)
-        Their entries at unit length.
+        The entries there, scaled to unit length.
     lengths : ndarray of shape (R,)
-        The lengths that they had.
+        The lengths before scaling.
     variances : ndarray of shape (R,)
         Of the variables of these rows.
     """
@@ -75,8 +75,8 @@ class Groups:
     def scores(self, F: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """Return lower bounds on the variances of the groups given other components, shape (R,).
 
-        With S~ = S - F'ZF what components with the products F, shape (k, p), and Z the inverse of their
-        covariance matrix leave, row j and its group v: v'S~v >= (e_j'S~v)^2 / S~_jj.
+        For components with products F, shape (k, p), and inverse covariance matrix Z, the residual covariance
+        matrix is S~ = S - F'ZF; for row j and its group v, v'S~v >= (e_j'S~v)^2 / S~_jj.
         """
         own = F[:, self.rows]
         along = (F[:, self.places] * self.x).sum(axis=2)
@@ -85,7 +85,7 @@ class Groups:
         return np.where(left > 1e-3 * self.variances, inner**2 / np.maximum(left, NOTHING), 0.0)
 
     def best(self, scores: np.ndarray, count: int) -> np.ndarray:
-        """Return up to `count` groups of large scores, none of whose own variables is in one before it."""
+        """Return up to `count` groups of large scores; no group's row variable is in an earlier group."""
         found: list[int] = []
         taken: set[int] = set()
         for j in np.argsort(-scores, kind="stable"):
@@ -98,7 +98,7 @@ class Groups:
 
 
 def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator) -> Groups:
-    """Return the groups of at most so many rows: those that PCA explains best, and random ones."""
+    """Return the groups of at most `most` rows: those that PCA explains best, and random ones."""
     p = op.p
     count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, min(1000, ENTRIES // p), 2))
     first = np.argsort(-explained, kind="stable")[: count // 2]
@@ -145,10 +145,10 @@ class Restricted:
         On the variables of the last working set.
     fit : Fits
     evidence : Evidence
-        Of the search on it.
+        Local optima of the search on it.
     variables : ndarray of int
     sufficient : bool or None
-        Whether exchanges with all other variables were valued and none improves the fit.
+        Whether exchanges with all other variables were evaluated and none improves the fit.
     """
 
     criterion: Criterion
@@ -167,7 +167,7 @@ def restricted(
     starts: list[np.ndarray],
     few_products: bool,
 ) -> Restricted:
-    """Search for the best fit of an operator whose covariance matrix is not held.
+    """Search for the best fit of an operator whose covariance matrix is not kept in memory.
 
     Parameters
     ----------
@@ -178,10 +178,10 @@ def restricted(
     starts : list of ndarray of shape (p, k)
         More starts.
     few_products : bool
-        Whether products with all variables cost too much for sweeps: rows that are not in memory.
+        Whether products with all variables are too expensive for sweeps, as for rows on disk.
     """
     k, p = len(card), op.p
-    # the k directions of rows that are not in memory are known already
+    # for rows on disk, exactly k directions are already known
     values, vectors, _ = op.sketched(k if few_products else min(2 * k, p, max(op.rank_limit, k)))
     explained = vectors**2 @ values
     turned = [vectors[:, :k], varimax(vectors[:, :k])]
@@ -251,7 +251,7 @@ def _searched(
     start: Fits,
     size: int,
 ) -> tuple[Fits, Evidence]:
-    """Search on a working set; of size 0 it has only the supports, and there is an ascent."""
+    """Search on a working set; with size 0 it holds the supports only, and the loadings are optimised."""
     if not size:
         end = reordered(criterion, refined(criterion, start, SHORT))
         return end, Evidence(end.value.tolist(), end.value.tolist())
@@ -267,7 +267,7 @@ def _searched(
 
 
 def _cut(D: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
-    """Return dense loadings, shape (p, k), cut to the cardinalities."""
+    """Return dense loadings, shape (p, k), truncated to the cardinalities."""
     V = np.zeros(D.shape)
     for i, c in enumerate(card):
         J = np.argsort(-np.abs(D[:, i]), kind="stable")[:c]
@@ -288,9 +288,9 @@ class Improved:
     sub : Gram
         Their covariance matrix.
     rounds : int
-        How often they were searched.
+        How often the working set was searched.
     left : int
-        Variables outside that would improve the fit, for which there is no room.
+        Number of variables outside that would improve the fit but did not fit into the working set.
     """
 
     V: np.ndarray
@@ -307,7 +307,7 @@ def improved(
     card: tuple[int, ...],
     advance: Callable[[int], object] = lambda _: None,
 ) -> Improved:
-    """Improve PEV by exchanges with all variables, those of a working set first.
+    """Improve PEV by exchanges, first within a working set and then with all variables.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def improved(
     variables : ndarray of int, shape (m,)
         The working set, ascending.
     starts : sequence of ndarray of shape (m, k)
-        Loadings on it, with at most `card` nonzeros; the one that leads to the best fit is followed.
+        Loadings on it, with at most `card` nonzeros; the start that leads to the best fit is used.
     card : tuple of int
     advance : callable
         Called after each round.
@@ -354,9 +354,9 @@ def _chosen(
 ) -> np.ndarray:
     """Return a working set, ascending.
 
-    The supports of the fits that are known, variables that enter, and given the first fit, whose products
-    with the covariance matrix are `images`, those of steepest slope and groups of largest score; then what
-    PCA explains.
+    It contains the supports of the known fits and the entering variables; given the first fit, whose
+    products with the covariance matrix are `images`, the variables of steepest slope and the groups of
+    largest score; and then the variables that PCA explains best.
     """
     p, k = known[0].shape
     if size >= p:
@@ -383,7 +383,7 @@ def _chosen(
 
 
 def inside(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion on some variables, all others still counting where the objective looks at them."""
+    """Return the criterion on some variables; the others still count in the least-squares objective."""
     S = op.block(variables) / op.total
     S = symmetric(S)
     if objective != "least_squares":
@@ -398,7 +398,7 @@ def inside(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective
 def _entering(
     op: Operator, V: np.ndarray, card: tuple[int, ...], objective: str, variables: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the variables outside that raise adjusted variance or PEV by an exchange, and S V / total."""
+    """Return the variables outside whose exchange raises adjusted variance or PEV, and S V / total."""
     supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
     used = np.unique(np.concatenate(supports))
     known = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
@@ -414,6 +414,6 @@ def _entering(
 
 
 def _filled(v: np.ndarray, card: int, variables: np.ndarray) -> np.ndarray:
-    """Return the support of v, with as many of the variables added as its cardinality lacks, ascending."""
+    """Return the support of v, ascending, filled up to `card` with other variables from `variables`."""
     own = np.flatnonzero(v)
     return np.sort(np.append(own, np.setdiff1d(variables, own)[: card - own.size]))
