@@ -44,7 +44,6 @@ SCALE: dict[str, Callable[[Call], Table]] = {
     "single": pieces.single,
     "sparse-rows": pieces.sparse_rows,
     "workers": cluster.workers,
-    "small-partitions": clusters.many,
     "cluster-dense": clusters.dense,
     "cluster-sparse": clusters.sparse,
 }

@@ -68,23 +68,6 @@ def sparse(call: Call) -> Table:
     return table
 
 
-def many(call: Call) -> Table:
-    """A thousand small partitions: each a task and a sum of its own, and several in a task."""
-    p, rows, count = 1000, 100, call.size(1000) if not call.small else 130
-    table = Table(
-        f"Dask: {count:,} partitions of {rows} x {p:,}, two workers of one thread",
-        ["sums", *HEAD[1:]],
-    )
-    for apart, name in ((True, "one a partition, as before"), (False, "of neighbours, in one task")):
-        found = fresh(on_small, threads=1, count=2, parts=count, rows=rows, p=p, apart=apart)[0]
-        table.rows.append([name, *_row(2, found)[1:]])
-    table.notes.append(
-        f"A partition has {8e-6 * rows * p:.1f} MB and a sum {4e-6 * p * p:.0f}; partitions are computed, "
-        "not kept. k = 3, card 10, bcd-l0. Tasks are those that a worker ran."
-    )
-    return table
-
-
 def _counts(call: Call) -> tuple[int, ...]:
     """Return the numbers of workers."""
     return COUNTS[:2] if call.small else COUNTS
@@ -98,18 +81,6 @@ def on_dense(count: int, n: int, p: int) -> dict[str, float]:
     with cluster(count) as client:
         sp.spca(collection(4000, p), 5, 10, method="bcd-l0")  # everything is imported, here and there
         return measured(client, collection(n, p), lambda X: sp.spca(X, 5, 10, method="bcd-l0"))
-
-
-def on_small(count: int, parts: int, rows: int, p: int, apart: bool) -> dict[str, float]:
-    """Fit rows in many small partitions, with sums of neighbours or of each partition."""
-    from spcastat.streams import dask as streams
-
-    if apart:
-        streams.FEWEST = parts
-    with cluster(count) as client:
-        sp.spca(collection(4000, p), 3, 10, method="bcd-l0")
-        data = collection(rows * parts, p, rows)
-        return measured(client, data, lambda X: sp.spca(X, 3, 10, method="bcd-l0"))
 
 
 def on_sparse(count: int, n: int, p: int) -> dict[str, float]:

@@ -17,19 +17,15 @@ import pandas as pd
 from spcastat.errors import DataError, FormulaError, ShapeError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
-from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Pass, Stream
 from spcastat.streams.dask_factors import with_levels
-from spcastat.streams.dask_groups import FEWEST, Part, grouped, is_plain, is_task
 from spcastat.streams.dask_run import carried, compute, run, shared, tree
 from spcastat.streams.dask_tasks import (
     Reading,
     Scoring,
     Summing,
     first_rows,
-    hold_block,
-    hold_partition,
     score_block,
     score_partition,
     sum_block,
@@ -78,7 +74,11 @@ class DaskStream(Stream):
     @property
     def anew(self) -> bool:  # type: ignore[override]  # the graph shows what has been persisted
         """Whether the partitions are computed again in each pass, because they were not persisted."""
-        return any(is_task(task) for task in dict(self._data.__dask_graph__()).values())
+        return any(
+            type(task).__name__ not in ("DataNode", "Alias", "Future")
+            and (callable(task) or type(task) is tuple)
+            for task in dict(self._data.__dask_graph__()).values()
+        )
 
     @classmethod
     def open(cls, data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Self:
@@ -175,8 +175,8 @@ class DaskStream(Stream):
         """
         work = Summing(self._reading, begin)
         common = shared(work)
-        parts = self._parts(work, common)
-        found = run(parts, tree([part.task for part in parts], work, common), work, what)
+        parts = self._sums(work, common)
+        found = run(parts, tree(parts, work, common), work, what)
         unpack = getattr(found.result, "unpack", None)
         if unpack is not None:
             unpack()
@@ -231,50 +231,34 @@ class DaskStream(Stream):
             name=f"spcastat-scores-{scoring.token}",
         )
 
-    def _parts(self, work: Summing[Any], common: Any) -> list[Part]:
-        """Return the tasks that sum up the partitions; many small partitions are grouped."""
-        sizes = self._sizes()
-        if len(sizes) > FEWEST and is_plain(self._data):
-            held = self._mapped(hold_partition if self._framed else hold_block, "hold", work.token)
-            return grouped(held, sizes, work, common)
-        function = sum_partition if self._framed else sum_block
-        passes = self._mapped(function, "sum", work.token, work=carried(work, common))
-        return [Part(task, number) for number, task in enumerate(passes)]
-
-    def _sizes(self) -> list[float]:
-        """Return the sizes of the partitions in bytes; NaN if unknown, e.g. for sparse blocks."""
-        if self._framed or is_sparse(self._data._meta):
-            return [float("nan")] * self._data.npartitions
-        row = self._data.shape[1] * self._data.dtype.itemsize
-        return [float(m) * row for m in self._data.chunks[0]]
-
-    def _mapped(self, function: Callable[..., Any], what: str, mark: str, **further: Any) -> list[Any]:
-        """Return one delayed result of `function` for each partition; `mark` makes names of tasks unique."""
+    def _sums(self, work: Summing[Any], common: Any) -> list[Any]:
+        """Return the delayed sum of each partition."""
         data = [self._data] if self._weights is None else [self._data, self._weights]
+        sent = carried(work, common)
         if self._framed:
             from dask.dataframe import map_partitions
 
-            found = map_partitions(
-                function,
+            sums = map_partitions(
+                sum_partition,
                 *data,
                 meta=self._data._meta.iloc[:, :0],
                 enforce_metadata=False,
-                token=f"spcastat-{what}",
-                **further,
+                token="spcastat-sum",
+                work=sent,
             )
-            return list(found.to_delayed())
+            return list(sums.to_delayed())
         from dask.array import map_blocks
 
-        found = map_blocks(
-            function,
+        sums = map_blocks(
+            sum_block,
             *data,
             chunks=(self._data.chunks[0], (1,)),
             dtype=object,
             meta=np.array((), dtype=object),
-            name=f"spcastat-{what}-{mark}",
-            **further,
+            name=f"spcastat-sum-{work.token}",
+            work=sent,
         )
-        return list(found.to_delayed().ravel())
+        return list(sums.to_delayed().ravel())
 
 
 _ALLOWED = (

@@ -10,7 +10,6 @@ from spcastat.errors import DataError, SpcaError
 from spcastat.progress import stage
 from spcastat.streams.base import A, Pass
 from spcastat.streams.dask_failure import failure
-from spcastat.streams.dask_groups import Part
 from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
 #: Largest number of parts that one task merges.
@@ -77,13 +76,13 @@ def shared(work: Work) -> Any:
     return delayed(work, name=f"spcastat-work-{work.token}")
 
 
-def run(parts: list[Part], root: Any, work: Summing[A], what: str) -> Pass[A]:
+def run(parts: list[Any], root: Any, work: Summing[A], what: str) -> Pass[A]:
     """Compute the root of a tree on the user's scheduler, and report progress in partitions.
 
     Parameters
     ----------
-    parts : list of Part
-        The sums of consecutive partitions.
+    parts : list of Delayed
+        The sum of each partition.
     root : Delayed
         From :func:`tree`.
     work : Summing
@@ -96,7 +95,7 @@ def run(parts: list[Part], root: Any, work: Summing[A], what: str) -> Pass[A]:
         The error of a partition, with its name. FileError or DataError if a partition cannot be computed for
         another reason.
     """
-    with stage(what, sum(part.count for part in parts), "partitions") as advance:
+    with stage(what, len(parts), "partitions") as advance:
         client = current_client()
         if client is None:
             return _locally(parts, root, work, advance)
@@ -138,19 +137,19 @@ def current_client() -> Any:
 
 
 def _on_cluster(
-    client: Any, parts: list[Part], root: Any, work: Summing[A], advance: Callable[[int], None]
+    client: Any, parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]
 ) -> Pass[A]:
     from distributed import as_completed
 
-    *waiting, last = client.compute([*(part.task for part in parts), root])
-    of = {future.key: part for future, part in zip(waiting, parts, strict=True)}
+    *waiting, last = client.compute([*parts, root])
+    numbers = {future.key: number for number, future in enumerate(waiting)}
     try:
         for future in as_completed(waiting):
             if future.status != "finished":
-                _raise(future, work.reading.names(of[future.key].first, of[future.key].count))
+                _raise(future, work.reading.name(numbers[future.key]))
             # Only the merge needs it from here on; it is computed again if its worker is lost.
             future.release()
-            advance(of[future.key].count)
+            advance(1)
         try:
             return last.result()
         except (SpcaError, MemoryError):
@@ -171,16 +170,16 @@ def _raise(future: Any, name: str) -> None:
     raise told from (None if told is error else error)
 
 
-def _locally(parts: list[Part], root: Any, work: Summing[A], advance: Callable[[int], None]) -> Pass[A]:
+def _locally(parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]) -> Pass[A]:
     from dask.callbacks import Callback
 
-    counts = {part.task.key: part.count for part in parts}
+    sums = {part.key for part in parts}
     raised: list[BaseException] = []
 
     def posttask(key: Any, *_: Any) -> None:
-        if key in counts:
+        if key in sums:
             try:
-                advance(counts[key])
+                advance(1)
             except BaseException as error:
                 raised.append(error)
                 raise

@@ -14,13 +14,12 @@ from uuid import uuid4
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import DataError, SpcaError
+from spcastat.errors import DataError
 from spcastat.intake import Spec
 from spcastat.intake.checks import read_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Block, Pass, Tally
-from spcastat.streams.dask_failure import failure
 from spcastat.streams.naming import named
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block
@@ -57,12 +56,6 @@ class Reading:
         if self.starts is None or self.starts[number] == self.starts[number + 1]:
             return name
         return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
-
-    def names(self, first: int, count: int) -> str:
-        """Return the name of `count` consecutive partitions in messages."""
-        if count == 1:
-            return self.name(first)
-        return f"one of the partitions {first + 1} to {first + count} of the {self.title}"
 
     def changed(self, number: int) -> DataError:
         """Return the error for a partition whose rows have changed since the first pass."""
@@ -109,25 +102,13 @@ class Summing(Work, Generic[A]):
 
     def part(self, chunk: Any, weights: Any, number: int) -> Pass[A]:
         """Sum up one partition."""
-        return _packed(self._added(Pass(self.begin(), Tally()), chunk, weights, number))
-
-    def group(self, partitions: Sequence[Held] | Recipes) -> Pass[A]:
-        """Sum up neighbouring partitions one after the other; recipes are computed one at a time."""
         found = Pass(self.begin(), Tally())
-        for one in partitions.all if isinstance(partitions, Recipes) else partitions:
-            held = one.made(self.reading) if isinstance(one, Recipe) else one
-            self._added(found, held.chunk, held.weights, held.number)
-            del held  # free its memory before the next is computed
-        return _packed(found)
-
-    def _added(self, found: Pass[A], chunk: Any, weights: Any, number: int) -> Pass[A]:
-        """Add a partition to the accumulator and the counts of `found`."""
         block = self.reading.block(chunk, weights, number)
         if block.values.shape[0]:
             found.result.add(_compact(block.values), block.weights)
         found.tally.count(block)
         found.tally.prints[number] = Print.of(block.values)
-        return found
+        return _packed(found)
 
     def merged(self, parts: Sequence[Pass[A]]) -> Pass[A]:
         """Merge parts in their order; they are not changed."""
@@ -159,55 +140,6 @@ class Scoring(Work):
         if not block.values.shape[0]:
             return np.empty((0, self.V.shape[1])), block.index
         return np.asarray(self.standard.project(block.values, self.V), dtype=float), block.index
-
-
-class Held:
-    """A raw partition with its weights and its number."""
-
-    def __init__(self, chunk: Any, weights: Any, number: int):
-        self.chunk, self.weights, self.number = chunk, weights, number
-
-
-class Recipe:
-    """The tasks that compute a :class:`Held`, to be run inside another task so that nothing is sent.
-
-    Parameters
-    ----------
-    tasks : Mapping
-        A dask graph.
-    key : object
-        The key of the result.
-    number : int
-        The number of the partition.
-    """
-
-    def __init__(self, tasks: Mapping[Any, Any], key: Any, number: int):
-        self.tasks, self.key, self.number = tasks, key, number
-
-    def made(self, reading: Reading) -> Held:
-        """Run the tasks.
-
-        Raises
-        ------
-        SpcaError
-            The error of the partition, or why it cannot be computed, with its name.
-        """
-        import dask
-
-        try:
-            held: Held = dask.get(self.tasks, self.key)
-        except (SpcaError, MemoryError):
-            raise
-        except Exception as error:
-            raise failure(error, reading.name(self.number)) from error
-        return held
-
-
-class Recipes:
-    """The recipes (see `Recipe`) of consecutive partitions, to be read in one task."""
-
-    def __init__(self, those: list[Recipe]):
-        self.all = those
 
 
 def _packed(found: Pass[A]) -> Pass[A]:
@@ -247,21 +179,6 @@ def sum_partition(
 ) -> Pass[A]:
     """Sum up a partition of a data frame."""
     return work.part(chunk, weights, partition_info["number"])
-
-
-def hold_block(chunk: Any, weights: Any = None, *, block_id: tuple[int, int] = (0, 0)) -> Held:
-    """Return a raw block of rows of an array; `weights` has shape (m, 1)."""
-    return Held(chunk, None if weights is None else np.asarray(weights)[:, 0], block_id[0])
-
-
-def hold_partition(chunk: Any, weights: Any = None, *, partition_info: Any = None) -> Held:
-    """Return a raw partition of a data frame."""
-    return Held(chunk, weights, partition_info["number"])
-
-
-def sum_group(work: Summing[A], partitions: Sequence[Held] | Recipes) -> Pass[A]:
-    """Sum up neighbouring partitions."""
-    return work.group(partitions)
 
 
 def merge_parts(work: Summing[A], parts: Sequence[Pass[A]]) -> Pass[A]:

@@ -36,8 +36,6 @@ def test_partitions_are_named_with_their_rows_where_these_are_known():
     assert known.name(1) == "partition 2 of the dask array"  # it has none
     assert known.name(2) == "partition 3 of the dask array (rows 4 to 8)"
     assert reading().name(1) == "partition 2 of the dask array"
-    assert known.names(2, 1) == known.name(2)
-    assert known.names(1, 2) == "one of the partitions 2 to 3 of the dask array"
 
 
 def test_rows_are_cut_into_equal_pieces():
@@ -138,12 +136,6 @@ def test_a_pass_over_a_collection_is_that_over_its_rows():
             assert sorted(found.tally.prints) == list(range(4))
     assert DaskStream.open(da.from_array(X, chunks=(7, 4))).rows == 30
     assert DaskStream.open(dd.from_pandas(FRAME, npartitions=2)).rows is None
-
-
-def test_bytes_of_partitions_are_known_of_arrays_of_numbers():
-    sizes = DaskStream.open(da.from_array(X.astype("float32"), chunks=(20, 4)))._sizes()
-    assert sizes == [20 * 4 * 4.0, 10 * 4 * 4.0]
-    assert np.isnan(DaskStream.open(dd.from_pandas(FRAME, npartitions=3))._sizes()).tolist() == [True] * 3
 
 
 def test_the_first_partition_that_has_rows_is_looked_at(monkeypatch):
