@@ -134,7 +134,7 @@ def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
     refused("disjoint= was given without card=", 2, variance=0.9, disjoint=True)
     for name in ("include", "exclude"):
         rule = {name: ["clear"]}
-        refused("Only its search knows rules", method="greedy", error=UnknownOptionError, **rule)
+        refused("Only its search has rules", method="greedy", error=UnknownOptionError, **rule)
         refused(f"{name}= was given to choose", 2, error=UnknownOptionError, function=sp.choose, **rule)
     refused(
         "method='bcd-l0', the default, has no option", nonneg=True, disjoint=True, error=UnknownOptionError
@@ -198,7 +198,7 @@ def test_a_refit_has_the_rule_until_it_is_told_otherwise(rows):
     free = rows.refit(include=None, exclude=None, disjoint=False)
     assert "Rule" not in str(free)
     assert free.measure("adjusted") > rows.measure("adjusted")
-    with pytest.raises(UnknownOptionError, match="Only its search knows rules"):
+    with pytest.raises(UnknownOptionError, match="Only its search has rules"):
         rows.refit(method="greedy")
     with pytest.raises(OptionError, match="without card="):
         rows.refit(variance=0.9)

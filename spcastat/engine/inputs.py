@@ -1,4 +1,4 @@
-"""What a fit is computed from: data are read once, then given to whatever method asks for them."""
+"""Reading and checking of the data of a fit, in the form in which the method needs them."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ class Source:
     Attributes
     ----------
     op : Operator
-        The covariance matrix, by its products, at unit size: its variances times `op.unit` squared are those
-        of the data.
+        The covariance matrix, through its products, in units of `op.unit`: the variances of the data are its
+        variances times `op.unit` squared.
     spec : Spec
         How raw data become columns; its `columns` label the loadings.
     n : int or None
         Number of rows; for a covariance matrix the number it was computed from, where known.
     standard : Standardisation or None
-        Centre and scale; None for a covariance matrix that came without them.
+        Centre and scale; None for a covariance matrix given without them.
     matrix : ndarray or scipy.sparse array of shape (n, p), or None
-        Raw rows, their missing values filled if they were with ``na="em"``; None for a covariance matrix.
+        Raw rows, with missing values imputed for ``na="em"``; None for a covariance matrix.
     index : pandas.Index or None
         Labels of the rows.
     dropped : int
@@ -81,17 +81,17 @@ class Source:
     weights : ndarray of shape (n,) or None
         Weights of the rows.
     stream : Stream or None
-        Rows that are never all in memory, instead of `matrix`.
+        Rows read in chunks, instead of `matrix`.
     total_weight : float or None
         The sum of the weights of a stream.
     gaps : Gaps or None
-        What was done about missing values, where they were let in.
+        How missing values were treated, for ``na="em"`` and "pairwise".
     checksum : int or None
-        Of `matrix`, where that is the memory of the caller.
+        Checksum of `matrix`, if it shares memory with the caller's data.
     about : Mapping
-        What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
+        Further facts about a covariance matrix; see :class:`spcastat.intake.Covariance`.
     covariates : ndarray of shape (n, q) or None
-        What the rows in `matrix` were adjusted for.
+        The covariates for which `matrix` was adjusted.
     groups : ScalingGroups or None
         The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed".
     """
@@ -114,12 +114,12 @@ class Source:
 
     @property
     def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:
-        """What finds centre and scale again from other rows, as the call did."""
+        """The arguments `center` and `scale` that would repeat the standardisation on other rows."""
         assert self.standard is not None
         return center_and_scale(self.standard, self.groups)
 
     def require_same(self) -> None:
-        """Raise DataError if rows in the memory of the caller have changed since the fit."""
+        """Raise DataError if the caller has changed the rows in memory since the fit."""
         if self.checksum is not None and checksum(self.matrix) != self.checksum:
             raise DataError(
                 "The data have changed since the fit: their numbers are not those that were fitted. Fit "
@@ -129,24 +129,24 @@ class Source:
 
     @property
     def has_rows(self) -> bool:
-        """Whether the rows are in memory, and so the scores can be."""
+        """Whether the rows are in memory, so that scores can be computed directly."""
         return self.matrix is not None
 
     @property
     def measured(self) -> Any:
-        """The rows as they came, NaN for their missing values; shape (n, p)."""
+        """The rows as given, with NaN for missing values; shape (n, p)."""
         if self.gaps is None or not self.gaps.missing.any():
             return self.matrix
         return np.where(self.gaps.missing, np.nan, self.matrix)
 
     @property
     def from_rows(self) -> bool:
-        """Whether there are rows, in memory or not, rather than a covariance matrix."""
+        """Whether the fit is from rows (in memory or in chunks) rather than from a covariance matrix."""
         return self.matrix is not None or self.stream is not None
 
     @property
     def title(self) -> str | None:
-        """What a stream is, for headers; None for data in memory."""
+        """Description of a stream for headers; None for data in memory."""
         return None if self.stream is None else self.stream.title
 
     @property
@@ -161,14 +161,14 @@ class Source:
 
     @property
     def weight(self) -> float:
-        """The sum of the weights: the number of rows where there are none."""
+        """The sum of the weights, or the number of rows without weights."""
         if self.total_weight is not None:
             return self.total_weight
         return float(self.n or 0) if self.weights is None else float(self.weights.sum())
 
     @property
     def free(self) -> float | None:
-        """The sum of the weights (number of rows, where known) less the dimensions that covariates take."""
+        """The sum of the weights (or number of rows, if known) minus the degrees of freedom of covariates."""
         n = self.weight if self.from_rows else self.n
         taken = 0 if self.spec.partial is None else self.spec.partial.regression.rank
         return None if n is None else n - taken
@@ -177,23 +177,23 @@ class Source:
 def center_and_scale(
     standard: Standardisation, groups: ScalingGroups | None
 ) -> tuple[bool | np.ndarray, Scale]:
-    """Return what finds `center` and `scale` of a call again from other rows."""
+    """Return the arguments `center` and `scale` that repeat a standardisation on other rows."""
     scale: Any = groups or {"sd": True, "none": False}.get(standard.scaling, standard.scale)
     return True if standard.centring == "mean" else standard.mean, scale
 
 
-#: Divisors of columns lie between this and its inverse, so that both are floating-point numbers.
+#: Scales of columns must lie between this and its inverse, so that both are floating-point numbers.
 LEAST_SCALE = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The rows of a fit, given to a function in place of the data, to be fitted again as they were read.
+    """The rows of a fit, passed in place of data so that they are refitted as they were read.
 
     Attributes
     ----------
     data : object
-        What the fit was given.
+        The data that the fit was given.
     source : Source
     """
 
@@ -202,14 +202,14 @@ class Fitted:
 
 
 def require_unchanged(data: Any, source: Source) -> None:
-    """Raise DataError unless `data` give the rows of a fit, for calls that read them again.
+    """Raise DataError unless `data` contain the rows of a fit, for calls that read them again.
 
     Parameters
     ----------
     data : object
-        What the fit was given.
+        The data that the fit was given.
     source : Source
-        What was fitted.
+        The source of the fit.
     """
     if source.stream is not None:
         source.stream.reduce(Nothing, "comparison with the fit")  # each pass is compared with the first
@@ -230,7 +230,7 @@ def require_unchanged(data: Any, source: Source) -> None:
 
 
 def _plain(matrix: Any) -> Any:
-    """Return a matrix such that equal ones have equal bits: dense in rows, or sparse in columns; one NaN."""
+    """Return a matrix in canonical form (C order or CSC, one NaN): equal matrices have equal bytes."""
     if is_sparse(matrix):
         return matrix.tocsc()
     return np.where(np.isnan(matrix), np.nan, matrix) + 0.0
@@ -238,23 +238,23 @@ def _plain(matrix: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """Data that were read and checked.
+    """Data after reading and checking.
 
     Attributes
     ----------
     p : int
         Number of variables.
     source : callable
-        The name of the method that needs the rows as such, or nothing where second moments will do -> the
-        source of a fit.
+        Takes the name of a method that needs the rows themselves (an empty string if second moments are
+        enough) and returns the source of a fit.
     context : mapping or None
-        The names besides the columns that a formula uses.
+        Names other than columns that a formula uses.
     refuse : callable or None
-        (plan, k) -> nothing; raises where rows that are never all in memory do not serve the fit.
+        Takes (plan, k) and raises if the fit cannot be made from rows in chunks.
     stream : Stream or None
-        Rows that are never all in memory.
+        Rows in chunks.
     data : object
-        What was opened, for calls that read it again: of a frame the columns that it has now.
+        The data, for calls that read them again; for a frame, a view with its present columns.
     """
 
     p: int
@@ -265,12 +265,12 @@ class Opened:
     data: Any = None
 
     def source_for(self, plan: Plan, k: int) -> Source:
-        """Return the source of the fit of k components that `plan` makes.
+        """Return the source for a fit of k components according to `plan`.
 
         Raises
         ------
         OptionError, ComponentsError, NoRowsError
-            Where the rows are never all in memory and do not serve that fit, before any of them is read.
+            If the rows come in chunks and the fit cannot be made from them; raised before any row is read.
         """
         if self.refuse is not None:
             self.refuse(plan, k)
@@ -285,12 +285,12 @@ def open_rows(
     Parameters
     ----------
     data : object
-        Anything that is read, or `Fitted` rows, for which `reading` is that of their fit.
+        Data of any supported kind, or `Fitted` rows, for which `reading` must be that of their fit.
     reading : ReadOptions
     center, scale
         As for :func:`spcastat.spca`.
     k : int
-        Number of components: the rank of the model of missing values, where `reading` names none.
+        Number of components, which is the default rank of the model of missing values.
     blocks : mapping, optional
         As for :func:`spcastat.spca`.
     """
@@ -300,7 +300,7 @@ def open_rows(
     known = data.source if isinstance(data, Fitted) else None
     data = data.data if isinstance(data, Fitted) else data
     in_chunks = (
-        "scale='mixed' was given for data that are read in chunks; levels are found in memory only. "
+        "scale='mixed' was given for data that are read in chunks; it needs all rows in memory. "
         "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
     )
     try:
@@ -336,11 +336,11 @@ def open_rows(
         X, w = design.matrix, design.weights
         if reading.na in GAPS:
             return _with_gaps(design, reading, center, scale, k, rows_for)
-        if isinstance(scale, Blocks):  # the eigenvalues of what is not finite are not found
+        if isinstance(scale, Blocks):  # eigenvalues need finite values
             design.check()
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is named below
+        with np.errstate(invalid="ignore", over="ignore"):  # values that are not finite are reported below
             standard, op = prepare(X, w, center, scale, names, bool(rows_for))
-            finite = np.isfinite(op.total)  # not so only if values are not: prepare() sees to their size
+            finite = np.isfinite(op.total)  # prepare() avoids overflow, so only infinite values give False
         if not finite:
             design.check()
         _require_range(op, standard, names)
@@ -369,7 +369,7 @@ def open_rows(
 def _with_gaps(
     design: Design, reading: ReadOptions, center: Any, scale: Any, k: int, rows_for: str
 ) -> Source:
-    """Return the source of rows whose missing values stay."""
+    """Return the source for rows with missing values, by ``na="em"`` or "pairwise"."""
     if rows_for:
         refuse_rows_methods(reading.na, rows_for)
     X, w, names = design.matrix, design.weights, design.columns
@@ -398,7 +398,7 @@ def _with_gaps(
 
 
 def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -> Opened:
-    """Open rows that come in chunks: one pass, when the source is asked for."""
+    """Open rows that come in chunks; one pass is made when the source is requested."""
     columns = stream.spec.columns
     center = _column_values("center", center, columns)
     scale = _scale(scale, blocks, columns)
@@ -412,8 +412,8 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
     def source(rows_for: str = "") -> Source:
         if rows_for:
             raise NoRowsError(
-                f"This method works on the rows themselves, and those of {stream.title} are never all in "
-                "memory. Take a method that needs a covariance matrix only (spcastat.methods() lists them "
+                f"This method works on the rows themselves, and those of {stream.title} are read in "
+                "chunks. Use a method that needs a covariance matrix only (spcastat.methods() lists them "
                 "as taking 'data or covariance'), or fit rows that fit into memory, such as a sample."
             )
         with np.errstate(invalid="ignore", over="ignore"):  # reported below
@@ -434,16 +434,16 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
         if len(columns) > GRAM_ORDER and not plan.rows_for:
             candidates_among(len(columns), plan.solver, plan.aim, must=True)
         require_rank(k, stream.rows, centred=center is True)
-        plan.on(columns)  # names that no variable has are refused, too
+        plan.on(columns)  # raises for unknown names of variables
 
     return Opened(len(columns), source, stream.spec.context, refuse, stream)
 
 
 def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:
-    """Return centre and scale, the operator, and what a pass counted.
+    """Return centre and scale, the operator, and the counts of a pass.
 
-    Where squares of the rows leave the range of floating-point numbers, two passes more are made: for the
-    largest values of the columns, and for the sums of the columns over these.
+    If squares of the values overflow or underflow, two more passes are made: for the largest values of the
+    columns, and for the sums of the columns divided by these.
     """
     columns = stream.spec.columns
     p = len(columns)
@@ -535,7 +535,7 @@ def open_covariance(
 
 
 def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
-    """Return the covariance matrix given some of its variables, and how it came about."""
+    """Return the partial covariance matrix given some of the variables, and its specification."""
     names = list(given) if isinstance(given, list | tuple | pd.Index | np.ndarray) else [given]
     columns = list(spec.columns)
     unknown = [name for name in names if name not in columns]
@@ -557,7 +557,7 @@ def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, 
 
 
 def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:
-    """Raise DataError where the variances, or the scales, cannot be represented as floating-point numbers."""
+    """Raise DataError if the variances or scales cannot be represented as floating-point numbers."""
     with np.errstate(over="ignore"):
         variances = op.diagonal() * np.float64(op.unit) ** 2
         total = float(variances.sum())
@@ -588,8 +588,8 @@ def _names_at_call() -> Mapping[str, Any]:
 
 
 def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
-    """Return `scale` as True, False, numbers, or blocks; raise OptionError for blocks without a use."""
-    if isinstance(scale, ScalingGroups):  # of a fit
+    """Return `scale` as True, False, numbers, or blocks; raise OptionError if `blocks` is not used."""
+    if isinstance(scale, ScalingGroups):  # from an earlier fit
         return scale
     if isinstance(scale, str) and scale in KINDS:
         return Blocks.read(scale, blocks, columns)
@@ -602,7 +602,7 @@ def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
 
 
 def _with_levels(data: Any, reading: ReadOptions) -> ReadOptions:
-    """Return how mixed data are read: columns with names by a formula, which takes factors, too."""
+    """Return the options for reading mixed data: a formula with all columns, which may be factors."""
     formula = reading.formula
     if formula is None and isinstance(open_table(data).values, pd.DataFrame):
         formula = "~ ."
@@ -610,7 +610,7 @@ def _with_levels(data: Any, reading: ReadOptions) -> ReadOptions:
 
 
 def _mixed(design: Design, reading: ReadOptions, center: Any) -> Mixed:
-    """Return the factors of a design; raise OptionError for what does not go with ``scale="mixed"``."""
+    """Return the factors of a design; raise OptionError for options that conflict with ``scale="mixed"``."""
     refused = {
         f"na={reading.na!r}, and a missing level has no indicators; na='drop' leaves out such rows": (
             reading.na in GAPS
@@ -640,12 +640,12 @@ def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
     if is_single(value):
         further = ", or 'mixed', or 'blocks' with blocks=" * (option == "scale")
         raise OptionError(
-            f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one a "
+            f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one per "
             f"column{further}."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")
     numbers = vector(value, len(columns), option, "columns")
     if option == "scale" and not (numbers > 0).all():
-        raise OptionError(f"scale holds {numbers.min():g}; what columns are divided by must be positive.")
+        raise OptionError(f"scale holds {numbers.min():g}; divisors of columns must be positive.")
     return numbers

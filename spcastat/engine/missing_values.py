@@ -1,4 +1,4 @@
-"""Rows with missing values made ready for a fit: their moments, and what is told of how these came about."""
+"""Moments of rows with missing values, and the record of how these were estimated."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from spcastat.missing import PpcaModel, em_moments, pairwise_moments
 from spcastat.operators import Blocks, CrossProducts, Operator, Standardisation, from_products, prepare
 from spcastat.operators.standardisation import ColumnUnits, largest_of
 
-#: More variables than this have no dense covariance matrix.
+#: Largest number of variables for which a dense covariance matrix is formed.
 MOST_VARIABLES = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """What was done about missing values.
+    """How missing values were treated.
 
     Attributes
     ----------
     how : {"em", "pairwise"}
     missing : ndarray of bool, shape (n, p)
     told : dict
-        What a record keeps: counts, and how the moments were found.
+        The entries of the record: counts, and how the moments were estimated.
     model : PpcaModel or None
-        Where the EM begins for part of the rows: the model of all of them; None for "pairwise".
+        The EM model, from which the EM for subsets of the rows starts; None for "pairwise".
     filling : PpcaModel or None
-        The same, its scores shrunk, by which missing values were, and will be, filled.
+        The same with shrunk scores, which imputes missing values in old and new rows.
     """
 
     how: str
@@ -43,21 +43,19 @@ class Gaps:
 def refuse_rows_methods(how: str, method: str) -> None:
     """Raise OptionError for a method that needs the rows themselves.
 
-    Conditional means vary less than what was not measured would have, and a method that sees rows cannot be
-    told the variance that they lack; a robust one would also trust values that the normal model made of
-    outliers.
+    Imputed conditional means vary less than the true values, and a method that works on rows cannot account
+    for the missing variance. A robust method would also trust values that were imputed from outliers.
     """
     raise OptionError(
         f"method={method!r} works on the rows themselves, and na={how!r} estimates their means and "
-        "covariances only: filled rows vary too little, and a robust method would take for good what "
-        "outliers had part in. Take a method that needs a covariance matrix only (spcastat.methods() "
+        "covariances only: imputed rows vary too little, and a robust method would trust values that "
+        "depend on outliers. Use a method that needs a covariance matrix only (spcastat.methods() "
         "lists them as taking 'data or covariance'), or na='drop'."
     )
 
 
 def rank_of(k_em: int | None, k: int, weights: np.ndarray | None, shape: tuple[int, int]) -> int:
-    """Return the rank of the model behind the EM: `k_em`, or k (the number of components) where that can
-    be."""
+    """Return the rank of the EM model: `k_em`, or by default k, reduced where the data are too small."""
     n, p = shape
     positive = n if weights is None else int(np.count_nonzero(weights))
     return max(1, min(k, p - 1, positive - 2)) if k_em is None else k_em
@@ -99,7 +97,7 @@ def prepare_with_gaps(
     standard : Standardisation
     op : Operator
     matrix : ndarray of shape (n, p)
-        With "em" missing values are replaced by shrunk conditional means; with "pairwise" they stay.
+        With "em", missing values are replaced by shrunk conditional means; with "pairwise" they remain.
     gaps : Gaps
     """
     X = np.asarray(X, dtype=float)
@@ -144,25 +142,25 @@ def prepare_with_gaps(
         }
         mean, S = pairs.mean, pairs.covariance
     gaps = Gaps(how, missing, told, model, filling)
-    if not missing.any():  # the moments of complete rows, to the last bit
+    if not missing.any():  # exactly the moments of complete rows
         return *prepare(X, weights, center, scale, names), matrix, gaps
     products = CrossProducts(p)
     products.weight = float(n) if weights is None else float(weights.sum())
     products.mean, products.products = mean, S * (products.weight - 1.0)
-    # conditional covariances have no rank: rows set no limit
+    # with conditional covariances added, the rank is not limited by the number of rows
     standard, op = from_products(products, p + 1, units.centre(center), divisor, names)
     op.unit = units.unit
     return units.restored(standard), op, matrix, gaps
 
 
 def _times(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:
-    """Return the model of columns times powers of two."""
+    """Return the model for columns multiplied by powers of two."""
     mean, scale = np.ldexp(model.mean, exponents), np.ldexp(model.scale, exponents)
     return replace(model, mean=mean, scale=scale)
 
 
 def _units(X: np.ndarray, scale: Any) -> ColumnUnits:
-    """Return powers of two that bring all columns, or each, near one; columns without a value count as 1."""
+    """Return powers of two that scale all columns, or each column, to about one; 1 for empty columns."""
     largest = largest_of(np.where(np.isnan(X), 0.0, X))
     units = ColumnUnits.of(largest, scale)
     assert units is not None  # the values are finite

@@ -1,4 +1,4 @@
-"""The options of all methods and their checks: one table, so that a name means the same everywhere."""
+"""Checks of the options of all methods, in one table so that a name always means the same."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
 from spcastat.search.settings import EFFORTS, OBJECTIVES, PROMISES
 
-#: Starts of one fit, at most.
+#: Largest number of starts of one fit.
 MOST_STARTS = 1_000_000
 
-#: (value, k, p) -> the value that the solver gets.
+#: Takes (value, k, p) and returns the value for the solver.
 Check = Callable[[Any, int, int], Any]
 
 
@@ -56,7 +56,7 @@ def _names(k: int) -> list[str]:
 
 
 def _name_of(key: Any) -> str:
-    """Return the name of a component that a mapping calls by its name or by its number."""
+    """Return the name of a component given by name or by number."""
     return key if isinstance(key, str) else f"PC{int(key)}" if is_whole(key) else shown(key)
 
 
@@ -89,7 +89,7 @@ def _flag(name: str) -> Check:
 
 
 def _between(name: str, low: float, high: float) -> Check:
-    """Return a check for a number strictly between two."""
+    """Return a check for a number strictly between `low` and `high`."""
 
     def check(value: Any, k: int, p: int) -> float:
         number = real_number(name, value, low, high, open_low=True)
@@ -105,7 +105,7 @@ def _screen(value: Any, k: int, p: int) -> bool | int:
         return bool(value)
     if not isinstance(value, (int, np.integer)):
         raise OptionError(
-            f"screen={shown(value)} was given; it must be True, False, or the number of variables to begin "
+            f"screen={shown(value)} was given; it must be True, False, or the number of variables to start "
             "with."
         )
     return whole_number("screen", value, 1, min(p, GRAM_ORDER))

@@ -1,4 +1,4 @@
-"""The order and the signs of the components of a fit, which no criterion or only adjusted variance knows."""
+"""The sign rule and the final order of the components, which most criteria leave undetermined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spcastat.operators import Operator
 
 
 def settle(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loadings in their final order and with their final signs, and the order that was taken.
+    """Return the loadings in their final order with their final signs, and the permutation.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def settle(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray,
     V : ndarray of shape (p, k)
         The largest absolute loading of each component is positive.
     order : ndarray of int, shape (k,)
-        Where each component stood before.
+        The previous position of each component.
     """
     order = np.arange(V.shape[1])
     if len(set(groups.tolist())) < len(order):
@@ -33,12 +33,12 @@ def settle(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray,
             places = np.flatnonzero(groups == group)
             order[places] = places[ranked(variances[places], supports[places])]
     V = V[:, order]
-    return V * flip_signs(V) + 0.0, order  # no -0
+    return V * flip_signs(V) + 0.0, order  # turns -0.0 into 0.0
 
 
 def _by_support(V: np.ndarray) -> np.ndarray:
     """Return the rank of each column by its support, then by its absolute loadings."""
     used = V[V.any(axis=1)]
-    sizes = -np.abs(used).round(9)  # rounding does not decide
-    order = np.lexsort([*sizes[::-1], *(used == 0)[::-1]])  # the last key counts first
+    sizes = -np.abs(used).round(9)  # so that rounding errors do not decide
+    order = np.lexsort([*sizes[::-1], *(used == 0)[::-1]])  # lexsort sorts by its last key first
     return np.argsort(order).astype(float)

@@ -1,4 +1,4 @@
-"""From what a call asks to a solver: which method, with which checked options, in which order."""
+"""The plan of a fit: the method, its solver with checked options, and the order of the components."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spcastat.solvers import JointSolver, Solver
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of a call that say what to fit, as they were given.
+    """The arguments of a call that specify the fit, as given.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Request:
     exclude, disjoint
         As for :func:`spcastat.spca`.
     further : Mapping
-        Options of the method that not all methods have.
+        Options of this method that not all methods have.
     """
 
     k: int
@@ -58,13 +58,13 @@ class Request:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """All arguments by name, those at their defaults too."""
+        """All arguments by name, including defaults."""
         own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "further"}
         return {**own, **self.further}
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of a method that differ from "not given"."""
+        """The options that were given."""
         names = ["card", "variance", "tol", "max_iter", "objective", "effort", "promise"]
         names += ["include", "exclude"]
         named = {name: getattr(self, name) for name in names}
@@ -79,22 +79,22 @@ class Request:
 
     @property
     def generator(self) -> np.random.Generator:
-        """The source of random starts; None is a fixed seed, so that two runs agree to the last bit."""
+        """The random generator; ``rng=None`` uses a fixed seed, so that runs are reproducible."""
         return generator(self.rng)
 
     @property
     def seed(self) -> int:
-        """The seed of fits that all begin with the same random numbers."""
+        """A seed for several fits that use the same random numbers."""
         return 0 if self.rng is None else whole_number("rng", self.rng, 0, LARGEST_SEED - 1)
 
 
-#: The method of a call that names none.
+#: The default method.
 DEFAULT = "joint"
-#: Options that say how long an iterative method runs, of which the default one knows nothing.
+#: Options for the length of an iteration, which the default method does not have.
 STEPS = ("n_init", "tol", "max_iter")
-#: Kept of PCA's explained variance where a call says nothing about sparsity.
+#: Default for `variance`, used if no control of sparsity is given.
 DEFAULT_VARIANCE = 0.9
-#: Options that belong to the choice between fits.
+#: Options for the choice between fits from several starts.
 AIM = tuple(one.name for one in fields(Aim))
 
 
@@ -110,9 +110,9 @@ class Plan:
     order : {None, "variance", "given", "best"}
         As for :func:`spcastat.spca`; see `groups`.
     aim : Aim or None
-        What chooses between starts, for a method with that choice.
+        How to choose between starts, for a method with that choice.
     start : str, ndarray of shape (p, k), or DataFrame
-        Where an iteration begins.
+        The start of an iteration.
     """
 
     method: Method
@@ -124,14 +124,14 @@ class Plan:
 
     @property
     def rows_for(self) -> str:
-        """The name of the method where that needs the rows themselves, not only their second moments."""
+        """The name of the method if it needs the rows themselves, else an empty string."""
         return self.method.name if self.solver.needs == "rows" else ""
 
     def groups(self, k: int) -> np.ndarray:
-        """Return labels, shape (k,): components with one label are sorted by variance, see `settle`.
+        """Return labels, shape (k,): components with the same label are sorted by variance, see `settle`.
 
-        By default these are the components with one cardinality (bound, penalty), if the method finds all
-        components together and their order is not part of what it finds.
+        By default these are the components with equal cardinality (bound, penalty), if the method finds all
+        components together and does not determine their order itself.
         """
         if self.order == "variance":
             return np.zeros(k, dtype=int)
@@ -143,34 +143,34 @@ class Plan:
         return np.arange(k)
 
     def on(self, columns: pd.Index) -> Plan:
-        """Return the plan for variables of these names, which starts given as frames and rules have."""
+        """Return the plan for variables with these names, matching starts and rules that use names."""
         return replace(self, start=matched(self.start, columns), solver=placed(self.solver, columns))
 
     def with_card(self, card: Sequence[int]) -> Plan:
-        """Return the plan with other cardinalities, for a method with this control."""
+        """Return the plan with other cardinalities, for a method that has them."""
         return replace(self, solver=replace(cast(Any, self.solver), card=tuple(card)))
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
-    """Return the method meant by its name, or by the way in which sparsity is controlled.
+    """Return the method with a given name, or the method implied by the control of sparsity.
 
     Parameters
     ----------
     method : str or None
     given : Mapping
-        The options that the call gives.
+        The options of the call.
 
     Raises
     ------
     MethodError
-        For a name that does not exist.
+        If no method has that name.
     OptionError
-        Where two options control the sparsity at once.
+        If two options control the sparsity.
 
     Notes
     -----
-    Without a name the method is "joint", for `card`, for `variance` and for neither. It has no nonnegative
-    form and takes no bound on the l1 norm: `nonneg` with `card` means "bcd-l0", and `t` "bcd-l1".
+    The default method is "joint", with `card`, with `variance` or with neither. It has no nonnegative form
+    and no bound on the l1 norm: without a name, `nonneg` with `card` selects "bcd-l0", and `t` "bcd-l1".
     """
     controls = [name for name in CONTROLS if name in given]
     if len(controls) > 1:
@@ -190,7 +190,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
 
 
 def require_components(k: int, p: int) -> None:
-    """Raise ComponentsError for more components than variables, before anything is made for each of them."""
+    """Raise ComponentsError for more components than variables."""
     if k > p:
         raise ComponentsError(
             f"k={shown(k)} was given, but the data have rank {p} at most, the number of variables; ask for "
@@ -199,7 +199,7 @@ def require_components(k: int, p: int) -> None:
 
 
 def require_rank(k: int, rows: int | None, centred: bool) -> None:
-    """Raise ComponentsError for more components than so many rows have, where their number is known."""
+    """Raise ComponentsError if k is larger than the number of rows, if known, allows."""
     most = None if rows is None else max(rows - int(centred), 1)
     if most is not None and k > most:
         raise ComponentsError(
@@ -209,7 +209,7 @@ def require_rank(k: int, rows: int | None, centred: bool) -> None:
 
 
 def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: "") -> Plan:
-    """Check what a call asks for and build its solver.
+    """Check the arguments of a call and build the solver.
 
     Parameters
     ----------
@@ -217,16 +217,16 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     p : int
         Number of variables.
     hint : callable
-        Returns what to do about a name that no method has, for the function that was called.
+        Returns advice about an option that no method has, for the function that was called.
 
     Raises
     ------
     ComponentsError
-        For more components than variables.
+        If k exceeds the number of variables.
     UnknownOptionError
-        For an option that the method does not have; the message names the methods that have it.
+        If the method does not have an option; the message names the methods that have it.
     OptionError
-        For a value that is not allowed.
+        If a value is not allowed.
     """
     options = asked.options
     chosen = choose_method(asked.method, options)
@@ -254,18 +254,18 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
 
 
 def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any]) -> str | None:
-    """Check in which order the components are asked for."""
+    """Check the option `order`."""
     if order is None:
         return None
     one_of("order", order, ("variance", "given", "best"))
     if order == "variance" and "variance" in options:
         raise OptionError(
-            f"order='variance' was given with method={method.name!r}, whose promise holds for the "
+            f"order='variance' was given with method={method.name!r}, whose share of variance is kept by the "
             "components in the order in which they were found; leave order out."
         )
     if order == "best" and not ("card" in options and solver.own_order):
         raise OptionError(
-            f"order='best' was given with method={method.name!r}; it looks for the order of the "
+            f"order='best' was given with method={method.name!r}; it searches for the order of the "
             "cardinalities that keeps most adjusted variance, and needs card= with method='joint' and "
             "objective='adjusted'. Leave order out."
         )
@@ -273,21 +273,21 @@ def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any
 
 
 def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
-    """Refuse starts that lead nowhere, and several where their fits cannot be compared."""
+    """Refuse starts that cannot work, and several starts if their fits cannot be compared."""
     if isinstance(solver, JointSolver) and k > 1 and isinstance(start, str) and start == "ones":
         raise OptionError(
-            "start='ones' was given with a method that fits all components together, which would all begin "
-            "alike; use 'pca' or 'column', or give loadings."
+            "start='ones' was given with a method that fits all components together, so that all would start "
+            "equal; use 'pca' or 'column', or give loadings."
         )
     if n_init > 1 and not solver.comparable:
         raise OptionError(
             f"n_init={n_init} was given with penalty=, under which fits from several starts have different "
-            "numbers of nonzeros, and the largest variance means nothing; use card=, or leave n_init out."
+            "numbers of nonzeros, so that their variances cannot be compared; use card=, or leave n_init out."
         )
 
 
 def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> None:
-    """Refuse what does not go with a share to keep, and a promise without one."""
+    """Refuse options that conflict with `variance`, and `promise` without it."""
     if "promise" in options and "variance" not in options:
         raise OptionError(
             f"promise={shown(options['promise'])} was given with card=; it says when variance= is kept. Give "
@@ -301,7 +301,7 @@ def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> No
 
 
 def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
-    """Take the options of the choice between fits out of the checked ones."""
+    """Remove the options for the choice between fits from `checked`, and return them."""
     if not method.further:
         return None
     aim = Aim(**{name: checked.pop(name) for name in AIM if name in checked})
@@ -311,7 +311,7 @@ def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
 
 
 def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
-    """Refuse to screen where the tests of the variables left out do not hold, or too few would be left."""
+    """Refuse screening if its tests do not apply, or if it would leave too few variables."""
     for name, value, needed in (
         ("objective", aim.objective, "pev"),
         ("nonneg", checked.get("nonneg", False), False),
@@ -333,11 +333,11 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
     has: Sequence[str] = method.options
     called = f"method={method.name!r}{', the default,' if default else ''}"
     if owners:
-        advice = " It has starts and an end of its own: effort= says how long it searches." * (
+        advice = " It sets its own starts and its own end: effort= says how long it searches." * (
             name in STEPS and method.name == DEFAULT
         )
         if name in RULE:
-            advice += f" Only its search knows rules: give card= and {name}= without method= and nonneg=."
+            advice += f" Only its search has rules: give card= and {name}= without method= and nonneg=."
         return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"
     return (
         f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{hint(name)}"

@@ -1,4 +1,4 @@
-"""One fit: starts, solver, deflation, and the way into a solver's units and back."""
+"""One fit: starts, solver, deflation, and the conversion to and from the units of the solver."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
     from spcastat.engine.screening import Screening
 
 
-#: Searches with the cardinalities in different orders, at most.
+#: Orders of the cardinalities that are searched, at most.
 MOST_ORDERS = 6
-#: Values that differ by a smaller share are equal.
+#: Values that differ by less than this share count as equal.
 SAME_VALUE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A solution in its final order and sign, with what it was measured against.
+    """A solution in its final order and sign, with the reference values of PCA.
 
     Attributes
     ----------
     solution : Solution
     order : ndarray of shape (k,)
-        Where each component stood before ordering.
+        The position of each component before sorting.
     pca : ndarray of shape (k,)
         The k leading eigenvalues of the covariance matrix, in the operator's unit.
     optima : tuple of (float, int)
-        Distinct values of the objective that starts or a search met, as shares of the total variance,
-        the best first, and how often; empty for methods without that choice.
+        Distinct values of the objective reached by starts or a search, as shares of the total variance,
+        the best first, and how often each was reached; empty for methods without that choice.
     screening : Screening or None
-        What was done where the search ran on some of the variables.
+        Report of the screening, if the search ran on some of the variables only.
     pca_errors : ndarray of shape (k,), or None
-        By how much `pca` may be too small, where few passes over the rows were made for it.
+        Estimated errors by which `pca` may be too small, if it was computed in few passes over the rows.
     """
 
     solution: Solution
@@ -66,20 +66,20 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
     ----------
     op : Operator
     plan : Plan
-        The options of its solver are in the units of the data, as are the figures of the solution, whatever
-        the `unit` of the operator.
+        The options of its solver are in the units of the data, like the values of the solution, whatever the
+        `unit` of the operator.
     k : int
     rng : numpy Generator
-        For starts.
+        Source of random starts.
     starts : ndarray of shape (m, k, p), optional
         Further starting loadings, for a joint solver that uses starts.
 
     Raises
     ------
     ComponentsError
-        Where the covariance matrix has a rank below k.
+        If the covariance matrix has a rank below k.
     OptionError
-        Where the data can only be screened, and the method or the call does not allow it.
+        If the data require screening, and the method or the call does not allow it.
     """
     if plan.order == "best":
         return _in_the_best_order(op, plan, k, rng, starts)
@@ -112,12 +112,12 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
 
 
 def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: int) -> list[Fit]:
-    """Fit every one of many cardinalities by the joint search, which searches for all of them together.
+    """Fit each of many cardinalities by the joint search, in which neighbouring fits are starts.
 
     Raises
     ------
     ComponentsError
-        Where the covariance matrix has a rank below k.
+        If the covariance matrix has a rank below k.
     """
     k = len(cards[0])
     values, _, errors = _pca(op, plan.solver, k)
@@ -130,7 +130,7 @@ def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: i
 
 
 def _pca(op: Operator, solver: Solver, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return the k leading eigenvalues and -vectors, and the errors of the values where these are known."""
+    """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues if known."""
     if k > op.rank_limit:
         raise ComponentsError(_too_many(k, op.rank_limit))
     errors = None
@@ -173,9 +173,9 @@ def _in_the_best_order(
 ) -> Fit:
     """Fit with the cardinalities in several orders; return the fit with the largest adjusted variance.
 
-    First in the order given and from the largest to the smallest, then in the order in which the
-    components of the best fit so far have the largest adjusted variance, until that was tried before or
-    `MOST_ORDERS` were tried.
+    The first orders are the given one and the descending one. The next is always the order in which the
+    components of the best fit so far have the largest adjusted variance, until it has been tried before or
+    `MOST_ORDERS` have been tried.
     """
     card = np.array(plan.solver.card)  # type: ignore[attr-defined]  # the plan has checked that there is one
     best: Fit | None = None
@@ -200,17 +200,17 @@ def _in_the_best_order(
 
 
 def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:
-    """Return the details with "card hit": whether each component has the nonzeros that were asked for.
+    """Return the details with "card hit": whether each component has the requested number of nonzeros.
 
-    Counted here, on the loadings that are handed out, for every method that takes a cardinality. Where a
-    method has no other details it is left out as long as it is true.
+    It is computed from the final loadings for every method that takes a cardinality. If a method has no
+    other details, it is included only where it is false.
     """
     card = getattr(solver, "card", None)
     if card is None:
         return details
     given = V != 0
     for place, i in enumerate(order if solver.ruled and getattr(solver, "include", None) else ()):
-        given[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # a loading may be zero
+        given[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # even if zero
     hits = [bool(hit) for hit in np.count_nonzero(given, axis=0) == np.array(card)[order]]
     return {**details, "card hit": hits} if details or not all(hits) else details
 
@@ -239,7 +239,7 @@ def _one_by_one(
         explained += variance
         if i < k - 1:
             raw = part.raw
-            if raw is None:  # the length of a least-squares fit, so that "residual" is free of scale
+            if raw is None:  # the length of a least-squares fit, so that "residual" does not depend on scale
                 raw = part.v * np.sqrt(max(variance, 0.0))
             removed = Removed(part.v, raw, V[:, :i])
             if solver.needs == "rows":
@@ -257,7 +257,7 @@ def _one_by_one(
 
 
 def _better_part(view: Operator, parts: list[Component]) -> Component:
-    """Return the component of the largest value of the solver's criterion, by default the variance."""
+    """Return the component with the largest criterion of the solver, which by default is the variance."""
     if len(parts) == 1:
         return parts[0]
     values = [float(one.v @ view.dot(one.v)) if one.objective is None else one.objective for one in parts]
@@ -267,7 +267,7 @@ def _better_part(view: Operator, parts: list[Component]) -> Component:
 def _best(
     op: Operator, solver: JointSolver, k: int, starts: np.ndarray, rng: np.random.Generator
 ) -> Solution:
-    """Return the fit of the largest adjusted variance, for a solver that begins at one start."""
+    """Return the fit with the largest adjusted variance over the starts."""
     found = [solver.solve(op, k, start[None], rng) for start in starts]
     if len(found) == 1:
         return found[0]
@@ -285,9 +285,9 @@ S = TypeVar("S", bound=Solver)
 
 
 def inward(solver: S, unit: float) -> S:
-    """Return a solver of data over `unit` from one with options in the units of the data.
+    """Return the solver for data divided by `unit`, with its options converted from the units of the data.
 
-    An option "objective" is a name: the unit under that name is that of the figure.
+    The option "objective" is a name; the unit listed under it is that of the value.
     """
     if unit == 1.0:
         return solver
@@ -301,7 +301,7 @@ def inward(solver: S, unit: float) -> S:
 
 
 def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
-    """Return a solution with its figures in the units of the data, from one of data over `unit`."""
+    """Return a solution for data divided by `unit` with its values converted to the units of the data."""
     if unit == 1.0:
         return solution
     powers = dict(solver.units)

@@ -1,7 +1,7 @@
-"""Many variables: search among those of largest variance, then verify the answer against all.
+"""Screening of many variables: search among those of largest variance, then verify against all.
 
-The covariance matrix is formed for the candidates only. Variables outside join them while an exchange with
-one of them improves the fit.
+The covariance matrix is formed for the candidates only. Other variables become candidates as long as an
+exchange with one of them improves the fit.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from spcastat.search.working_set import gram_of, improved
 from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD
 
-#: Sweeps end at this tolerance, or the larger one of the call: swaps go on from there.
+#: Tolerance of the sweeps (or that of the call, if larger); swaps then improve the fit further.
 ROUGH = 1e-5
 
 
 @dataclass(frozen=True)
 class Screening:
-    """What a screened fit did, and what it guarantees.
+    """How a fit was screened, and what is guaranteed.
 
     Attributes
     ----------
     searched, variables : int
-        Variables that the search ran on, and all of them.
+        Number of variables searched, and of all variables.
     rounds : int
-        How often it ran.
+        Number of searches.
     unexcluded : int
-        Variables outside the search that would improve the fit by a swap, for which there is no room.
+        Variables outside the search that would improve the fit by a swap but did not fit into it.
     """
 
     searched: int
@@ -48,9 +48,8 @@ class Screening:
     def verified(self) -> bool:
         """Whether no single swap with any of the variables improves the fit.
 
-        A swap takes a variable out of the support of one component and puts another in; the loadings of that
-        component are then fitted again, those of the others stay. To improve is to raise the explained
-        variance (PEV) by more than 1e-9 of it.
+        A swap replaces a variable in the support of one component by another and refits the loadings of that
+        component only. An improvement raises the explained variance (PEV) by more than a share of 1e-9.
         """
         return self.unexcluded == 0
 
@@ -62,7 +61,7 @@ class Screened:
     Attributes
     ----------
     solution : Solution
-        Its loadings are those of the candidates, shape (m, k).
+        Its loadings have a row per candidate, shape (m, k).
     optima : list of (float, int)
     screening : Screening
     sub : Gram
@@ -88,23 +87,23 @@ def screened(
     rng: np.random.Generator,
     starts: np.ndarray | None,
 ) -> Screened:
-    """Fit on the variables of largest variance, those of PCA, and those that the tests bring in.
+    """Fit on the variables of largest variance, those of PCA, and those that the tests add.
 
     Parameters
     ----------
     op : Operator
     solver : BCD
     vectors : ndarray of shape (p, k)
-        PCA's loadings. Those of the candidates are the first start; the largest, as many as the cardinality
-        of the component, are candidates whatever the variances of their variables.
+        PCA's loadings. They are the first start, restricted to the candidates; the largest of each
+        component, as many as its cardinality, are always candidates.
     size : int
-        Variables of largest variance to begin with.
+        Number of variables of largest variance among the first candidates.
     n_init, rng, starts
         As for :func:`spcastat.engine.run`.
 
     Notes
     -----
-    The solver runs on the first candidates; what follows goes on from the loadings that it finds.
+    The solver runs on the first candidates; all later steps start from the loadings that it finds.
     """
     assert solver.card is not None
     inside = top(op.diagonal(), size)
@@ -145,7 +144,7 @@ def _from_starts(
 ) -> Solution:
     k = vectors.shape[1]
     first = unit(vectors)
-    if not first.any(axis=0).all():  # a component of PCA lies wholly outside
+    if not first.any(axis=0).all():  # a component of PCA is zero on all candidates
         first = sub.leading(k)[1]
     tried = starting_loadings(sub, first, n_init, rng)
     if starts is not None:

@@ -1,4 +1,4 @@
-"""The choice between the fits of several starts, and whether a fit is screened."""
+"""The choice between fits from several starts, and the decision whether to screen variables."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Aim:
     objective : {"pev", "adjusted", "least_squares"}
         The measure that the best start maximises.
     screen : bool, int or None
-        Whether the search runs on the variables of largest variance and is then verified against all; a
-        number is that of the variables to begin with. None decides by the size of the data.
+        Whether the search runs on the variables of largest variance and is then verified against all. A
+        number is the number of variables to start with; None decides by the size of the data.
     """
 
     objective: str = "pev"
@@ -41,7 +41,8 @@ def chosen(op: Operator, solution: Solution, aim: Aim, groups: np.ndarray) -> tu
     -------
     solution : Solution
     optima : list of (float, int)
-        Every distinct value of the objective, a share of the total variance, and how many starts gave it.
+        Every distinct value of the objective, as a share of the total variance, and the number of starts
+        that reached it.
     """
     optima = Optima()
     found = solution.candidates
@@ -64,26 +65,26 @@ def chosen(op: Operator, solution: Solution, aim: Aim, groups: np.ndarray) -> tu
     return better, optima.table()
 
 
-#: Candidates to begin with: this many for each nonzero loading, and at least this many.
+#: Candidates to start with: this many per nonzero loading, and at least FEWEST.
 PER_NONZERO, FEWEST = 2, 200
-#: With more nonzeros than this in all, nothing is screened unless asked for.
+#: With more nonzeros than this in all, variables are screened on request only.
 NONZEROS = GRAM_ORDER // 3
 
 
 def candidates_to_begin(op: Operator, solver: Solver, aim: Aim | None) -> int | None:
-    """Return the number of candidates to begin with; None where the search should run on all variables.
+    """Return the number of candidates to start with; None if the search should run on all variables.
 
     Raises
     ------
     OptionError
-        Where the data can only be screened, and the method has no screening or the call refuses it.
+        If the data require screening, and the method or the call does not allow it.
     """
     few = op.held is not None or op.p <= GRAM_ORDER
     return candidates_among(op.p, solver, aim, must=op.out_of_core, few=few)
 
 
 def candidates_among(p: int, solver: Solver, aim: Aim | None, *, must: bool, few: bool = False) -> int | None:
-    """Return what :func:`candidates_to_begin` does, before anything is known of the rows.
+    """Return the result of :func:`candidates_to_begin` before any rows are read.
 
     Parameters
     ----------
@@ -92,9 +93,9 @@ def candidates_among(p: int, solver: Solver, aim: Aim | None, *, must: bool, few
     solver : Solver
     aim : Aim or None
     must : bool
-        Whether the rows are never all in memory, nor is their covariance matrix.
+        Whether neither the rows nor their covariance matrix fit into memory.
     few : bool
-        Whether the covariance matrix is held.
+        Whether the covariance matrix is in memory.
     """
     asked = None if aim is None else aim.screen
     if aim is None or aim.objective != "pev" or not solver.screenable:
@@ -122,7 +123,7 @@ def candidates_among(p: int, solver: Solver, aim: Aim | None, *, must: bool, few
         asked = max(asked, *cards)
     if asked < max(cards) or asked > GRAM_ORDER:
         raise OptionError(
-            f"A screened fit begins with {asked} variables, but a component of {max(cards)} nonzeros "
+            f"A screened fit starts with {asked} variables, but a component of {max(cards)} nonzeros "
             f"needs as many as that, and there may be at most {GRAM_ORDER}. Give a smaller card."
         )
     return min(asked, p)

@@ -1,4 +1,4 @@
-"""Where an iteration begins: PCA's loadings, the longest column, equal loadings, or what the user gives."""
+"""Starting loadings of iterative methods: PCA, the longest column, equal loadings, or given loadings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from spcastat.kernels.rotation import varimax
 from spcastat.kernels.ties import first_max, unit
 from spcastat.operators import Operator
 
-#: Names of starts, in the order in which further ones are taken.
+#: Names of starts, in the order in which they are used.
 STARTS = ("pca", "column", "ones")
 
-#: A name in STARTS, or loadings of shape (p, k); with the names of the variables until these are known.
+#: A name in STARTS, or loadings of shape (p, k); a frame until its rows are matched with the variables.
 Start = str | np.ndarray | pd.DataFrame
 
 
 def matched(start: Start, columns: pd.Index) -> Start:
-    """Return a start whose rows, where they have names, stand in the order of the variables."""
+    """Return a start with its rows in the order of the variables, matched by name if they have names."""
     if not isinstance(start, pd.DataFrame):
         return start
     missing = [name for name in columns if name not in start.index]
@@ -43,8 +43,8 @@ def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
     pca : ndarray of shape (p, k)
         PCA's loadings.
     start : str or ndarray of shape (p, k)
-        "column": the scores begin as columns of the data, and so the loadings as single variables: one after
-        another that with the largest variance that the ones before leave.
+        "column" starts from single variables: each is the one with the largest variance given the earlier
+        ones.
 
     Returns
     -------
@@ -66,11 +66,11 @@ def starting_loadings(
     ----------
     op : Operator
     pca : ndarray of shape (p, k)
-        PCA's loadings: the first start, as in the papers, or the second.
+        PCA's loadings: the first start, or the second if `first` is given.
     n_init : int
     rng : numpy Generator
     first : ndarray of shape (p, k), optional
-        The first start where that is another.
+        The first start, if it is not PCA.
 
     Returns
     -------
@@ -91,9 +91,10 @@ def starting_loadings(
 def of_component(
     view: Operator, start: Start, done: int, n_init: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Yield `n_init` starts, each of shape (p,), of the component after `done` others on what these left.
+    """Yield `n_init` starts, each of shape (p,), for the component after `done` others on the deflated data.
 
-    The one asked for, the others of STARTS, then columns of the covariance matrix and directions at random.
+    They are the requested one, the others of STARTS, then random columns of the covariance matrix and random
+    directions.
     """
     named = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
     for first in [start, *named][:n_init]:
@@ -108,7 +109,7 @@ def of_component(
 
 
 def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return k different columns of the covariance matrix, drawn at random, at unit length."""
+    """Return k different columns of the covariance matrix, drawn at random and scaled to unit length."""
     varying = np.flatnonzero(op.diagonal() > 0)
     seeds = rng.choice(varying, size=k, replace=varying.size < k)
     return unit(op.columns(seeds))
@@ -120,7 +121,7 @@ def random(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
 
 
 def _longest_columns(op: Operator, k: int) -> np.ndarray:
-    """Return loadings of single variables, the pivots of Cholesky's factorisation."""
+    """Return loadings with one nonzero each: the pivots of the Cholesky factorisation."""
     left = np.array(op.diagonal(), dtype=float)
     factor, V = np.zeros((op.p, k)), np.zeros((op.p, k))
     for j in range(k):

@@ -1,4 +1,4 @@
-"""`include`, `exclude` and `disjoint` as calls give them: checked, by position, and possible."""
+"""Checks of `include`, `exclude` and `disjoint`, and their translation from names to positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spcastat.labels import full_names
 from spcastat.search.joint_method import Joint
 from spcastat.solvers import Solver
 
-#: Options that make a rule.
+#: Options that restrict the supports.
 RULE = ("include", "exclude", "disjoint")
 
 
@@ -38,8 +38,8 @@ def names_by_component(option: str) -> Callable[[Any, int, int], tuple[tuple[Any
                 found[name] |= dict.fromkeys(several)
                 sound = len(several) <= p and not isinstance(
                     names, Iterator
-                )  # which a refit would find empty
-            except Exception:  # no label: labels can be hashed
+                )  # a consumed iterator would be empty in a refit
+            except Exception:  # labels must be hashable
                 sound = False
             if not sound:
                 raise OptionError(
@@ -52,14 +52,14 @@ def names_by_component(option: str) -> Callable[[Any, int, int], tuple[tuple[Any
 
 
 def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
-    """Raise OptionError where a rule is given with what does not know of it.
+    """Raise OptionError if a rule is combined with options that do not support it.
 
     Parameters
     ----------
     checked : Mapping
         The options of the method.
     order : object
-        As it was given.
+        As given.
     p : int
         Number of variables.
     """
@@ -73,7 +73,7 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
     if card is None and not groups:
         raise OptionError(
             f"{what} was given without card=; the search for the fewest nonzeros that keep a share of the "
-            "variance takes variables out, and knows no rule. Give card=, such as card=5, and no variance=; "
+            "variance does not support it. Give card=, such as card=5, and no variance=; "
             "disjoint=True alone puts every variable into one component."
         )
     if p > HELD:
@@ -89,18 +89,18 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
     apart = [name for name in RULE[:2] if len(set(map(frozenset, checked.get(name) or ()))) > 1]
     if apart and order in ("variance", "best"):
         raise OptionError(
-            f"order={order!r} was given, and {apart[0]}= asks different things of the components, which keep "
-            "their places then. Leave order out."
+            f"order={order!r} was given, and {apart[0]}= has different lists for the components, which "
+            "then keep their order. Leave order out."
         )
 
 
 def placed(solver: Solver, columns: pd.Index) -> Solver:
-    """Return a solver with the positions of the variables that a rule names, where it has one.
+    """Return a solver whose rule, if it has one, refers to variables by position.
 
     Raises
     ------
     OptionError
-        For names that are none of `columns`, and where no supports obey the rule.
+        If a name is not in `columns`, or if no supports satisfy the rule.
     """
     if not isinstance(solver, Joint) or not solver.ruled:
         return solver

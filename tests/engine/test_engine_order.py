@@ -103,7 +103,7 @@ def test_a_promise_after_every_component_leaves_their_order_alone():
     kept = fit.variance["cumulative adjusted"] / fit.variance["cumulative PCA"]
     assert (kept >= 0.8 - 1e-9).all()
     np.testing.assert_allclose(kept, fit.details["kept"].astype(float), rtol=1e-9)
-    with pytest.raises(OptionError, match="whose promise holds for the components in the order"):
+    with pytest.raises(OptionError, match="whose share of variance is kept by the components in the order"):
         sp.spca_cov(R, 3, variance=0.8, order="variance")
 
 
