@@ -14,6 +14,7 @@ from spcastat.results.component_choice import ComponentChoice
 from spcastat.select.candidates import CRITERIA
 from spcastat.select.unequal import Selected
 from spcastat.state import FitState
+from spcastat.state.record import Record
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
@@ -62,31 +63,73 @@ class Chosen:
     among: int | None
     call: str
 
+    @property
+    def worth(self) -> bool:
+        """Whether the rule "worth" made the choice: other criteria than these two have no rules."""
+        return self.rule == "worth" and self.by in ("cv", "ebic")
+
 
 def name_of(by: str) -> str:
     """Return what a criterion is called."""
     return "BIC (Allen and Maletic-Savatic)" if by == "bic" else CRITERIA[by]
 
 
-def document_of(
+def document_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Document:
+    """Return all that there is to say, for a report: every candidate, every criterion and every reason."""
+    columns = _columns(table, chosen, False)
+    notes = (*reasons_of(table, state, chosen), _key(chosen, columns))
+    return Document(
+        title_of(state, chosen),
+        tuple(facts_of(state, chosen)),
+        (_grid(table, chosen, columns, table.index),),
+        notes,
+    )
+
+
+def screen_of(
     table: pd.DataFrame, state: FitState, chosen: Chosen, components: ComponentChoice | None
 ) -> Document:
-    """Return what is printed; with the choice of the number of components where that was made as well."""
-    k = state.record.k
-    facts = [("Scale", note) for note in unequal_variances(state.record, state.moments.variances, SCALED)]
-    facts.append(("Data", describe_data(state.record)))
+    """Return what is printed: the choice, the fits to compare it with, and what there is to beware of.
+
+    With the tests of the number of components where that was chosen as well.
+    """
+    at, selected = table.index, chosen.selected
+    compared = {selected.place, selected.equal, selected.best}
+    compared |= {i for i in at if table["card"][i] in selected.readings.values()}
+    shown = at[sorted(compared)]
+    columns = _columns(table, chosen, True)
+    notes = [verdict_of(table, chosen), *about_components(chosen)]
+    if is_dense(table, state, chosen):
+        notes.append(_about_density(table, chosen, state.record))
+    notes += cautions_of(table, state, chosen)
+    ends = [f"All {len(table)} candidates: choice.table"] if len(shown) < len(table) else []
+    facts, tables = [], []
     if components is not None:
-        facts.append(("k", components.reason))
-    facts += [("Rule", _rule_text(chosen)), ("Fit", chosen.call)]
-    tables = [] if components is None else list(components.document.tables)
-    tables.append(_grid(table, chosen))
-    notes = [*reasons_of(table, state, chosen), _key(table, chosen)]
-    if _is_dense(table, state, chosen):
-        tables.append(_readings(table, chosen))
-    if components is not None:
-        notes.append(components.key)
-    title = f"{_kind(chosen.card)} of {plural(k, 'component')} by {name_of(chosen.by)}"
-    return Document(title, tuple(facts), tuple(tables), tuple(notes))
+        notes += components._cautions
+        facts.append(("k", components._brief))
+        tables.append(components._screen)
+        ends.append("the tests of k: choice.components")
+    key = _key(chosen, columns)
+    notes.append(f"{key} {'; '.join(ends)}." if ends else key)
+    tables.append(_grid(table, chosen, columns, shown))
+    return Document(
+        title_of(state, chosen), tuple(facts_of(state, chosen, *facts)), tuple(tables), tuple(notes)
+    )
+
+
+def title_of(state: FitState, chosen: Chosen) -> str:
+    """Return the title of a choice."""
+    return f"{_kind(chosen.card)} of {plural(state.record.k, 'component')} by {name_of(chosen.by)}"
+
+
+def facts_of(state: FitState, chosen: Chosen, *between: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the header of a choice; `between` stands between data and rule."""
+    for note in unequal_variances(state.record, state.moments.variances, SCALED):
+        yield "Scale", note
+    yield "Data", describe_data(state.record)
+    yield from between
+    yield "Rule", _rule_text(chosen)
+    yield "Fit", chosen.call
 
 
 # --- reasons --------------------------------------------------------------------------------------
@@ -94,40 +137,54 @@ def document_of(
 
 def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator[str]:
     """Say why these cardinalities were chosen, and what else there is to know."""
-    by, rule, record = chosen.by, chosen.rule, state.record
-    line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
-    name = _named(line["card"])
-    if by == "variance":
-        yield _by_variance(line, name, chosen.share)
-    elif line["card"] == best["card"]:
-        extreme = "largest" if by == "is" else "smallest"
-        one = not isinstance(line["card"], (tuple, list))
-        lead = f"{name} {'has' if one else 'have'} the {extreme} {name_of(by)}"
-        if by == "cv":
-            lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
-        sparser = by in ("cv", "ebic") and rule != "min" and (table["nonzeros"] < line["nonzeros"]).any()
-        yield f"{lead}{', and no sparser fit is as good by this rule' if sparser else ''}."
-    else:
-        yield f"{name}: {_compared(line, best, chosen)}."
-    yield from _about_components(chosen, record.p)
-    if by == "cv" and best["error"] >= 1.0:
-        yield "No candidate predicts better than the column means: do not make much of these components."
-    elif _is_dense(table, state, chosen):
-        yield _about_density(line, best, record.p, record.k)
-    if record.n is not None and record.n < FEW_ROWS and (by, rule) == ("cv", "1se"):
-        yield (
-            f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
-            "rule='worth' and rule='paired' compare by fold and take more."
-        )
-    if not isinstance(chosen.card, list) and len(table) > 1:
-        counts = table["nonzeros"]
-        if line["nonzeros"] == counts.max() and counts.max() < record.k * record.p:
-            yield "It is the largest that was tried: cards= takes larger ones."
+    by, record = chosen.by, state.record
+    line = table[table["chosen"]].iloc[0]
+    yield verdict_of(table, chosen)
+    if chosen.worth and line["card"] != table["card"].iloc[chosen.selected.best]:
+        yield _unworthy(chosen)
+    yield from about_components(chosen)
+    if is_dense(table, state, chosen):
+        yield _about_density(table, chosen, record)
+    yield from cautions_of(table, state, chosen)
     if by == "cv" and "ebic" in table:
         other = table["card"].iloc[int(table["ebic"].argmin())]
         each = " in each" if record.k > 1 and not isinstance(other, (tuple, list)) else ""
         if other != line["card"]:
-            yield f"EBIC would take {_card_text(other)}{each}."
+            yield f"EBIC would take {card_text(other)}{each}."
+
+
+def verdict_of(table: pd.DataFrame, chosen: Chosen) -> str:
+    """Say how the choice compares with the best value."""
+    by, rule = chosen.by, chosen.rule
+    line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
+    name = _named(line["card"])
+    if by == "variance":
+        return _by_variance(line, name, chosen.share)
+    if line["card"] != best["card"]:
+        return f"{name}: {_compared(line, best, chosen)}."
+    extreme = "largest" if by == "is" else "smallest"
+    one = not isinstance(line["card"], (tuple, list))
+    lead = f"{name} {'has' if one else 'have'} the {extreme} {name_of(by)}"
+    if by == "cv":
+        lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
+    sparser = by in ("cv", "ebic") and rule != "min" and (table["nonzeros"] < line["nonzeros"]).any()
+    return f"{lead}{', and no sparser fit is as good by this rule' if sparser else ''}."
+
+
+def cautions_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator[str]:
+    """Say what speaks against the choice: no prediction, few rows, the end of the grid, unseen variables."""
+    record, counts = state.record, table["nonzeros"]
+    line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
+    if chosen.by == "cv" and best["error"] >= 1.0:
+        yield "No candidate predicts better than the column means: do not make much of these components."
+    if record.n is not None and record.n < FEW_ROWS and (chosen.by, chosen.rule) == ("cv", "1se"):
+        yield (
+            f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
+            "rule='worth' and rule='paired' compare by fold and take more."
+        )
+    largest = line["nonzeros"] == counts.max() < record.k * record.p
+    if largest and len(table) > 1 and not isinstance(chosen.card, list):
+        yield "It is the largest that was tried: cards= takes larger ones."
     if chosen.among is not None:
         yield (
             f"Chosen among {chosen.among:,} of {record.p:,} variables: those of the largest fit, then those "
@@ -139,9 +196,11 @@ def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator
 def method_sentences(table: pd.DataFrame, chosen: Chosen) -> Iterator[str]:
     """Say how cardinalities were chosen, for a methods section."""
     line, by = table[table["chosen"]].iloc[0], chosen.by
-    yield f"The numbers of nonzero loadings were chosen by {name_of(by)}: {_rule_text(chosen)}."
-    if chosen.rule == "worth" and by in ("cv", "ebic"):
-        yield f"The fit keeps {percent(line['kept'], 0)} % of the best prediction; {_unworthy(chosen)}."
+    cells = ", cells predicted from the others of their row" if by == "cv" else ""
+    yield f"The numbers of nonzero loadings were chosen by {name_of(by)}: {_rule_text(chosen)}{cells}."
+    if chosen.worth:
+        yield f"The fit keeps {percent(line['kept'], 0)} % of the best prediction."
+        yield _unworthy(chosen)
     if isinstance(chosen.card, list):
         yield "Each component has a number of its own: one at a time was changed, until none changed."
 
@@ -154,7 +213,7 @@ def _unworthy(chosen: Chosen) -> str:
         else "improve prediction by less than a standard error"
     )
     share = percent(chosen.selected.price, 0)
-    return f"further loadings {least}, or each by less than {share} % of what a loading of this fit brings"
+    return f"Further loadings {least}, or each by less than {share} % of what a loading of this fit brings."
 
 
 def _by_variance(line: pd.Series, name: str, share: float) -> str:
@@ -167,11 +226,11 @@ def _by_variance(line: pd.Series, name: str, share: float) -> str:
 
 def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
     """Say how a choice compares with the best value, which another candidate has."""
-    rule, at = chosen.rule, _card_text(best["card"])
+    rule, at = chosen.rule, card_text(best["card"])
     if rule == "worth":
         return (
-            f"this fit keeps {percent(line['kept'], 0)} % of the best prediction, which takes "
-            f"{best['nonzeros']} loadings (card {at}, rule='min'); {_unworthy(chosen)}"
+            f"this fit of {line['nonzeros']} loadings keeps {percent(line['kept'], 0)} % of the best "
+            f"prediction, which takes {best['nonzeros']} (card={at})"
         )
     if chosen.by == "ebic":
         return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
@@ -189,83 +248,81 @@ def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
     return f"the sparsest within one standard error ({fixed(best['se'], 3)}) of {smallest}"
 
 
-def _about_components(chosen: Chosen, p: int) -> Iterator[str]:
+def about_components(chosen: Chosen) -> Iterator[str]:
     """Say whether one cardinality for each component was looked for."""
-    tried, equal = chosen.selected.tried, _card_text(chosen.selected.keys[chosen.selected.equal])
+    tried, equal = chosen.selected.tried, card_text(chosen.selected.keys[chosen.selected.equal])
     if tried and isinstance(chosen.card, list):
-        yield (
-            f"Each component has its own, found by changing one at a time from {equal} in each; "
-            f"{tried} sets were tried."
-        )
+        yield f"From {equal} in each, one component at a time was changed; {tried} sets were tried."
     elif tried:
         yield f"No other cardinality for a single component is clearly better; {tried} sets were tried."
 
 
-def _about_density(line: pd.Series, best: pd.Series, p: int, k: int) -> str:
-    count = best["nonzeros"] / k
+def _about_density(table: pd.DataFrame, chosen: Chosen, record: Record) -> str:
+    """Say that prediction wants most of the loadings, and what to do with that."""
+    line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
     words = (
-        f"The best value needs {fixed(count, 0)} of {p} variables in each component: these data are not "
-        "exactly sparse, and how sparse is a question of reading. Other readings are below the table: the "
-        "same call with another card."
+        f"The best value needs {fixed(best['nonzeros'] / record.k, 0)} of {record.p} variables in each "
+        "component: these data are not exactly sparse, and each card= of the table is a reading of them."
     )
-    return f"This fit is not sparse: it is PCA. {words}" if line["nonzeros"] == p * k else words
+    dense = line["nonzeros"] == record.p * record.k
+    return f"This fit is not sparse: it is PCA. {words}" if dense else words
 
 
-def _is_dense(table: pd.DataFrame, state: FitState, chosen: Chosen) -> bool:
-    """Return whether cross-validation or EBIC wants most of the loadings."""
+def is_dense(table: pd.DataFrame, state: FitState, chosen: Chosen) -> bool:
+    """Return whether cross-validation or EBIC wants most of the loadings, and they predict."""
     best = table.iloc[chosen.selected.best]
     everything = state.record.p * state.record.k
-    return chosen.by in ("cv", "ebic") and bool(best["nonzeros"] > NOT_SPARSE * everything)
+    if chosen.by not in ("cv", "ebic") or (chosen.by == "cv" and best["error"] >= 1.0):
+        return False
+    return bool(best["nonzeros"] > NOT_SPARSE * everything)
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _grid(table: pd.DataFrame, chosen: Chosen) -> Table:
-    columns: list[tuple[str, list[str]]] = []
-    if "error" in table:
-        columns += [(name, [fixed(value, 3) for value in table[name]]) for name in ("error", "se")]
-    if "error" in table or chosen.by == "ebic":
-        columns.append(("kept", [percent(value, 0) for value in table["kept"]]))
-    if "ebic" in table:
-        columns.append(("EBIC", [fixed(value, 1) for value in table["ebic"] - table["ebic"].min()]))
-    if chosen.by == "bic":
-        columns.append(("BIC", [fixed(value, 4) for value in table["bic"]]))
-    columns.append(("IS", [fixed(value, 3) for value in table["is"]]))
-    columns.append(("PEV", [percent(value, 1) for value in table["pev"]]))
-    if chosen.by == "variance":
-        columns.append(("of PCA's", [percent(value, 1) for value in table["relative_adjusted"]]))
-    columns.append(("", ["<- chosen" if mark else "" for mark in table["chosen"]]))
-    rows = tuple(
-        Row(_card_text(card), tuple(cells[i] for _, cells in columns)) for i, card in enumerate(table["card"])
-    )
-    return Table("card", tuple(name for name, _ in columns), rows, "r" * (len(columns) - 1) + "l")
-
-
-def _readings(table: pd.DataFrame, chosen: Chosen) -> Table:
-    """Return the best cardinality by each criterion, with its error and PEV; not that of the choice."""
-    names = {
-        **CRITERIA,
-        "cv": "best prediction",
-        "variance": f"{percent(chosen.share, 0)} % of PCA's variance in all",
+def _grid(table: pd.DataFrame, chosen: Chosen, columns: tuple[str, ...], shown: pd.Index) -> Table:
+    """Return columns of the candidates `shown`, marked where they are chosen or best by a criterion."""
+    cells = {
+        "error": lambda line: fixed(line["error"], 3),
+        "se": lambda line: fixed(line["se"], 3),
+        "kept": lambda line: percent(line["kept"], 0),
+        "EBIC": lambda line: fixed(line["ebic"] - table["ebic"].min(), 1),
+        "BIC": lambda line: fixed(line["bic"], 4),
+        "IS": lambda line: fixed(line["is"], 3),
+        "PEV": lambda line: percent(line["pev"], 1),
+        "of PCA's": lambda line: percent(line["relative_adjusted"], 1),
     }
-    by_card: dict[Any, list[str]] = {}
-    for by, card in chosen.selected.readings.items():
-        if card != chosen.card:
-            by_card.setdefault(card, []).append(by)
-    shown = [("error", 3)] if "error" in table else []
-    rows = []
-    for card, several in by_card.items():
-        line = table[[one == card for one in table["card"]]].iloc[0]
-        error = [fixed(line[name], digits) for name, digits in shown]
-        rows.append(
-            Row(
-                f"card={_card_text(card)}",
-                (*error, percent(line["pev"], 1), ", ".join(names[by] for by in several)),
-            )
-        )
-    headings = (*(name for name, _ in shown), "PEV", "best by")
-    return Table("other readings", headings, tuple(rows), "r" * (len(headings) - 1) + "l")
+    rows = [
+        Row(card_text(line["card"]), (*(cells[name](line) for name in columns), _mark(line, chosen)))
+        for _, line in table.loc[shown].iterrows()
+    ]
+    return Table("card", (*columns, "best by"), tuple(rows), "r" * len(columns) + "l")
+
+
+def _mark(line: pd.Series, chosen: Chosen) -> str:
+    """Say what a candidate is best by, and whether it is chosen."""
+    best_by = {**CRITERIA, "cv": "prediction", "is": "IS", "variance": f"{percent(chosen.share, 0)} % of PCA"}
+    if line["relative_adjusted"] < chosen.share * (1.0 - 1e-12):  # none keeps that much
+        best_by.pop("variance")
+    readings = chosen.selected.readings.items()
+    marks = [best_by[by] for by, card in readings if card == line["card"] and by in best_by]
+    return ", ".join([*["<- chosen"][: line["chosen"]], *marks])
+
+
+def _columns(table: pd.DataFrame, chosen: Chosen, brief: bool) -> tuple[str, ...]:
+    """Return the headings of the candidates' figures; when `brief` those of the criterion of the choice."""
+    by = chosen.by
+    known = {
+        "error": "error" in table,
+        "se": "error" in table,
+        "kept": "error" in table or by == "ebic",
+        "EBIC": "ebic" in table and not (brief and by != "ebic"),
+        "BIC": by == "bic",
+        "IS": not (brief and by != "is"),
+        "PEV": True,
+        "of PCA's": by == "variance",
+    }
+    return tuple(name for name, there in known.items() if there)
 
 
 def _rule_text(chosen: Chosen) -> str:
@@ -279,33 +336,31 @@ def _rule_text(chosen: Chosen) -> str:
         text = "the sparsest fit within 2 of the smallest"
     if chosen.by == "cv":
         repeats = f", {chosen.repeats} repeats" if chosen.repeats > 1 else ""
-        text = f"{text}; {chosen.folds} folds{repeats}, cells predicted from the others of their row"
+        text = f"{text}; {chosen.folds} folds{repeats}"
     return text
 
 
-def _key(table: pd.DataFrame, chosen: Chosen) -> str:
-    parts = []
-    if "error" in table:
-        dense = "" if chosen.dense is None else f" (dense PCA {fixed(chosen.dense, 3)})"
-        parts.append(
-            f"error: of predicting held-out cells, over that of the column means{dense}; se: its standard "
-            "error over folds; kept: 1 - error, in % of the largest."
-        )
-    elif chosen.by == "ebic":
-        parts.append("kept: what is predicted in these data, in % of the most.")
-    if "ebic" in table:
-        parts.append("EBIC: less the smallest.")
-    parts.append("IS: index of sparseness. PEV: % of the total variance.")
-    return " ".join(parts)
+def _key(chosen: Chosen, columns: tuple[str, ...]) -> str:
+    """Return what the headings of the candidates mean."""
+    dense = "" if chosen.dense is None else f", dense PCA {fixed(chosen.dense, 3)}"
+    said = {
+        "error": (
+            f"error: of held-out cells by the others of their row (column means 1{dense}); se: over folds"
+        ),
+        "kept": f"kept: 1 - error{'' if 'error' in columns else ' in these data'}, in % of the largest",
+        "EBIC": "EBIC: less the smallest",
+        "PEV": "PEV: % of the total variance",
+    }
+    return "; ".join([*(said[name] for name in columns if name in said), "IS: index of sparseness."])
 
 
 def _named(card: Any) -> str:
-    return f"{_kind(card)} {_card_text(card)}"
+    return f"{_kind(card)} {card_text(card)}"
 
 
 def _kind(card: Any) -> str:
     return "Cardinalities" if isinstance(card, (tuple, list)) else "Cardinality"
 
 
-def _card_text(card: Any) -> str:
+def card_text(card: Any) -> str:
     return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)

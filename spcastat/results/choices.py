@@ -14,7 +14,14 @@ from spcastat.errors import OptionError
 from spcastat.report.chapters import chapter_of
 from spcastat.report.methods_text import choice_sentences
 from spcastat.report.summary import Summary
-from spcastat.results.choice_words import Chosen, document_of, method_sentences, name_of, reasons_of
+from spcastat.results.choice_words import (
+    Chosen,
+    document_of,
+    method_sentences,
+    name_of,
+    reasons_of,
+    screen_of,
+)
 from spcastat.results.component_choice import ComponentChoice
 from spcastat.results.result import SpcaResult
 from spcastat.state.copies import own
@@ -25,6 +32,10 @@ if TYPE_CHECKING:
 
 class Choice(Summary):
     """Cardinalities that were chosen, why, and the fit with them.
+
+    Printed are the choice, the candidates that are best by other criteria, and what there is to beware of.
+    `table` has all candidates and criteria, `reason` all reasons; ``print(choice.components)`` explains how
+    many components were taken.
 
     `frames` holds the table under "choice"; where the number of components was chosen as well, its tables are
     there under "components" and "spectrum".
@@ -38,7 +49,7 @@ class Choice(Summary):
         frames = {"choice": table, **({} if components is None else components._frames)}
         record = replace(fit._state.record, chosen=list(choice_sentences(self)))
         fit._state = replace(fit._state, record=record)
-        super().__init__(document_of(table, fit._state, chosen, components), frames)
+        super().__init__(screen_of(table, fit._state, chosen, components), frames)
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds that chose the number of components; see that of the components."""
@@ -121,7 +132,7 @@ class Choice(Summary):
             f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
             "variables of the choice are, nor that those left out have nothing to do with the component."
         )
-        document = document_of(self._table, self._fit._state, self._how, None)
+        document = document_of(self._table, self._fit._state, self._how)
         parts = [chapter_of("How sparse", document, self.plot, what, unsaid)]
         if self.components is not None:
             number = self.components

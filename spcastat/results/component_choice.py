@@ -184,11 +184,7 @@ class ComponentChoice(Summary):
             + ("the larger number" if min(P, D) != Q else "by both")
             + "."
         )
-        if m in (P, Q):
-            where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
-            lead = "The one component" if m == 1 else f"The last of the {m} components"
-            yield f"{lead} that {'was' if m == 1 else 'were'} tested still stands out; {where}."
-        elif m > P:
+        if m not in (P, Q) and m > P:
             line = table.iloc[P]
             value, bound = alike([line["observed"], line["noise"]])
             share = percent(self.alpha, 0)
@@ -198,12 +194,7 @@ class ComponentChoice(Summary):
                 f"PC{D + 1} has p = {fixed(table['deflated_p'].iloc[D], 3)} without those before it (level "
                 f"{level} %): to parallel analysis rows of very unequal size look like components."
             )
-        if self._tested is not None:
-            yield (
-                f"Tested were {self._p:,} of {self._tested.variables:,} variables in {self._tested.rows:,} "
-                "rows, about half; the other rows chose the variables, by a sparse fit. Weak components show "
-                "less in half of the rows, and what is spread over many more variables may be missed."
-            )
+        yield from self._cautions
         if min(P, D) < Q:
             yield (
                 "The sparse test sees weak components of few variables that strong ones hide from parallel "
@@ -216,11 +207,47 @@ class ComponentChoice(Summary):
                 "weak, or spread over many variables."
             )
 
+    @property
+    def _brief(self) -> str:
+        """The number, and what each test and rule takes."""
+        rules = "" if self._tested else f"; Kaiser {self.kaiser}, broken stick {self.broken_stick}"
+        return f"{self.k}: {self._by_test}{rules}"
+
+    @property
+    def _by_test(self) -> str:
+        found = self._found
+        return f"parallel analysis {found.parallel}, deflated {found.deflated}, sparse {found.sequential}"
+
+    @property
+    def _cautions(self) -> Iterator[str]:
+        """What speaks against the number: the end of what was tested, variables that were not."""
+        found, m = self._found, len(self._table)
+        if m in (found.parallel, found.sequential):
+            where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
+            lead = "The one component" if m == 1 else f"The last of the {m} components"
+            yield f"{lead} that {'was' if m == 1 else 'were'} tested still stands out; {where}."
+        if self._tested is not None:
+            yield (
+                f"Tested were {self._p:,} of {self._tested.variables:,} variables in {self._tested.rows:,} "
+                "rows, about half; the other rows chose the variables, by a sparse fit. Weak components show "
+                "less in half of the rows, and what is spread over many more variables may be missed."
+            )
+
+    @property
+    def _screen(self) -> Table:
+        """The components that were chosen, and the first one that was not."""
+        return self._lines(self.k + 1)
+
     def _made(self) -> Document:
+        title = f"Number of components: {self.k}   ({self._by_test}; {self.n_resample} sign flips)"
+        return Document(title, (), (self._lines(len(self._table)),), (*self._reasons(), self.key))
+
+    def _lines(self, most: int) -> Table:
+        table = self._table.iloc[:most]
         lines = []
-        values = alike([*self._table["observed"], *self._table["noise"]])
-        m = len(self._table)
-        for i, (name, line) in enumerate(self._table.iterrows()):
+        values = alike([*table["observed"], *table["noise"]])
+        m = len(table)
+        for i, (name, line) in enumerate(table.iterrows()):
             cells = (
                 values[i],
                 values[m + i],
@@ -235,10 +262,7 @@ class ComponentChoice(Summary):
             lines.append(Row(str(name), cells, rule=i == self.k > 0))
         point = f"{percent(1 - self.alpha, 0)} % of noise"
         headings = ("observed", point, "p", "deflated p", "sparse p", "r", "cum. %")
-        found = self._found
-        how = f"parallel analysis {found.parallel}, deflated {found.deflated}, sparse {found.sequential}"
-        title = f"Number of components: {self.k}   ({how}; {self.n_resample} sign flips)"
-        return Document(title, (), (Table("", headings, tuple(lines)),), (*self._reasons(), self.key))
+        return Table("", headings, tuple(lines))
 
     @property
     def key(self) -> str:
