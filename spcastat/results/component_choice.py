@@ -13,6 +13,7 @@ from spcastat import plots
 from spcastat.config import plural
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
+from spcastat.results.delegation import attribute
 from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick, kaiser
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
@@ -93,25 +94,13 @@ class ComponentChoice(Summary):
             self.broken_stick = len(above) if above.all() else int(np.argmin(above))
         super().__init__(self._made(), {"components": self._table, "spectrum": self._spectrum})
 
-    @property
-    def k(self) -> int:
-        """The number of components: max(min(parallel, deflated), sequential)."""
-        return self._found.k
-
-    @property
-    def parallel(self) -> int:
-        """The number that parallel analysis keeps."""
-        return self._found.parallel
-
-    @property
-    def deflated(self) -> int:
-        """The number whose eigenvalues stand out when the components before are projected out."""
-        return self._found.deflated
-
-    @property
-    def sequential(self) -> int:
-        """The number that the sequential sparse test keeps."""
-        return self._found.sequential
+    k: int = attribute("_found.k", "The number of components: max(min(parallel, deflated), sequential).")
+    parallel: int = attribute("_found.parallel", "The number that parallel analysis keeps.")
+    deflated: int = attribute(
+        "_found.deflated",
+        "The number whose eigenvalues stand out when the components before are projected out.",
+    )
+    sequential: int = attribute("_found.sequential", "The number that the sequential sparse test keeps.")
 
     @property
     def table(self) -> pd.DataFrame:
@@ -124,10 +113,10 @@ class ComponentChoice(Summary):
         """
         return own(self._table)
 
-    @property
-    def spectrum(self) -> pd.DataFrame:
-        """All eigenvalues (of the variables that were tested), their shares, and those of a broken stick."""
-        return own(self._spectrum)
+    spectrum: pd.DataFrame = attribute(
+        "_spectrum",
+        "All eigenvalues (of the variables that were tested), their shares, and those of a broken stick.",
+    )
 
     @property
     def reason(self) -> str:

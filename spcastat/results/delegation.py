@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from spcastat.results.inherited_docs import documented
 from spcastat.state.copies import own
+from spcastat.state.resampled import Bootstrapped, Split
 
 if TYPE_CHECKING:
     from spcastat.engine.inputs import Source
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Found = TypeVar("Found", Bootstrapped, Split)
 #: Parameters of the functions that a result fills in, and where it has them.
-FILLED = {"state": "_state", "source": "_source"}
+FILLED = {"state": "_state", "source": "_source", "found": "_found"}
 
 
 class computed(property, Generic[R]):
@@ -32,14 +35,19 @@ class computed(property, Generic[R]):
         def __get__(self, result: Any, owner: type | None = None) -> R: ...  # type: ignore[override]
 
 
-def recorded(name: str, doc: str) -> Any:
-    """Return the property that is the field `name` of the record of a fit."""
-    return property(lambda result: own(getattr(result._state.record, name)), doc=doc)
+def attribute(path: str, doc: str) -> Any:
+    """Return the property that copies the attribute `path` of a result, such as "_state.record.call"."""
+    read = attrgetter(path)
+    return property(lambda result: own(read(result)), doc=doc)
 
 
 @overload
 def delegated(
     function: Callable[Concatenate[FitState, Source | None, P], R], name: str = "", /, **entries: str
+) -> Callable[Concatenate[Any, P], R]: ...
+@overload
+def delegated(
+    function: Callable[Concatenate[FitState, Found, P], R], name: str = "", /, **entries: str
 ) -> Callable[Concatenate[Any, P], R]: ...
 @overload
 def delegated(
@@ -49,7 +57,7 @@ def delegated(function: Callable[..., Any], name: str = "", /, **entries: str) -
     """Return the method that calls `function` with the state, and the data, of a result.
 
     The method has the signature and the docstring of the function without the parameters that are filled in,
-    `state` and `source`, which come first. Its name is that of the function, or `name`. For `entries` see
+    those of FILLED, which come first. Its name is that of the function, or `name`. For `entries` see
     :func:`documented`.
     """
     places = _filled(function)
@@ -63,7 +71,6 @@ def delegated(function: Callable[..., Any], name: str = "", /, **entries: str) -
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     method.__signature__ = signature.replace(parameters=[itself, *left])  # type: ignore[attr-defined]
     method.__name__ = name or function.__name__
-    method.__qualname__ = f"SpcaResult.{method.__name__}"
     method.__module__ = function.__module__
     return documented(function, *places, **entries)(method)
 

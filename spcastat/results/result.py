@@ -20,7 +20,7 @@ from spcastat.results import proving
 from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate, told_of
-from spcastat.results.delegation import computed, delegated, recorded
+from spcastat.results.delegation import attribute, computed, delegated
 from spcastat.results.export import Written
 from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
@@ -104,10 +104,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     # --- the components -------------------------------------------------------------------------
 
-    @property
-    def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk."""
-        return self._state.components
+    components: pd.Index = attribute("_state.components", "The labels PC1, ..., PCk.")
 
     loadings = computed(frames.loadings)
     card = computed(frames.card)
@@ -127,10 +124,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     variance = computed(variance_table)
 
-    @property
-    def total_variance(self) -> float:
-        """The sum of the variances of all variables."""
-        return self._state.moments.total
+    total_variance: float = attribute("_state.moments.total", "The sum of the variances of all variables.")
 
     def measure(self, name: str) -> float:
         """Return one measure of all components together, as a fraction.
@@ -147,16 +141,20 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     # --- how it was found -----------------------------------------------------------------------
 
-    method = recorded("method", "Name of the method.")
-    options = recorded("options", "The options of the method, those left at their defaults too.")
-    call = recorded("call", "The call that makes this fit again, with `data` for the data.")
-    status = recorded(
-        "status", 'How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter".'
+    method = attribute("_state.record.method", "Name of the method.")
+    options = attribute(
+        "_state.record.options", "The options of the method, those left at their defaults too."
     )
-    converged = recorded("converged", "Whether the fit ended by itself.")
-    n_iter = recorded("n_iter", "Number of sweeps, of steps, or of the starts of a search.")
-    objective_value = recorded(
-        "objective", "Value of the method's own criterion, in variance units; `summary()` names it."
+    call = attribute("_state.record.call", "The call that makes this fit again, with `data` for the data.")
+    status = attribute(
+        "_state.record.status",
+        'How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter".',
+    )
+    converged = attribute("_state.record.converged", "Whether the fit ended by itself.")
+    n_iter = attribute("_state.record.n_iter", "Number of sweeps, of steps, or of the starts of a search.")
+    objective_value = attribute(
+        "_state.record.objective",
+        "Value of the method's own criterion, in variance units; `summary()` names it.",
     )
     optima = computed(frames.optima)
     details = computed(frames.details)

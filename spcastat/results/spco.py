@@ -20,6 +20,7 @@ from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
+from spcastat.results.delegation import attribute
 from spcastat.results.inherited_docs import documented
 from spcastat.results.spco_path import SpcoPath
 from spcastat.solvers import ADVICE
@@ -120,20 +121,11 @@ class SpcoResult(Carried):
         """How the fit ended: "converged" or "max_iter"."""
         return "converged" if self._found.converged else "max_iter"
 
-    @property
-    def converged(self) -> bool:
-        """Whether the fit ended by itself."""
-        return self._found.converged
-
-    @property
-    def n_iter(self) -> int:
-        """Number of sweeps."""
-        return self._found.n_iter
-
-    @property
-    def objective_value(self) -> float:
-        """The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."""
-        return self._found.objective
+    converged: bool = attribute("_found.converged", "Whether the fit ended by itself.")
+    n_iter: int = attribute("_found.n_iter", "Number of sweeps.")
+    objective_value: float = attribute(
+        "_found.objective", "The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."
+    )
 
     def transform(self, new: Any, na: str = "raise") -> pd.DataFrame:
         """Return the sparse coordinates of new rows: the same centre, scale, loadings and threshold.
@@ -170,15 +162,16 @@ class SpcoResult(Carried):
             "cpev" and "cpzc"; "fit", the share of the total variance that the sparse coordinates reproduce;
             or a measure of the loadings, see :mod:`spcastat.measures`.
         """
-        named = {"cpev": lambda: self.cpev, "cpzc": lambda: self.cpzc, "fit": self._fit}
+        named = {
+            "cpev": lambda: self.cpev,
+            "cpzc": lambda: self.cpzc,
+            "fit": lambda: self.variance["cumulative fit"].iloc[-1],
+        }
         name = one_of("name", name, [*named, *MEASURES])
         if name in named:
             return float(named[name]())
         assert isinstance(self._source.op, Rows)
         return float(MEASURES[name](self._A, self._source.op)[-1])
-
-    def _fit(self) -> float:
-        return float(self.variance["cumulative fit"].iloc[-1])
 
     def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath[SpcoResult]:
         """Fit the same data with other penalties.

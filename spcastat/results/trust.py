@@ -11,7 +11,7 @@ from spcastat import plots
 from spcastat.report import resampling_tables as words
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
-from spcastat.results.inherited_docs import documented
+from spcastat.results.delegation import attribute, computed, delegated
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
@@ -33,18 +33,9 @@ class Bootstrap(Carried, Summary):
         tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
         super().__init__(words.bootstrap_document(state, found, 0.95), tables)
 
-    @documented(trust.conf_int, "state", "found")
-    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
-        return trust.conf_int(self._state, self._found, level)
-
-    @documented(trust.variance_ci, "state", "found")
-    def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
-        return trust.variance_ci(self._state, self._found, level)
-
-    @property
-    @documented(trust.selected)
-    def selected(self) -> pd.DataFrame:
-        return trust.selected(self._state, self._found)
+    conf_int = delegated(trust.conf_int)
+    variance_ci = delegated(trust.variance_ci)
+    selected = computed(trust.selected)
 
     @property
     def similarity(self) -> pd.Series:
@@ -90,40 +81,25 @@ class Stability(Carried, Summary):
         tables = {"frequency": self.frequency, "clusters": self.clusters, "associates": self.associates}
         super().__init__(words.stability_document(state, found), tables)
 
-    @property
-    @documented(trust.frequency)
-    def frequency(self) -> pd.DataFrame:
-        return trust.frequency(self._state, self._found)
+    frequency = computed(trust.frequency)
 
     @property
     def stable(self) -> pd.DataFrame:
         """Whether the frequency of each loading reaches the threshold, p x k."""
         return self.frequency >= self._found.threshold
 
-    @property
-    @documented(trust.bound)
-    def bound(self) -> pd.Series:
-        return trust.bound(self._state, self._found)
+    bound = computed(trust.bound)
 
     @property
     def similarity(self) -> pd.Series:
         """Mean absolute correlation of the scores of the halves' components with those of the fit."""
         return trust.similarity(self._state, self._found.similarity)
 
-    @property
-    @documented(trust.clusters)
-    def clusters(self) -> pd.DataFrame:
-        return trust.clusters(self._state, self._found)
-
-    @property
-    @documented(trust.associates)
-    def associates(self) -> pd.DataFrame:
-        return trust.associates(self._state, self._found)
-
-    @property
-    def threshold(self) -> float:
-        """The frequency from which on a loading is called stable."""
-        return self._found.threshold
+    clusters = computed(trust.clusters)
+    associates = computed(trust.associates)
+    threshold: float = attribute(
+        "_found.threshold", "The frequency from which on a loading is called stable."
+    )
 
     @property
     def n_pairs(self) -> int:
@@ -164,13 +140,8 @@ class SplitInference(Carried, Summary):
         tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
         super().__init__(words.split_document(state, found, 0.95), tables)
 
-    @documented(trust.split_conf_int, "state", "found")
-    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
-        return trust.split_conf_int(self._state, self._found, level)
-
-    @documented(trust.split_variance_ci, "state", "found")
-    def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
-        return trust.split_variance_ci(self._state, self._found, level)
+    conf_int = delegated(trust.split_conf_int, "conf_int")
+    variance_ci = delegated(trust.split_variance_ci, "variance_ci")
 
     @property
     def similarity(self) -> pd.Series:
