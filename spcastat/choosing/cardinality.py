@@ -1,4 +1,4 @@
-"""How sparse: what users call, and the candidates that it chooses from."""
+"""`choose`: the choice of the cardinalities, and the candidates."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from spcastat.select.parsimony import RULES
 from spcastat.select.quick_fits import Fitter
 from spcastat.select.unequal import select
 
-#: Cardinalities that are tried by default.
+#: Default candidates.
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
-#: One cardinality for all components, one for each, or whichever is better.
+#: Whether all components have the same cardinality, each has its own, or the better of both.
 EACH = ("auto", "equal", "free")
-#: Folds and repeats, at most.
+#: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
 
 
@@ -58,56 +58,57 @@ def choose(
     progress: Any = False,
     **options: Any,
 ) -> Choice:
-    """Choose the cardinalities of sparse components, and their number where that is not given.
+    """Choose the cardinalities of sparse components and, if `k` is not given, their number.
 
     Parameters
     ----------
     data : as for :func:`spcastat.spca`, or a covariance matrix as for :func:`spcastat.spca_cov`
     k : int, optional
-        Number of components, below the number of variables; by default that of :func:`spcastat.choose_k`.
+        Number of components, less than the number of variables; by default from :func:`spcastat.choose_k`.
     cards : int or sequence of ints, optional
         Cardinalities to choose from; an int stands for 1, 2, ..., cards. By default 1 to 8, 10, 12, 15, 20,
-        30, 50 as far as there are variables, and all variables where these are 20 or fewer.
+        30, 50 up to the number of variables, and all variables if there are 20 or fewer.
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
         the `share` of dense PCA's variance, all components together (``spca(variance=)`` keeps it after every
         component, unless ``promise="total"``).
     rule : {"worth", "1se", "paired", "min"}
-        "worth" is the sparsest fit to which no further loadings are worth adding: none that surely predict
-        better, by more than one standard error of the difference, paired by fold, and that bring at least a
-        fifth of what the loadings of the fit bring on average. The fifth holds where prediction is best with
-        all loadings; where the sparsest of the best fits has a share q of them it is a fifth of sqrt(q).
+        "worth" is the sparsest fit to which no further loadings are worth adding. Further loadings are worth
+        adding if they improve the prediction by more than one standard error of the difference, paired by
+        fold, and if their improvement per loading is at least a fifth of the average improvement per loading
+        of the fit. The fifth applies if prediction is best with all loadings; if the sparsest of the best
+        fits has a share q of them, it is a fifth of sqrt(q).
         "1se" is the sparsest fit whose error is within one standard error of the smallest error; "paired" the
         sparsest whose error exceeds the smallest by less than one standard error of that difference ("cv"
-        only); "min" the best value. With "ebic", a value that is lower by 2 stands for one standard error,
-        and "worth" counts what is predicted in the data themselves.
+        only); "min" the best value. With "ebic", a difference of 2 takes the place of one standard error,
+        and "worth" uses the prediction error within the data.
     each : {"auto", "equal", "free"}
-        One cardinality for all components, or ("cv" and "ebic" only) one for each: beginning with the equal
-        choice, the cardinality of one component at a time is chosen by the same rule, the others held fixed,
-        until none changes or 200 sets of cardinalities were tried; "worth" then compares with what one
-        component explains beyond its first loading, and asks for a quarter instead of a fifth. "auto" does so
-        by the rule "worth", for up to 1000 variables, and takes the result where it has at least a tenth
-        fewer loadings and equal ones are not worth it, where it has as few and surely predicts better, or
-        has more and is worth it.
+        "equal": one cardinality for all components. "free" ("cv" and "ebic" only): one for each. Starting
+        from the equal choice, the cardinality of one component at a time is chosen by the same rule, with the
+        others fixed, until none changes or 200 sets of cardinalities have been tried; "worth" then compares
+        with what a component explains beyond its first loading, and requires a quarter instead of a fifth.
+        "auto" tries "free" under the rule "worth" and up to 1000 variables. It takes the result if that has
+        at least a tenth fewer loadings and those saved are not worth adding; if it has as many loadings and
+        predicts better by more than one standard error; or if it has more and these are worth adding.
     folds, repeats : int
-        Number of parts of the rows, and how often the rows are divided again.
+        Number of folds, and of repeated divisions into folds.
     share : float
-        For "variance".
+        Share of the variance to keep, for ``by="variance"``.
     kmax, alpha, n_resample
-        As for :func:`spcastat.choose_k`, where `k` is not given.
+        As for :func:`spcastat.choose_k`, if `k` is not given.
     n_jobs : int
-        Processes among which folds are shared, but for unequal cardinalities; -1 for all processors. Results
-        are the same for any number.
+        Number of processes among which folds are distributed (not used for unequal cardinalities); -1 for
+        all processors. Results do not depend on it.
     rng : None, int or numpy Generator
-        Seed of folds and draws; None is a fixed one.
+        Seed of folds and draws; None uses a fixed seed.
     covariance : bool, optional
         Whether `data` is a covariance matrix; see :func:`spcastat.choose_k`.
     progress : bool or callable
     **options
-        What describes the data (`formula`, `center`, `scale`, `weights`, `na`, `context`, `categorical`; or
-        `n_obs`, `mean`, `scale`) and how they are fitted (`method`, `nonneg` and its options), as for
-        :func:`spcastat.spca`.
+        Options that describe the data (`formula`, `center`, `scale`, `weights`, `na`, `context`,
+        `categorical`; or `n_obs`, `mean`, `scale`) and the fit (`method`, `nonneg` and further options of the
+        method), as for :func:`spcastat.spca`.
 
     Returns
     -------
@@ -117,45 +118,46 @@ def choose(
     Raises
     ------
     TooFewRowsError
-        For fewer rows than folds, or too few outside a fold.
+        If there are fewer rows than folds, or too few outside a fold.
     ConstantColumnError
-        With ``scale=True`` or missing values that stay, where a column is constant outside a fold.
+        If a column is constant outside a fold, with ``scale=True`` or ``na="em"`` or "pairwise".
     MissingValuesError
-        Where a column has no value outside a fold.
+        If a column has no value outside a fold.
     ComponentsError
-        For as many components as variables, and where no component stands out from the noise.
+        If k is not less than the number of variables, or no component stands out from noise.
     OptionError
-        For a covariance matrix without `n_obs` where a criterion needs it.
+        If a criterion needs `n_obs` and a covariance matrix was given without it.
     NoRowsError
-        For cross-validation of a covariance matrix.
+        If cross-validation is requested for a covariance matrix.
 
     Notes
     -----
-    A fit implies the covariance matrix Sigma = V L V' + s2 I. By element-wise cross-validation each cell of a
-    held-out row is predicted from the *other* cells of that row, with the model of the other rows: the error
-    is (Omega x)_j / Omega_jj with Omega = Sigma^-1, reported as a share of that of the column means.
-    Centring, scaling and formulas that learn from rows are repeated without each fold. A weighted row is in
-    one fold with all of its weight. Rows that come in chunks are assigned to folds by their values, equal
-    rows to the same fold, and one pass serves all folds.
+    A fit implies the covariance matrix Sigma = V L V' + s2 I. In element-wise cross-validation each cell of a
+    held-out row is predicted from the *other* cells of that row, with the model fitted to the rows outside
+    the fold: the error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is reported as a share of the
+    error of the column means. Centring, scaling and formulas that estimate from rows are repeated without
+    each fold. A weighted row is in one fold with its whole weight. Rows that come in chunks are assigned to
+    folds by a hash of their values, so that equal rows share a fold, and one pass serves all folds.
 
-    Of rows in chunks with more than 1000 columns (without cross-validation: 3000) the choice is made among
-    1000: those of the fit of the largest cardinality, then those that vary most with its components, then
-    those that vary most. Errors, criteria and shares are those of these columns, and the reason says so;
-    ``.fit`` looks at all columns.
+    For rows in chunks with more than 1000 columns (3000 without cross-validation), the choice uses 1000
+    columns: those of the fit with the largest cardinality, then those most correlated with its components,
+    then those of largest variance. Errors, criteria and shares refer to these columns, and the reason says
+    so; ``.fit`` uses all columns.
 
-    With ``na="em"`` or ``na="pairwise"`` means and covariances are estimated again without each fold, from
-    what was measured in the other rows; a held-out cell is predicted from the other *measured* cells of its
-    row, with their part of Sigma; cells that were not measured have no error. The model behind the EM has
-    rank `k_em`, or k.
+    With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated without each fold from the
+    measured values of the other rows. A held-out cell is predicted from the other *measured* cells of its
+    row, with the corresponding part of Sigma; missing cells have no error. The EM model has rank `k_em`, or
+    k.
 
-    Fits in the search are cheap ones from several starts, unless `method` names another; ``.fit`` is what
-    ``spca(data, k, card)`` gives with the same options.
+    Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of
+    ``spca(data, k, card)`` with the same options.
 
-    On data that are not exactly sparse prediction is best with nearly all loadings, and how sparse is a
-    question of reading: the printout says so, and shows what other criteria take. Loadings below .45 of the
-    root mean square of their component are dropped then. Rows that are hard to predict are so for every
-    cardinality, so that the difference of two errors varies much less than either; the rule "1se" does not
-    use that, and takes too few loadings from few rows (n = 50, say), or from skewed or heavy-tailed ones.
+    If the data are not exactly sparse, prediction is best with nearly all loadings, and the choice is a
+    matter of interpretation: the printout says so, and shows the choices of other criteria. Loadings below
+    .45 of the root mean square of their component are then dropped. Rows that are hard to predict are so at
+    every cardinality, so that the difference of two errors varies much less than either error. The rule "1se"
+    does not use this, and chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed
+    data.
 
     Examples
     --------
@@ -183,8 +185,8 @@ def choose(
         for name in RULE:
             if options.get(name):
                 raise UnknownOptionError(
-                    f"{name}= was given to choose(), whose candidates are fitted without a rule: take "
-                    f"choose(data, k).card first, and fit spca(data, k, card, {name}=...)."
+                    f"{name}= was given to choose(), whose candidates are fitted without a rule: use "
+                    f"choose(data, k).card first, then fit spca(data, k, card, {name}=...)."
                 )
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
@@ -211,7 +213,7 @@ def choose(
                     f"No component stands out of noise: {components.reason} Give k= to choose cardinalities "
                     "all the same."
                 )
-            if source.gaps is not None and k > 1:  # the model of what is missing has the rank of the fit
+            if source.gaps is not None and k > 1:  # the EM model has the rank of the fit
                 source = opened(data, covariance, described, None, k)[0].source("")
         keys, wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)
         if wide:
@@ -256,16 +258,16 @@ def choose(
 
 
 def _grid(p: int) -> list[int]:
-    """Return the cardinalities that are tried by default."""
+    """Return the default candidates for p variables."""
     return sorted({card for card in GRID if card <= p} | ({p} if p <= 20 else set()))
 
 
 def _require_room(k: int, p: int) -> None:
-    """Raise ComponentsError where components leave no variance for noise."""
+    """Raise ComponentsError if k components leave no residual variance."""
     if k + 1 > p:
         raise ComponentsError(
-            f"k={shown(k)} was given for {p} variables; the choice compares components with what they leave, "
-            f"so give at most {max(p - 1, 0)}."
+            f"k={shown(k)} was given for {p} variables; the choice compares components with the residual "
+            f"variance, so give at most {max(p - 1, 0)}."
         )
 
 
@@ -279,7 +281,7 @@ def _criterion(by: str | None, rule: str, each: str, covariance: bool, described
         )
     if covariance and by in ("ebic", "bic") and described.get("n_obs") is None:
         raise OptionError(
-            f"by={by!r} compares fit and number of rows, and n_obs is not given; give n_obs=, the number of "
+            f"by={by!r} depends on the number of rows, and n_obs is not given; give n_obs=, the number of "
             "rows behind the matrix, or use by='is' or by='variance'."
         )
     if rule == "paired" and by != "cv":
@@ -299,7 +301,7 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
 
 
 def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter:
-    """Return how candidates are fitted: by the method that was named, or cheaply in the default's stead."""
+    """Return the function that fits candidates: by `method` if given, else by a quick default method."""
     named = fitting.get("method") is not None or fitting.get("nonneg")
     if plan.method.name == "joint":
         return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed)

@@ -1,4 +1,4 @@
-"""Rows or a covariance matrix, whichever was given, as both choices read them."""
+"""Opening of rows or a covariance matrix for `choose` and `choose_k`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.errors import UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 
-#: Arguments that describe rows, and those that describe a covariance matrix.
+#: Arguments for centre and scale of rows.
 SCALING = ("center", "scale", "blocks")
 ROWS = (*(one.name for one in fields(ReadOptions)), *SCALING)
 COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
@@ -20,7 +20,7 @@ COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
 def opened(
     data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any, k: int = 1
 ) -> tuple[Opened, bool, dict[str, Any]]:
-    """Open data; return also whether they are a covariance matrix, and the options that describe them."""
+    """Open data; also return whether they are a covariance matrix, and the options that describe them."""
     if covariance is None:
         covariance = options.get("formula") is None and looks_like_covariance(data)
     names = COVARIANCE if flag("covariance", covariance) else ROWS
@@ -29,7 +29,7 @@ def opened(
     if function is not None and further:
         raise UnknownOptionError(
             f"{function.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
-            f"{' for a covariance matrix' if covariance else ' for rows'}, beside its own."
+            f"{' for a covariance matrix' if covariance else ' for rows'}, in addition to its own options."
             f"{nearest(further[0], names)}"
         )
     if covariance:

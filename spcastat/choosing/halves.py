@@ -1,7 +1,7 @@
-"""How many components of many columns: half of the rows say which of them are tested, the other half tests.
+"""Tests for the number of components with many columns, selected on half of the rows, tested on the other.
 
-Columns that were chosen for their covariances look like structure in the rows that chose them, whatever they
-are; in other rows they do not.
+Columns selected for their covariances always show structure in the rows that selected them, even if they are
+noise; the tests therefore use the other rows.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from spcastat.errors import OptionError
 from spcastat.operators import GRAM_ORDER
 from spcastat.resample.half_rows import half_of
 
-#: Cells of the tested columns whose signs are flipped, at most; beyond, draws are made from their moments.
+#: Signs of the tested columns are flipped up to this many cells; with more, draws are made from their
+#: moments.
 FLIPPED = 3_000_000
 
 
 def is_tested_in_part(source: Source | Opened, cells: int) -> bool:
-    """Return whether data are too large for tests of all columns, so that some of them are tested.
+    """Return whether data are too large for tests of all columns, so that a selection is tested.
 
     Parameters
     ----------
     source : Source or Opened
         The data, read or not.
     cells : int
-        Cells of rows in memory of which all are flipped, at most.
+        Largest number of cells in memory for which all signs are flipped.
     """
     if isinstance(source, Opened):
         return source.stream is not None and source.p > GRAM_ORDER
@@ -36,24 +37,24 @@ def is_tested_in_part(source: Source | Opened, cells: int) -> bool:
 
 
 def require_room(p: int, kmax: int, card: int) -> None:
-    """Raise OptionError for more loadings than leave room among the columns that are tested."""
+    """Raise OptionError if the components have too many loadings for the columns that are tested."""
     if ROOM * kmax * card > COLUMNS:
         raise OptionError(
-            f"card={card} was given for kmax={kmax}; of so many rows of {p} variables {COLUMNS} are tested, "
-            f"which leaves room for {COLUMNS // ROOM // kmax} in each component. Give a smaller card= or "
+            f"card={card} was given for kmax={kmax}; for so much data, {COLUMNS} of the {p} variables are "
+            f"tested, which allows {COLUMNS // ROOM // kmax} in each component. Give a smaller card= or "
             "kmax=."
         )
 
 
 def tested_part(source: Source, kmax: int, card: int, seed: int) -> Source:
-    """Return half of the rows with the columns that matter most in the other half.
+    """Return half of the rows, with the columns selected from the other half.
 
     Parameters
     ----------
     source : Source
         With rows, without missing values.
     kmax, card : int
-        Components, and variables in each, of the sparse fit to the other half.
+        Number of components, and of variables in each, in the sparse fit to the other half.
     seed : int
     """
     first = half_of(source, 0, seed)

@@ -1,4 +1,4 @@
-"""How many components: what users call, and the tests of data that were read."""
+"""`choose_k`: the choice of the number of components by tests."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from spcastat.results.component_choice import ComponentChoice, Tested
 from spcastat.select.noise_tests import default_card, standing
 from spcastat.select.sign_flips import MomentNoise, Noise, RowNoise, Tails, of_covariance
 
-#: Components that are looked at by default.
+#: Default for `kmax`.
 KMAX = 8
-#: Cells whose signs are flipped, at most.
+#: Largest number of cells whose signs are flipped.
 MOST_CELLS = 20_000_000
-#: Draws, at most.
+#: Largest number of draws.
 MOST_DRAWS = 100_000
 
 
@@ -48,23 +48,23 @@ def choose_k(
     ----------
     data : as for :func:`spcastat.spca`, or a covariance matrix as for :func:`spcastat.spca_cov`
     kmax : int, optional
-        The most components to look at; by default 8, or as many as there can be.
+        Largest number of components; by default 8, or fewer if the data allow no more.
     card : int, optional
         Variables in a component of the sequential sparse test; 1.5 log(p) by default.
     alpha : float
-        Level of parallel analysis; the two tests of one component after another have a fifth of it.
+        Level of parallel analysis; the two sequential tests use a fifth of it.
     n_resample : int
-        Draws.
+        Number of draws.
     rng : None, int or numpy Generator
-        Seed of the draws; None is a fixed one.
+        Seed of the draws; None uses a fixed seed.
     covariance : bool, optional
-        Whether `data` is a covariance matrix. By default it is taken for one if it is a symmetric frame
-        with equal row and column labels.
+        Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
+        is treated as one.
     progress : bool or callable
         As for :func:`spcastat.spca`.
     **described
-        `formula`, `center`, `scale`, `weights`, `na`, `context`, `categorical` for rows, and `n_obs`, which
-        is needed, for a covariance matrix.
+        `formula`, `center`, `scale`, `weights`, `na`, `context`, `categorical` for rows; `n_obs`, which is
+        required, for a covariance matrix.
 
     Returns
     -------
@@ -75,37 +75,37 @@ def choose_k(
     Raises
     ------
     OptionError
-        For a covariance matrix without `n_obs`, and values that are not allowed.
+        If a covariance matrix is given without `n_obs`, or a value is not allowed.
 
     Notes
     -----
-    Noise is simulated by flipping signs of the centred (and scaled) values at random: that keeps the sizes of
-    rows and of columns and takes away their correlation (Hong, Sheng and Dobriban). Three tests make the
-    choice, k = max(min(P, D), Q):
+    Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
+    of rows and columns and removes the correlations (Hong, Sheng and Dobriban). The choice combines three
+    tests, k = max(min(P, D), Q):
 
-    - P, parallel analysis, keeps the leading components whose eigenvalues are reached in at most a share
-      `alpha` of the draws, each compared with the eigenvalue of the same rank. Where components are real it
-      takes rows of very unequal size for further ones.
-    - D compares the first eigenvalue of what is left without the components before with flips of that, at
-      the level `alpha` / 5.
-    - Q does the same with sparse components, each extended to all variables that correlate with it, and so
-      sees weak ones that strong components hide from P. One that explains less than .1 of the mean
-      correlation of its variables is not counted: of many rows any trace is significant.
+    - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of
+      the same rank in at most a share `alpha` of the draws. If there are real components, rows of very
+      unequal norms may appear as further ones.
+    - D compares the first eigenvalue of the residuals given the earlier components with sign flips of these
+      residuals, at the level `alpha` / 5.
+    - Q does the same with sparse components, each extended to all variables correlated with it, and so
+      finds weak components that strong ones hide from P. A component that explains less than .1 of the mean
+      correlation of its variables is not counted, as with many rows any small correlation is significant.
 
-    Drawing stops once a p-value is settled. A fifth of `alpha` needs 5 / `alpha` - 1 draws; with fewer the
-    level of D and Q is the lowest that they allow, 1 / (`n_resample` + 1).
+    Drawing stops once the outcome of a test is certain. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
+    with fewer, the level of D and Q is the lowest possible, 1 / (`n_resample` + 1).
 
-    A covariance matrix is taken for that of normal rows with exactly these covariances. For rows that are
-    never all in memory, and for more than 20 million cells, draws are made from the covariance matrix by the
-    central limit theorem, with the fourth moments of the rows (one more pass) and the sizes of the largest
-    ones, so that rows of very unequal size are no component here either. A weighted row is flipped as one.
-    Correlated noise, such as that of neighbours in time or space, does not count as noise here: all tests
-    find components in it.
+    A covariance matrix is treated as the sample covariance matrix of normal rows. For rows in chunks, and for
+    more than 20 million cells, draws are made from the covariance matrix by the central limit theorem, with
+    the fourth moments of the rows (one more pass) and the norms of the largest rows, so that rows of very
+    unequal norms do not appear as components here either. The signs of a weighted row are flipped together.
+    Correlated noise, as between neighbours in time or space, is not noise in this sense: all tests find
+    components in it.
 
-    Missing values that are kept (``na="em"`` or ``na="pairwise"``) count as the mean of their column, in the
-    data as in the draws, and what was measured is scaled to the variance of the column. Neither uses a model
-    of the missing values, which would find as many components in noise as its rank. Components are harder to
-    see, as with fewer rows.
+    With ``na="em"`` or ``na="pairwise"``, missing values are replaced by the mean of their column, in the
+    data and in the draws, and measured values are scaled to the variance of the column. A model of the
+    missing values is not used, as it would create as many components in noise as its rank. The power is
+    reduced, as with fewer rows.
 
     Examples
     --------
@@ -122,13 +122,13 @@ def choose_k(
 
 
 def level(alpha: float, n_resample: int) -> tuple[float, int]:
-    """Return the checked level of the tests, and the number of draws, which must be able to reach it."""
+    """Return the checked level of the tests and the number of draws, which must be enough for the level."""
     alpha = real_number("alpha", alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
     n_resample = whole_number("n_resample", n_resample, 19, MOST_DRAWS)
     if n_resample + 1 < 1.0 / alpha:
         raise OptionError(
-            f"n_resample={n_resample} was given with alpha={alpha:g}; p-values are 1 / "
-            f"{n_resample + 1} at least. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
+            f"n_resample={n_resample} was given with alpha={alpha:g}; the smallest possible p-value is 1 / "
+            f"{n_resample + 1}. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
         )
     return alpha, n_resample
 
@@ -142,7 +142,7 @@ def standing_out(
     n_resample: int,
     seed: int,
 ) -> ComponentChoice:
-    """Choose the number of components by tests, for data that were opened as a Source."""
+    """Choose the number of components by tests, for data in a Source."""
     p = source.op.p
     most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
     if not source.op.total > 0:
@@ -169,9 +169,9 @@ def standing_out(
 
 
 def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
-    """Return how many components can be tested, and the checked `kmax` and `card`."""
+    """Return the number of components that can be tested, and the checked `kmax` and `card`."""
     if p < 2:
-        raise ComponentsError("The data have one variable; a number of components is chosen among several.")
+        raise ComponentsError("The data have one variable; the choice of a number of components needs more.")
     most = min(p - 1, max(rank, 1))
     kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
     among = COLUMNS if in_part else p
@@ -179,13 +179,13 @@ def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int,
 
 
 def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
-    """Return the data as the tests need them; up to so many cells are flipped themselves."""
+    """Return the simulation of noise; signs are flipped directly for up to `cells` cells."""
     op, n = source.op, source.free
     if covariance:
         if n is None:
             raise OptionError(
-                "n_obs is not given; how large eigenvalues of noise are depends on the number of rows behind "
-                "the covariance matrix. Give n_obs=."
+                "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
+                "covariance matrix was computed. Give n_obs=."
             )
         S = op.block(np.arange(op.p)) * op.unit**2
         return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
@@ -196,7 +196,7 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
         Z = (X - source.standard.mean) / source.standard.scale
         w = np.ones(len(Z)) if source.weights is None else source.weights
         gaps = np.isnan(Z)
-        counts = w @ ~gaps  # of equal columns: the sum of the weights
+        counts = w @ ~gaps  # the sum of the weights in each column
         rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
         return RowNoise(rows if source.covariates is None else rotated(rows, source.covariates, w))
     if source.gaps is not None:
@@ -209,7 +209,7 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
 
 
 def _tails(source: Source, S: np.ndarray) -> Tails | None:
-    """Return how the rows behind S differ from normal ones; None where that cannot be represented."""
+    """Return how far the rows of S are from normal; None if that cannot be represented in floating point."""
     standard, n = source.standard, source.weight
     assert standard is not None
     deviations = np.sqrt(np.diag(S))
@@ -228,7 +228,7 @@ def _tails(source: Source, S: np.ndarray) -> Tails | None:
 
 
 def require_early(entered: Opened, kmax: Any, card: Any) -> None:
-    """Raise, before rows in chunks are read, where so many components and variables are not tested."""
+    """Raise, before rows in chunks are read, if `kmax` and `card` cannot be tested."""
     if is_tested_in_part(entered, MOST_CELLS):
         _, kmax, card = _asked(entered.p, entered.p, kmax, card, True)
         require_room(entered.p, kmax, card)

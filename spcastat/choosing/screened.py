@@ -1,4 +1,4 @@
-"""Rows in chunks with many columns: the choice is made among those that matter most."""
+"""Selection of columns for the choice of cardinalities, for rows in chunks with many columns."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from spcastat.resample.divide import MOMENTS
 from spcastat.resample.screened_columns import among, columns_near
 from spcastat.select.fits_along_path import Cards
 
-#: A choice is made among so many columns.
+#: Number of columns among which the choice is made.
 COLUMNS = MOMENTS
-#: They are at least so many times those that have loadings.
+#: Their number is at least this multiple of the number of nonzero loadings.
 ROOM = 2
 
 
 def is_wide(entered: Opened, by: str) -> bool:
-    """Return whether rows come in chunks and have more columns than a criterion can be computed of."""
+    """Return whether rows come in chunks and have more columns than the criterion can use."""
     return entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
 
 
 def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
-    """Return what a call of :func:`spcastat.spca` with these options and cardinalities asks for."""
+    """Return the request of a call of :func:`spcastat.spca` with these options and cardinalities."""
     known = {one.name for one in fields(Request)} - {"k", "card", "variance", "rng", "further"}
     own = {name: value for name, value in fitting.items() if name in known}
     return Request(k, card, further={n: v for n, v in fitting.items() if n not in known}, **own)
 
 
 def refuse_early(entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Sequence[Cards]) -> None:
-    """Raise, before rows are read, where the fit of the largest cardinality would be refused.
+    """Raise, before rows are read, if the fit with the largest cardinality would be refused.
 
     Raises
     ------
     OptionError
-        Also for more loadings than leave room among the columns of the choice.
+        Also if the components have too many loadings for the columns of the choice.
     """
     most = largest(wanted)
     if ROOM * sum(most) > COLUMNS:
         raise OptionError(
-            f"cards holds {max(most)} for k={k}; of rows in chunks with {entered.p} variables the choice is "
-            f"made among {COLUMNS}, which leaves room for {COLUMNS // ROOM // k} nonzeros a component. Give "
+            f"cards holds {max(most)} for k={k}; for rows in chunks with {entered.p} variables the choice is "
+            f"made among {COLUMNS}, which allows {COLUMNS // ROOM // k} nonzeros per component. Give "
             "smaller cards."
         )
     plan = make_plan(request(fitting, k, most), entered.p)
@@ -60,7 +60,7 @@ def largest(wanted: Sequence[Cards]) -> Cards:
 
 
 def narrowed(source: Source, k: int, wanted: Sequence[Cards], seed: int) -> Source:
-    """Return the source with only the columns that are most relevant for the fit of the largest cardinality.
+    """Return the source with only the columns most relevant for the fit with the largest cardinality.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def narrowed(source: Source, k: int, wanted: Sequence[Cards], seed: int) -> Sour
 
 
 def near_fit(op: Operator, k: int, card: Cards, seed: int) -> np.ndarray:
-    """Return the COLUMNS that are near a sparse fit of these cardinalities, ascending."""
+    """Return the COLUMNS columns most related to a sparse fit of these cardinalities, ascending."""
     plan = make_plan(Request(k, card, method="bcd-l0"), op.p)
     V = run(op, plan, k, np.random.default_rng(seed)).solution.V
     return columns_near(op, V, min(COLUMNS, op.p))
