@@ -1,4 +1,4 @@
-"""What a fit is, in arrays and plain records, and the labelled numbers that follow from it."""
+"""The state of a fit, in arrays and records, and the labelled tables computed from it."""
 
 from spcastat.state.fitstate import FitState
 

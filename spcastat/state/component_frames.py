@@ -1,4 +1,4 @@
-"""The labelled numbers of a fit that need no rows: how variables, components and scores go together."""
+"""Tables of a fit that need no rows: loadings, correlations, communalities, limits, tidy frames."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def card(state: FitState) -> pd.Series:
 
 
 def score_correlation(state: FitState) -> pd.DataFrame:
-    """Correlations between the scores, k x k; NaN beside a component without variance."""
+    """Correlations between the scores, k x k; NaN for a component without variance."""
     C = state.moments.scores
     sd = np.sqrt(np.diag(C).clip(min=0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -43,18 +43,18 @@ def largest_correlation(state: FitState) -> float:
 
 
 def measure_if_known(state: FitState, name: str) -> float:
-    """Return a measure of all components; NaN where the file of the fit does not have it."""
+    """Return a measure of all components; NaN if the file of the fit does not contain it."""
     known = name in state.moments.known_measures()
     return float(state.moments.measure(name)[-1]) if known else float("nan")
 
 
 def loading_products(state: FitState) -> pd.DataFrame:
-    """Inner products V'V of the loadings, k x k: zero off the diagonal where they are orthogonal."""
+    """Inner products V'V of the loadings, k x k; zero off the diagonal for orthogonal loadings."""
     return state.by_component(state.V.T @ state.V)
 
 
 def correlations(state: FitState) -> pd.DataFrame:
-    """Correlations of the variables with the scores, p x k; NaN where one of them does not vary."""
+    """Correlations of the variables with the scores, p x k; NaN if either is constant."""
     moments = state.moments
     sizes = np.sqrt(np.diag(moments.scores).clip(min=0.0)) * np.sqrt(moments.variances)[:, None]
     values = np.full(sizes.shape, np.nan)
@@ -65,8 +65,8 @@ def correlations(state: FitState) -> pd.DataFrame:
 def communalities(state: FitState) -> pd.Series:
     """Share of the variance of each variable, length p, that regression on all scores explains.
 
-    Weighted by the variances of the variables their mean is the least-squares share,
-    ``measure("least_squares")``. NaN for a variable that does not vary.
+    Their mean, weighted by the variances of the variables, is the least-squares share,
+    ``measure("least_squares")``. NaN for a constant variable.
     """
     variances, explained = state.moments.variances, state.moments.explained
     values = np.full(len(variances), np.nan)
@@ -75,18 +75,18 @@ def communalities(state: FitState) -> pd.Series:
 
 
 def component_shares(state: FitState) -> pd.DataFrame:
-    """Share of the total variance of each component without regard to their order, k x 3.
+    """Share of the total variance of each component, independent of their order, k x 3.
 
-    All three are shares that regressions of the variables on scores explain (least squares):
+    All three are shares explained by least-squares regressions of the variables on scores:
 
     ``alone``
         with this score only;
     ``average``
-        what the score adds, averaged over all orders in which the components can enter (Lindeman,
-        Merenda and Gold; Shapley value): these add up to ``measure("least_squares")``. NaN with more
-        than 12 components;
+        the share that the score adds, averaged over all orders in which the components can enter
+        (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. NaN with
+        more than 12 components;
     ``last``
-        what is lost when the component is left out.
+        the share that is lost when the component is left out.
 
     For uncorrelated scores the three are equal.
     """
@@ -98,7 +98,7 @@ def component_shares(state: FitState) -> pd.DataFrame:
 
 
 def limits(state: FitState, level: float = 0.95) -> pd.Series:
-    """Return the limits of T2 and Q that a share `level` of new rows of the same kind stays below.
+    """Return limits of T2 and Q: quantiles at `level` of their distributions for new rows.
 
     Parameters
     ----------
@@ -107,15 +107,15 @@ def limits(state: FitState, level: float = 0.95) -> pd.Series:
     Returns
     -------
     Series with "T2" and "Q"
-        T2: k (n^2 - 1) / (n (n - k)) F(level; k, n - k), k being the rank of the scores; chi-squared
-        where n is not known. Q: Jackson and Mudholkar (1979), from the eigenvalues of the covariance
-        matrix of the residuals; NaN where both sides of the data exceed 3000.
+        T2: k (n^2 - 1) / (n (n - k)) F(level; k, n - k), where k is the rank of the scores; chi-squared
+        if n is not known. Q: Jackson and Mudholkar (1979), from the eigenvalues of the covariance matrix
+        of the residuals; NaN if both dimensions of the data exceed 3000.
 
     Notes
     -----
-    Both take the rows for independent draws from one normal distribution, and the loadings for given
-    (they were chosen with these rows, so rows of the fit lie below the limits more often than new
-    ones).
+    Both assume that the rows are independent draws from one normal distribution and that the loadings are
+    fixed. The loadings were fitted to the rows of the fit, so these lie below the limits more often than
+    new rows.
     """
     level = real_number("level", level, 0.0, 1.0 - 1e-12, open_low=True)
     values = distances.limits(state.moments, state.record.effective_n, level)
@@ -123,17 +123,17 @@ def limits(state: FitState, level: float = 0.95) -> pd.Series:
 
 
 def optima(state: FitState) -> pd.DataFrame:
-    """The distinct local optima that several starts or a joint search met, the best first.
+    """The distinct local optima that several starts or a joint search reached, the best first.
 
-    ``objective``, a share of the total variance, and ``hits``, how often it was met. No rows for a method
-    whose starts are not compared.
+    ``objective`` is a share of the total variance, and ``hits`` the number of times it was reached. The frame
+    is empty for a method whose starts are not compared.
     """
     found = pd.DataFrame(state.record.optima, columns=["objective", "hits"])
     return found.astype({"objective": float, "hits": int})
 
 
 def details(state: FitState) -> pd.DataFrame:
-    """What the method reports about each component, such as its penalty; no columns if that is nothing."""
+    """What the method reports about each component, such as its penalty; may have no columns."""
     return pd.DataFrame(own(state.record.details), index=state.components)
 
 
@@ -141,22 +141,22 @@ def details(state: FitState) -> pd.DataFrame:
 
 
 def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
-    """Return the loadings with a row for each: "term", "component", "loading".
+    """Return the loadings in long form, one row per loading: "term", "component", "loading".
 
     Parameters
     ----------
     zeros : bool
         Include loadings that are zero.
     conf_int : bool
-        Include what `bootstrap` ("std_error", "lower", "upper", "selected") and `stability` ("frequency")
-        found last; loadings that no draw selected have no interval (NaN).
+        Include the results of the last `bootstrap` ("std_error", "lower", "upper", "selected") and
+        `stability` ("frequency"); loadings that no draw selected have no interval (NaN).
     level : float in [0.5, 0.9999]
-        Of the intervals.
+        Level of the intervals.
 
     Raises
     ------
     OptionError
-        For ``conf_int=True`` where the fit was neither bootstrapped nor split into halves.
+        If ``conf_int=True`` and neither `bootstrap` nor `stability` has been called.
     """
     level = real_number("level", level, trust.LEAST_LEVEL, trust.LARGEST_LEVEL)
     p, k = state.V.shape
@@ -170,7 +170,7 @@ def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: fl
 
 
 def glance(state: FitState) -> pd.DataFrame:
-    """Return the fit in one row: sizes, nonzeros, every measure, correlation of scores, how it ended."""
+    """Return the fit in one row: sizes, nonzeros, all measures, correlation of scores, convergence."""
     record = state.record
     facts: dict[str, Any] = {
         "method": record.method,

@@ -1,4 +1,4 @@
-"""What a result hands out belongs to whoever asked: changing it changes nothing in the result."""
+"""Copies of attributes of results, so that users can modify them without changing the result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 def own(value: T) -> T:
-    """Return a copy that shares nothing that can be written to.
+    """Return a deep copy, which shares no writable memory with the original.
 
-    Frames and series are copied with their labels: shallow copies of pandas share what ``.array`` gives, and
-    their labels even where values are copied. A copy of a million scores of six components takes 20 ms.
+    Frames and series are copied with their labels, which pandas shares even in deep copies. Copying a million
+    scores of six components takes 20 ms.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def own(value: T) -> T:
         copied = {name: own(one) for name, one in given.items()}
     elif isinstance(given, list):
         copied = [own(one) for one in given]
-    elif hasattr(given, "copy"):  # a collection of dask
+    elif hasattr(given, "copy"):  # a dask collection
         copied = given.copy()
     else:
         copied = copy.copy(given)
@@ -46,9 +46,10 @@ def own(value: T) -> T:
 
 
 class handed(Generic[T]):
-    """A property that is computed once, and of which everybody gets an own copy.
+    """A cached property that returns a new copy on every access.
 
-    Within the package ``type(result).name.kept(result)`` gives the value itself, not to be written to.
+    Within the package, ``type(result).name.kept(result)`` returns the cached value, which must not be
+    modified.
     """
 
     def __init__(self, compute: Callable[[Any], T]):
@@ -70,7 +71,7 @@ class handed(Generic[T]):
         raise AttributeError(f"{self.name} of a {type(result).__name__} cannot be set")
 
     def kept(self, result: Any) -> T:
-        """Return the value that the result keeps."""
+        """Return the cached value itself."""
         place = f"_handed_{self.name}"
         if place not in result.__dict__:
             result.__dict__[place] = self.compute(result)

@@ -1,4 +1,4 @@
-"""Numbers behind the diagnostics: distances of rows, their limits, and shares that need no order."""
+"""Distances of rows (T2, Q) and their limits, and shares of components that do not depend on order."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from spcastat.operators import Standardisation
 from spcastat.operators.accumulate import row_blocks
 from spcastat.state.fit_moments import Moments
 
-#: Up to this many components every order of them is taken into account.
+#: Up to this many components, shares are averaged over all orders.
 ALL_ORDERS = 12
-#: Scores are dependent where an eigenvalue of their correlation matrix is below this.
+#: Scores count as linearly dependent if an eigenvalue of their correlation matrix is below this.
 DEPENDENT = 1e-10
-#: A residual below this share of the whole is rounding.
+#: Residuals below this share of the row count as zero.
 ROUNDING = 1e-12
 
 
 def whitener(C: np.ndarray) -> np.ndarray:
-    """Return W, shape (k, r), with t'W W't = t' C^+ t: r is the rank of the covariance matrix C of scores."""
+    """Return W, shape (k, r), with W W' = C^+, where r is the rank of the covariance matrix C of scores."""
     size = np.sqrt(np.diag(C).clip(min=0.0))
     inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     values, vectors = np.linalg.eigh(C * np.outer(inverse, inverse))
@@ -39,7 +39,7 @@ def distances(
     Parameters
     ----------
     matrix : ndarray or scipy.sparse array of shape (n, p)
-        Raw rows; sparse ones are made dense some at a time. Distances of incomplete rows are NaN.
+        Raw rows; sparse rows are made dense in blocks. Distances of incomplete rows are NaN.
     standard : Standardisation
     V : ndarray of shape (p, k)
     C : ndarray of shape (k, k)
@@ -56,7 +56,7 @@ def distances(
             t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
             length = (block**2).sum(axis=1)
             left = length - ((block @ basis) ** 2).sum(axis=1)
-            left = np.where(np.isfinite(length), left, np.inf)  # squares beyond 1e308
+            left = np.where(np.isfinite(length), left, np.inf)  # the square overflows
             q[rows] = np.where((left > ROUNDING * length) | (left == np.inf), left, 0.0)
             q[rows][np.isnan(block).any(axis=1)] = np.nan
     return t2, q
@@ -65,9 +65,9 @@ def distances(
 def t2_limit(n: float | None, rank: int, level: float) -> float:
     """Return the limit of T2 for a new row, r (n^2 - 1) / (n (n - r)) F(level; r, n - r).
 
-    The chi-squared limit where n is not known; NaN with too few rows.
+    The chi-squared limit if n is not known; NaN with too few rows.
     """
-    from scipy import stats  # slow to import: only where a limit is asked for
+    from scipy import stats  # imported late, as it is slow to import
 
     if n is None:
         return float(stats.chi2.ppf(level, rank))
@@ -92,9 +92,9 @@ def q_limit(traces: np.ndarray, level: float) -> float:
         return 0.0
     h = 1.0 - 2.0 * one * three / (3.0 * two**2)
     c = NormalDist().inv_cdf(level)
-    if abs(h) < 1e-8:  # the limit of the formula for h -> 0
+    if abs(h) < 1e-8:  # limit of the formula as h -> 0
         return float(one * np.exp(c * np.sqrt(2.0 * two) / one - two / one**2))
-    # the sign of h keeps the upper tail the upper one
+    # the sign of h selects the upper tail
     base = 1.0 + np.sign(h) * c * np.sqrt(2.0 * two * h**2) / one + two * h * (h - 1.0) / one**2
     return float(one * base ** (1.0 / h)) if base > 0 else float("nan")
 
@@ -112,7 +112,7 @@ def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
 
 
 def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> float:
-    """Return the variance that regression on the chosen scores explains.
+    """Return the variance explained by regression on the chosen scores.
 
     Parameters
     ----------
@@ -130,10 +130,10 @@ def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> f
 
 
 def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what each component explains alone, on average over all orders, and last; each of shape (k,).
+    """Return the shares of components alone, averaged over all orders, and last; each of shape (k,).
 
-    The average over the orders (Lindeman, Merenda and Gold 1980; Shapley's value) adds up to what all
-    components explain. NaN with more than ALL_ORDERS components.
+    The averages (Lindeman, Merenda and Gold 1980; Shapley value) add up to the share of all components. They
+    are NaN with more than ALL_ORDERS components.
     """
     k = len(C)
     everything = tuple(range(k))

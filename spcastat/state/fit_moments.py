@@ -1,4 +1,4 @@
-"""The second moments that a fit is judged by, computed when first asked for or read from a file."""
+"""The second moments from which measures are computed, cached on first use or read from a file."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Moments:
     V : ndarray of shape (p, k)
         Unit loadings.
     op : Operator
-        The covariance matrix S, and the unit in which it has it: here its variances become those of the data.
+        The covariance matrix S and its unit; the moments here are in the unit of the data.
     pca : ndarray of shape (k,)
         The k leading eigenvalues of S in that unit.
     check : callable, optional
-        Called before the operator is used: raises where it has rows that have changed since.
+        Called before the operator is used; raises if the data have changed since the fit.
     """
 
-    #: What a file keeps of it.
+    #: The attributes saved in a file.
     ARRAYS = (
         "total",
         "variances",
@@ -43,7 +43,7 @@ class Moments:
         "unit",
     )
 
-    #: The unit of the residual traces, whose cubes may be no floating-point numbers in that of the data.
+    #: The unit of the residual traces, whose third powers may overflow in the unit of the data.
     unit: float = 1.0
 
     def __init__(
@@ -58,26 +58,26 @@ class Moments:
 
     @classmethod
     def stored(cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Moments:
-        """Return moments that were computed before: the values of ARRAYS, and the measures known then."""
+        """Return moments read from a file: the values of ARRAYS, and the measures saved with them."""
         moments = cls(V, None, arrays["pca"])
         moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS if name in arrays})
         moments._measures = dict(measures)
         return moments
 
     def settled(self) -> Moments:
-        """Return the same without the data, everything that a file keeps having been computed."""
+        """Return the moments as a file would restore them: computed, and without the data."""
         if self._op is None:
             return self
         return self.stored(self.V, *self.kept())
 
     def kept(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what a file keeps: the values of ARRAYS, and the measures that are at hand."""
+        """Return the contents of a file: the values of ARRAYS, and the available measures."""
         arrays = {name: getattr(self, name) for name in self.ARRAYS}
         return arrays, {name: self.measure(name) for name in self.known_measures()}
 
     @property
     def op(self) -> Operator:
-        """The operator of a fit whose data are at hand."""
+        """The operator; the fit must have its data."""
         assert self._op is not None
         if self._check is not None:
             self._check()
@@ -111,7 +111,7 @@ class Moments:
 
     @cached_property
     def explained(self) -> np.ndarray:
-        """Variance of each variable that regression on all scores explains, shape (p,)."""
+        """Variance of each variable explained by regression on all scores, shape (p,)."""
         return np.einsum("ij,ij->i", self._basis[1], self._basis[1]) * self.unit**2
 
     @cached_property
@@ -119,25 +119,26 @@ class Moments:
         return self.op.score_basis(self.V)
 
     def smaller_products(self) -> np.ndarray | None:
-        """Return a matrix with the nonzero eigenvalues of S over `unit` squared: S, or the products of rows.
+        """Return the smaller of S and the Gram matrix of the rows, both over `unit` squared.
 
-        None without the data, and where the smaller side is larger than `RESIDUAL_ORDER`.
+        Their nonzero eigenvalues are equal. None without the data, or if the smaller dimension exceeds
+        `RESIDUAL_ORDER`.
         """
         op = self._op
         return None if op is None else op.residual(np.zeros((op.p, 0)))
 
     @cached_property
     def residual_traces(self) -> np.ndarray | None:
-        """Traces of E, E^2 and E^3, shape (3,), for the covariance E of the rows over `unit` less their
-        projection on V.
+        """Traces of E, E^2 and E^3, shape (3,), of the residual covariance matrix E over `unit` squared.
 
-        None where the smaller side of the data is larger than `RESIDUAL_ORDER`.
+        Residuals are the rows minus their projection on V. None if the smaller dimension of the data exceeds
+        `RESIDUAL_ORDER`.
         """
         left = self.op.residual(orthonormalise(self.V)[0])
         return None if left is None else _traces(left)
 
     def known_measures(self) -> list[str]:
-        """Return the names of the measures that are at hand: all, or those that a file has."""
+        """Return the names of the available measures: all, or those in the file of the fit."""
         return [name for name in MEASURES if self._op is not None or name in self._measures]
 
     def measure(self, name: str) -> np.ndarray:
@@ -146,7 +147,7 @@ class Moments:
         Raises
         ------
         NoRowsError
-            For a measure that the file did not have from which the moments are.
+            If the moments are from a file that does not contain the measure.
         """
         if name not in self._measures:
             if self._op is None:
@@ -154,7 +155,7 @@ class Moments:
                     f"measure {name!r} is not in the file of this fit, which an earlier version wrote, and "
                     "it needs the data: fit again."
                 )
-            # what is known already is not worked out again: the eigenvalues of wide data take seconds
+            # the cached eigenvalues are passed on, as those of wide data take seconds
             known = {
                 "adjusted": lambda: np.cumsum(self.adjusted) / self.total,
                 "relative_adjusted": lambda: np.cumsum(self.adjusted) / np.cumsum(self.pca),

@@ -1,4 +1,4 @@
-"""The state of a fit: all that tables, reports and files need, without the data."""
+"""The state of a fit: everything that tables, reports and files need, except the data."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from spcastat.state.resampled import Trust
 
 @dataclass(frozen=True, eq=False)
 class FitState:
-    """Loadings, and what is known of how they came about.
+    """The loadings of a fit and all information about it.
 
     Attributes
     ----------
     V : ndarray of shape (p, k)
         Unit loadings.
     record : Record
-        How the fit came about.
+        Method, options and course of the fit.
     moments : Moments
         Variances and covariances of variables and scores.
     spec : Spec
         How raw data become columns; its `columns` label the variables.
     standard : Standardisation or None
-        Centre and scale; None for a covariance matrix that came without them.
+        Centre and scale; None for a covariance matrix given without them.
     scores : DataFrame, n x k, or None
-        Scores that were kept with the fit; those of a fit with data are worked out when asked for.
+        Scores saved with the fit; for a fit with data they are computed on first use.
     model : PpcaModel or None
-        What fills the gaps of rows, for a fit with ``na="em"``.
+        The model that imputes missing values, for a fit with ``na="em"``.
     proofs : tuple of Proven
-        What was proven of the fit, one of each kind.
+        Proofs about the fit, one of each kind.
     trust : Trust
-        What was resampled of the fit so far.
+        Results of resampling so far.
     """
 
     V: np.ndarray
@@ -60,7 +60,7 @@ class FitState:
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
-        """Return the state of `fit`; `call` is the call as text."""
+        """Return the state of `fit`, where `call` is the text of the call."""
         V = fit.solution.V
         record = make_record(source, plan, fit, call)
         model = None if source.gaps is None else source.gaps.filling
@@ -69,30 +69,30 @@ class FitState:
         return cls(V, record, moments, source.spec, source.standard, model=model)
 
     def without_data(self, scores: pd.DataFrame | None) -> FitState:
-        """Return the state as a file with these scores gives it."""
+        """Return the state as a file with these scores would restore it."""
         return replace(self, moments=self.moments.settled(), scores=scores)
 
     @property
     def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk, or the names that the user gave instead."""
+        """The labels PC1, ..., PCk, or the names given by the user."""
         names = self.record.names
         return pd.Index(list(names) if names else [f"PC{i + 1}" for i in range(self.V.shape[1])])
 
     def by_variable(self, values: Any) -> pd.DataFrame:
-        """Label numbers of shape (p, k); they are copied."""
+        """Return a copy of values of shape (p, k) as a frame of variables and components."""
         return pd.DataFrame(np.array(values), index=own(self.spec.columns), columns=self.components)
 
     def by_component(self, values: Any) -> pd.DataFrame:
-        """Label numbers of shape (k, k); they are copied."""
+        """Return a copy of values of shape (k, k) as a frame of components."""
         return pd.DataFrame(np.array(values), index=self.components, columns=self.components)
 
     def need_centre(self, what: str) -> Standardisation:
-        """Return centre and scale; `what` names what needs them.
+        """Return centre and scale; `what` names the operation for the error message.
 
         Raises
         ------
         NoRowsError
-            For a fit of a covariance matrix that was given without `mean`.
+            For a fit of a covariance matrix given without `mean`.
         """
         if self.standard is None and (self.record.matrix or {}).get("kind") in OF_CODES:
             raise NoRowsError(
@@ -108,7 +108,7 @@ class FitState:
         return self.standard
 
     def need_model(self, what: str) -> PpcaModel:
-        """Return the model of rows with missing values; `what` names what needs it.
+        """Return the model of missing values; `what` names the operation for the error message.
 
         Raises
         ------
@@ -117,8 +117,8 @@ class FitState:
         """
         if self.model is None:
             raise OptionError(
-                f"{what} needs the model of the data that a fit with na='em' keeps, and this one has "
-                "none: fit again with na='em', which complete data may have, too; or use na='pairwise' "
+                f"{what} needs the model of missing values of a fit with na='em', and this one has "
+                "none: fit again with na='em', which also works for complete data; or use na='pairwise' "
                 "for the scores whose own variables were all measured."
             )
         return self.model

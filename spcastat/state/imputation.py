@@ -1,4 +1,4 @@
-"""Rows with missing values: filled by the model of a fit, their scores, and the rows as they came."""
+"""Imputation of missing values in new rows and in the rows of a fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spcastat.state.fitstate import FitState
 
 
 def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:
-    """Return new rows as scores see them: with ``na="em"`` with shrunk conditional means for missing values.
+    """Return new rows for the computation of scores; with ``na="em"``, missing values are imputed.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
         The m labels of the rows.
     na : {"raise", "drop", "em", "pairwise"}
     what : str
-        Names what is asked for, for messages.
+        Names the operation in error messages.
 
     Raises
     ------
     MissingValuesError
-        For rows without any value, of which the model expects what it expects of all.
+        If a row has no value at all.
     OptionError
-        For a fit without such a model.
+        If the fit has no model of missing values.
     """
     if na != "em":
         return matrix
@@ -43,20 +43,21 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
     blank = np.isnan(matrix).all(axis=1)
     if blank.any():
         raise MissingValuesError(
-            f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}; nothing is "
-            "known of them. Leave such rows out, e.g. df.dropna(how='all')."
+            f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}. "
+            "Leave such rows out, e.g. df.dropna(how='all')."
         )
     return model.filled(matrix)
 
 
 def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
-    """The rows of a fit with ``na="em"``, n x p, missing values replaced by conditional means.
+    """The rows of a fit with ``na="em"``, n x p, with missing values replaced by conditional means.
 
-    The means are shrunk by the columns that were measured in each row; see :func:`spcastat.spca`. The frame
-    has the labels of the rows, and of the columns that were fitted: with a formula those that it makes. In
-    columns of whole numbers, or of 0 and 1, too, missing values are replaced by means, not by whole numbers.
-    Such values are for looking at, and for methods that take no missing values: they vary less than measured
-    ones would, which the covariances of the fit allow for and a table cannot.
+    The means are shrunk according to the columns measured in each row; see :func:`spcastat.spca`. The frame
+    has the labels of the rows and of the fitted columns (those that a formula creates). Columns of whole
+    numbers, or of 0 and 1, are imputed by means too, not by whole numbers.
+
+    Imputed values are for inspection and for methods that do not accept missing values. They vary less than
+    measured values would; the covariances of the fit account for that, but a table cannot.
 
     Raises
     ------

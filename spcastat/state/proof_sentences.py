@@ -1,4 +1,4 @@
-"""Proofs of how good a fit is: what is kept of them, and what they say in words."""
+"""Sentences about proofs of optimality, and the proofs that a fit keeps."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
 from spcastat.state.proven import UNRULED, Proven
 
-#: Gaps that a sentence lists, at most.
+#: Largest number of gaps listed in a sentence.
 FEW = 8
 
 
 def with_proof(state: FitState, new: Proven) -> FitState:
-    """Return the state with one more proof; of a kind the smaller bound stays, the first of equal ones."""
+    """Return the state with one more proof; of two of one kind, the one with the smaller bound is kept."""
     alike = [one for one in state.proofs if _kind(one) == _kind(new)]
     if any(one.bound <= new.bound for one in alike):
         return state
@@ -26,13 +26,13 @@ def with_proof(state: FitState, new: Proven) -> FitState:
 
 
 def joint_gap(state: FitState, measure: str) -> float:
-    """Return the gap of the joint proof of a measure, in percent; NaN where there is none."""
+    """Return the gap of the joint proof of a measure, in percent; NaN without such a proof."""
     gaps = [one.gap for one in state.proofs if _kind(one) == ("joint", measure, False)]
     return gaps[0] if gaps else float("nan")
 
 
 def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> str:
-    """Return what was proven, in a sentence; `names` are those of components, `rule` is that of supports."""
+    """Return a proof in words; `names` are those of the components, `rule` describes the support rule."""
     text = _joint(proven, nonneg) if proven.scope == "joint" else _components(proven, names)
     if nonneg:
         text += " The bound is that without the sign constraint."
@@ -58,10 +58,10 @@ def _joint(proven: Proven, nonneg: bool) -> str:
         f"the best is at most {_percent(row['gap'] / 100.0, up=True)} % above it."
     )
     if row["upper_bound"] >= row["pca_bound"]:
-        text += " The bound is that of dense PCA: nothing more was proven."
+        text += " The bound is that of dense PCA, so nothing was gained over it."
     if row["best_known"] > row["value"] * (1.0 + 1e-9):
-        how = ", with loadings of either sign" if nonneg else ": adopt() takes it over"
-        text += f" A fit with {_percent(row['best_known'])} % was met{how}."
+        how = ", with loadings of either sign" if nonneg else ": adopt() returns it"
+        text += f" A fit with {_percent(row['best_known'])} % was found{how}."
     return text
 
 

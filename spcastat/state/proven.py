@@ -1,4 +1,4 @@
-"""A proof of how good a fit is, as it is kept."""
+"""The record of a proof of optimality."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 
 import numpy as np
 
-#: What a proof is of: each component beside those before it, or all of them together.
+#: What a proof covers: each component given the earlier ones, or all components jointly.
 SCOPES = ("components", "joint")
-#: The measures that a joint proof can be of.
+#: The measures for which there are joint proofs.
 JOINT = ("pev", "adjusted", "least_squares")
 
-#: Said at the end of what proved a bound without the rule for supports, under which it holds all the same.
+#: Added to the description of a bound computed without the rule for supports, which still holds under it.
 UNRULED = "without the rule"
 
 
 @dataclass(frozen=True, eq=False)
 class Proven:
-    """A proof, in plain numbers and text: what the summary tells and a file keeps.
+    """A proof in numbers and text, as in the summary and in files.
 
     Attributes
     ----------
     scope : {"components", "joint"}
     measure : str
-        Of a joint proof; "adjusted" for components.
+        The measure of a joint proof; "adjusted" for components.
     rows : list of dict
-        One a component, or one for all: the columns of what ``fit.certify()`` gives, with the positions of
-        variables for their names.
+        One per component, or one for all: the columns of ``fit.certify()``, with positions of variables
+        instead of names.
     orthogonal : bool
-        Whether the bound is for orthogonal loadings only.
+        Whether the bound applies to orthogonal loadings only.
     """
 
     scope: str
@@ -39,15 +39,15 @@ class Proven:
 
     @property
     def optimal(self) -> bool:
-        """Whether all of it is proven to be the best."""
+        """Whether the whole fit is proven optimal."""
         return all(row["optimal"] for row in self.rows)
 
     @property
     def gap(self) -> float:
-        """The largest gap, in percent of the value."""
+        """The largest gap, as a percentage of the value."""
         return float(np.max([row["gap"] for row in self.rows]))
 
     @property
     def bound(self) -> float:
-        """The sum of the bounds: the smaller, the more is proven."""
+        """The sum of the bounds, by which proofs are compared; a smaller bound proves more."""
         return float(sum(row["upper_bound"] for row in self.rows))

@@ -1,4 +1,4 @@
-"""How a fit came about, in plain numbers and text: what the header prints and a file keeps."""
+"""The record of a fit in plain numbers and text, as printed in headers and saved in files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.solvers import ADVICE
 
-#: The packages whose versions are recorded, if they were imported.
+#: The packages whose versions are recorded, if imported.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
-#: What is said of centre and scale, by `Standardisation.centring` and `Standardisation.scaling`.
+#: Descriptions of `Standardisation.centring` and `Standardisation.scaling`.
 CENTRING = {"mean": "centred", "given": "centred at given values", "none": "not centred"}
 SCALING = {
     "sd": "scaled to unit variance",
@@ -28,26 +28,26 @@ SCALING = {
     "none": "not scaled",
 }
 
-#: Starts whose objective lies within this share of the best have reached it.
+#: A start has reached the best objective if its value is within this share of it.
 SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The story of a fit.
+    """The method, data, options and course of a fit.
 
     Attributes
     ----------
     method, title, paper, criterion : str
-        Name of the method, what it is, where it is from, what its objective measures.
+        Name of the method, its description, its source, and the name of its objective.
     sparse : bool
         Whether the method has a control of sparsity.
     options : dict
-        The options of the solver, those left at their defaults too.
+        The options of the solver, including defaults.
     n, p, k : int
-        Rows (None where a covariance matrix came without their number), variables, components.
+        Numbers of rows (None if not known for a covariance matrix), variables and components.
     from_rows : bool
-        Whether rows were fitted, rather than a covariance matrix.
+        Whether the fit is from rows rather than from a covariance matrix.
     dropped : int
         Rows left out because of missing values.
     weighted : bool
@@ -59,44 +59,44 @@ class Record:
     status, advice : str
     n_iter : int
     objective, objective_share : float
-        The value, and as a share of the total variance where it is a variance.
+        The value of the objective, and its share of the total variance if it is a variance.
     optima : list of [float, int]
-        Distinct values of the objective that starts or a joint search met, as shares of the total variance,
-        and how often.
+        Distinct values of the objective that starts or a joint search reached, as shares of the total
+        variance, and how often each was reached.
     n_init, reached : int
-        Starts, and how many of them reached the best objective.
+        Number of starts, and of those that reached the best objective.
     details : dict of str to list
-        What the method reports of each component.
+        What the method reports for each component.
     screening : dict of str to int, or None
-        Where the search ran on some of the variables: how many were ``searched``, of how many ``variables``,
-        in how many ``rounds``, and how many of the others are ``unexcluded``: a swap with them may improve
-        the fit.
+        For a search on some of the variables: the numbers of variables ``searched``, of all ``variables``,
+        of ``rounds``, and of ``unexcluded`` variables, with which a swap may improve the fit.
     evidence : dict, or None
-        How a search over supports went: the fields of :class:`spcastat.solvers.Searched`.
+        Course of a search over supports: the fields of :class:`spcastat.solvers.Searched`.
     call : str
-        The call that makes the fit again, with `data` for the data.
+        The call that reproduces the fit, with `data` in place of the data.
     versions : dict of str to str
-        Of Python and of the packages that took part.
+        Versions of Python and of the packages used.
     missing : dict, or None
-        With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of missing ``cells`` and of such ``rows``,
-        and how the moments were found; see :func:`spcastat.engine.missing_values.prepare_with_gaps`.
+        With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of missing ``cells`` and of incomplete
+        ``rows``, and how the moments were estimated; see
+        :func:`spcastat.engine.missing_values.prepare_with_gaps`.
     names : list of str, or None
-        Names of the components where they are others than PC1, ..., PCk.
+        Names of the components, if not PC1, ..., PCk.
     title_of_data : str or None
-        What the rows came from where they were not in memory, such as "Parquet file trips.parquet".
+        Source of rows in chunks, such as "Parquet file trips.parquet".
     passes : int or None
-        Passes over rows that were never all in memory, until the fit was found.
+        Number of passes over rows in chunks.
     anew : bool
-        Whether a scheduler computes these rows anew in each pass.
+        Whether a scheduler recomputes the rows in each pass.
     pca_errors : list of float, or None
-        By how much the variances of dense PCA may be too small, as shares of the total variance, where few
-        passes were made for them; estimates, where the variances themselves are lower bounds.
+        Estimated errors of the variances of dense PCA, as shares of the total variance, if they were
+        computed in few passes; the variances are lower bounds then.
     chosen : list of str, or None
-        How the numbers of components and of loadings were chosen, in sentences, for a fit by `choose`.
+        Sentences on how the numbers of components and of loadings were chosen, for a fit by `choose`.
     matrix : dict, or None
-        What is known of a covariance matrix; see :class:`spcastat.intake.Covariance`.
+        Further facts about a covariance matrix; see :class:`spcastat.intake.Covariance`.
     groups : dict, or None
-        Groups of variables by which these were scaled; see :class:`spcastat.operators.ScalingGroups`.
+        Groups of variables used for scaling; see :class:`spcastat.operators.ScalingGroups`.
     """
 
     method: str
@@ -140,12 +140,12 @@ class Record:
 
     @property
     def converged(self) -> bool:
-        """Whether the fit ended before `max_iter` was reached."""
+        """Whether the fit converged before reaching `max_iter`."""
         return self.status != "max_iter"
 
 
 def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
-    """Put together the record of a fit."""
+    """Return the record of a fit."""
     method, solution, standard = plan.method, fit.solution, source.standard
     return Record(
         method=method.name,
@@ -206,14 +206,14 @@ def options_of(solver: Any) -> dict[str, Any]:
 
 
 def _ordered(options: dict[str, Any], order: np.ndarray) -> dict[str, Any]:
-    """Put the options that differ between components in the order that these have now."""
+    """Reorder the options that differ between components according to the final order."""
     k = len(order)
     several = {name: value for name, value in options.items() if isinstance(value, list) and len(value) == k}
     return {**options, **{name: [value[j] for j in order] for name, value in several.items()}}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that take part: those that are imported by now."""
+    """Return the versions of Python and of the packages in PACKAGES that have been imported."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         version = getattr(sys.modules.get(name), "__version__", None)
@@ -227,7 +227,7 @@ def _reached(objectives: np.ndarray, best: float) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number, text, or nested lists of them."""
+    """Return a value as a number, text, or nested lists of these."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (tuple, list)):

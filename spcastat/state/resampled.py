@@ -1,6 +1,6 @@
-"""What draws from the data of a fit gave: arrays, without the data, that tables, plots and files read.
+"""Results of resampling a fit: arrays, without the data, for tables, plots and files.
 
-Loadings are told apart by their places: place j + p c is that of variable j in component c.
+A loading is identified by its place: place j + p c is variable j in component c.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ class Bootstrapped:
     Attributes
     ----------
     places : ndarray of int, shape (m,)
-        The loadings that are not zero in the fit or in some draw, ascending.
+        Places of the loadings that are nonzero in the fit or in some draw, ascending.
     values : ndarray of shape (B, m)
-        What they are in each draw.
+        Their values in each draw.
     variances : ndarray of shape (B, k)
         Variances of the scores of each draw's components on its own rows.
     whole : ndarray of shape (B, k)
-        The same on the rows of the fit.
+        Variances of the same components on the rows of the fit.
     similarity : ndarray of shape (B, k)
-        Absolute correlations of their scores with those of the fit.
+        Absolute correlations of the scores of the draws with those of the fit.
     select : bool
-        Whether each draw selected its variables anew.
+        Whether the variables were selected again in each draw.
     asked, again : int
-        Draws that were asked for, and samples that were drawn anew since no fit was possible on them.
+        Number of draws requested, and of samples redrawn because no fit was possible on them.
     normal : bool
-        Whether draws are those of normal rows with the covariance matrix of the fit.
+        Whether the draws are normal rows with the covariance matrix of the fit.
     kind : {"normal", "percentile"}
-        Whether intervals are estimates and standard errors, or quantiles of the draws.
+        Whether intervals are computed from standard errors or from quantiles of the draws.
     """
 
     places: np.ndarray
@@ -50,25 +50,25 @@ class Bootstrapped:
 
 @dataclass(frozen=True, eq=False)
 class Halved:
-    """Which loadings fits of complementary halves selected, aligned with the fit.
+    """Selections of loadings in fits of complementary halves of the rows, aligned with the fit.
 
     Attributes
     ----------
     places : ndarray of int, shape (m,)
-        The loadings that are not zero in the fit or in some half.
+        Places of the loadings that are nonzero in the fit or in some half.
     chosen : ndarray of bool, shape (H, m)
-        Whether each of the H fits of halves selected them; both halves of a pair follow one another.
+        Whether each of the H fits selected them; the two halves of a pair are adjacent.
     similarity : ndarray of shape (H, k)
     clusters : ndarray of int, shape (p,)
-        The cluster of each variable: every two of one have an absolute correlation of `groups` or more.
+        The cluster of each variable: any two in a cluster have an absolute correlation of at least `groups`.
     associates : ndarray of shape (a, 4)
         Component, selected variable, associate (positions from 0), and their correlation.
     threshold, groups : float
     asked, again : int
-        Pairs that were asked for; pairs drawn anew.
+        Number of pairs requested, and of pairs redrawn.
     normal : bool
     considered : int or None
-        How many variables halves were fitted to, where these were not all.
+        Number of variables to which the halves were fitted, if not all.
     """
 
     places: np.ndarray
@@ -86,22 +86,22 @@ class Halved:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Variables chosen on one half of the rows, and their loadings on the other.
+    """Variables selected on one half of the rows, and their loadings on the other half.
 
     Attributes
     ----------
     places : ndarray of int, shape (m,)
-        The loadings that one half selected.
+        Places of the loadings that the first half selected.
     estimate, std_error : ndarray of shape (m,)
-        Of the leading eigenvector on each support, on the other half.
+        Leading eigenvector on each support, from the other half, and its standard errors.
     variances, variance_errors : ndarray of shape (k,)
-        Of the scores, on the other half.
+        Variances of the scores on the other half, and their standard errors.
     similarity : ndarray of shape (k,)
-        Absolute correlation of the scores of the chosen component with those of the fit's.
+        Absolute correlations of the scores of the selected components with those of the fit.
     rows : tuple of (int, int)
-        Rows of the half that chose, and of the other.
+        Number of rows in the selecting half, and in the other.
     draws, asked, again : int
-        Bootstrap samples of the other half, how many were asked for, and splits drawn anew.
+        Number of bootstrap samples of the other half, of samples requested, and of splits redrawn.
     normal : bool
     """
 
@@ -120,18 +120,18 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """Permutation tests of every variable with every component.
+    """Permutation tests of the association of every variable with every component.
 
     Attributes
     ----------
     statistic : ndarray of shape (p, k)
-        Correlation of the variable with the score that the other variables make of the component.
+        Correlation of the variable with the score computed from the other variables.
     p_value, q_value : ndarray of shape (p, k)
-        NaN for a variable that does not vary.
+        NaN for a constant variable.
     draws, asked : int
-        Permutations, and how many were asked for.
+        Number of permutations, and of permutations requested.
     fdr : str
-        How false discoveries are controlled.
+        Method of controlling the false discovery rate.
     """
 
     statistic: np.ndarray
@@ -144,7 +144,7 @@ class Tested:
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """What was resampled of a fit, the last of each kind."""
+    """The last result of each kind of resampling of a fit."""
 
     bootstrap: Bootstrapped | None = None
     stability: Halved | None = None
@@ -152,5 +152,5 @@ class Trust:
     tests: Tested | None = None
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Whether there is any result."""
         return any(part is not None for part in (self.bootstrap, self.stability, self.split, self.tests))

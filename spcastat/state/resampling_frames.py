@@ -1,4 +1,4 @@
-"""The labelled numbers of what was resampled of a fit: intervals, frequencies, p-values."""
+"""Tables of results of resampling: intervals, frequencies, p-values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
-#: Levels of intervals lie between these.
+#: Allowed range of levels of intervals.
 LEAST_LEVEL, LARGEST_LEVEL = 0.5, 0.9999
 
 
 def checked_level(level: Any) -> float:
-    """Return a checked level of confidence."""
+    """Return a checked confidence level."""
     return real_number("level", level, LEAST_LEVEL, LARGEST_LEVEL)
 
 
@@ -27,7 +27,7 @@ def checked_level(level: Any) -> float:
 
 
 def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
-    """Return an interval for every loading that is not zero in the fit; how often others were selected.
+    """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
     DataFrame
         "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
         share of draws that selected the variable. Bounds are within [-1, 1]; a loading that is zero in the
-        fit and not in some draw has a row without bounds (NaN).
+        fit but not in some draw has a row without bounds (NaN).
 
     Notes
     -----
-    Normal intervals are the estimate and so many standard errors of draws in which variables were selected
-    again; percentile intervals lie between quantiles of the draws. A zero of the fit is not an estimate with
-    an error, and an interval about it would have no meaning: read "selected". A loading that no draw
+    Normal intervals are the estimate plus or minus a multiple of the standard error over draws; percentile
+    intervals lie between quantiles of the draws. A loading that is zero in the fit is not an estimate with an
+    error, so that an interval around it would be meaningless: use "selected". A zero loading that no draw
     selected has no row.
     """
     level = checked_level(level)
@@ -84,13 +84,14 @@ def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd
     Returns
     -------
     DataFrame
-        One row a component: "component", "estimate", "std_error", "lower", "upper", "held_out".
+        One row per component: "component", "estimate", "std_error", "lower", "upper", "held_out".
 
     Notes
     -----
-    ``held_out`` is the variance to expect on new rows: the estimate less what draws have more on their own
-    rows than on those of the fit (Efron's optimism). Normal intervals are made for the logarithm of the
-    variance, whose distribution is less skew; percentile intervals lie between quantiles of the draws.
+    ``held_out`` is the expected variance on new rows: the estimate minus Efron's optimism, the mean excess
+    of the variance of draws on their own rows over that on the rows of the fit. Normal intervals are
+    computed for the logarithm of the variance, whose distribution is less skewed; percentile intervals lie
+    between quantiles of the draws.
     """
     level = checked_level(level)
     estimate = np.diag(state.moments.scores).copy()
@@ -114,7 +115,7 @@ def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd
 
 
 def spread(values: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of each column of draws, NaN where there is one draw."""
+    """Return the standard deviation of each column of draws; NaN for a single draw."""
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], np.nan)
 
 
@@ -135,10 +136,10 @@ def frequency(state: FitState, found: Halved) -> pd.DataFrame:
 
 
 def bound(state: FitState, found: Halved) -> pd.Series:
-    """Return a bound on the expected number of false selections of each component, and in all.
+    """Return a bound on the expected number of false selections in each component, and in all.
 
-    c^2 / ((2 threshold - 1) p), c being the number of variables that fits of halves selected on average, and
-    p that of the variables that they were fitted to. Above c, which is then the bound, it says nothing.
+    The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits of
+    halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to c.
     """
     p, k = state.V.shape
     counts = _counts(found, p, k)
@@ -154,7 +155,7 @@ def informative(state: FitState, found: Halved) -> np.ndarray:
 
 
 def _counts(found: Halved, p: int, k: int) -> np.ndarray:
-    """Return how many variables fits of halves selected on average, shape (k,)."""
+    """Return the mean number of variables selected by fits of halves, shape (k,)."""
     return np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
 
 
@@ -164,14 +165,14 @@ def similarity(state: FitState, values: np.ndarray) -> pd.Series:
 
 
 def clusters(state: FitState, found: Halved) -> pd.DataFrame:
-    """Return the clusters of like variables, and how often any of them was selected.
+    """Return the clusters of correlated variables, and how often any of their members was selected.
 
     Returns
     -------
     DataFrame
-        "component", "members" (labels), "frequency" (that any member was selected), "largest" (that of the
-        member selected most). A row for every cluster of two variables or more and every component that
-        selected one of them.
+        "component", "members" (labels), "frequency" (with which any member was selected), "largest" (the
+        frequency of the member selected most often). There is a row for every cluster of at least two
+        variables and every component that selected one of them.
     """
     p, k = state.V.shape
     columns, rows = own(state.spec.columns), []
@@ -187,14 +188,14 @@ def clusters(state: FitState, found: Halved) -> pd.DataFrame:
 
 
 def associates(state: FitState, found: Halved) -> pd.DataFrame:
-    """Return variables that took a selected one's place.
+    """Return variables that replaced a selected variable in fits of halves.
 
     Returns
     -------
     DataFrame
-        "component", "term" (selected in the fit), "associate" (not selected in it), "share" of the halves
-        without the term that selected the associate, "beside", the same of halves with the term, and
-        "correlation" of the two.
+        "component", "term" (selected in the fit), "associate" (not selected in the fit), "share" (of the
+        halves that did not select the term, the share that selected the associate), "beside" (the same
+        for halves that selected the term), and "correlation" of the two variables.
     """
     p = len(state.V)
     columns, rows = own(state.spec.columns), []
@@ -212,7 +213,7 @@ def associates(state: FitState, found: Halved) -> pd.DataFrame:
 
 
 def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
-    """Return an interval for every loading that one half selected.
+    """Return an interval for every loading that the first half selected.
 
     Parameters
     ----------
@@ -238,7 +239,7 @@ def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.Dat
 
 
 def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
-    """Return an interval for the variance of each component on the half that did not choose.
+    """Return an interval for the variance of each component, from the half that was not used for selection.
 
     Parameters
     ----------
@@ -277,27 +278,27 @@ def last_intervals(state: FitState) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        Where there was none.
+        If `bootstrap` has not been called.
     """
     if state.trust.bootstrap is None:
         raise OptionError(
-            "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
+            "conf_int=True was given, but there are no intervals yet: call fit.bootstrap() first."
         )
     return conf_int(state, state.trust.bootstrap)
 
 
 def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:
-    """Add columns for what was resampled to a frame of the loadings at `places`.
+    """Add columns with results of resampling to a frame of the loadings at `places`.
 
     Raises
     ------
     OptionError
-        Where nothing was.
+        If nothing has been resampled.
     """
     known = state.trust
     if known.bootstrap is None and known.stability is None:
         raise OptionError(
-            "conf_int=True was given, and the fit was not resampled yet: call fit.bootstrap() for intervals "
+            "conf_int=True was given, but the fit was not resampled yet: call fit.bootstrap() for intervals "
             "or fit.stability() for frequencies first."
         )
     if known.bootstrap is not None:

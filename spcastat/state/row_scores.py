@@ -1,4 +1,4 @@
-"""Rows and a fit: scores, residuals and distances of those that were fitted, and of new ones."""
+"""Scores, residuals and distances of the rows of a fit and of new rows."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from spcastat.streams import open_stream
 if TYPE_CHECKING:
     from spcastat.streams.base import Stream
 
-#: Residuals of sparse data are dense: beyond this many numbers (400 MB) they are refused.
+#: Residuals of sparse data are dense; with more numbers than this (400 MB) they are refused.
 MOST_RESIDUALS = 50_000_000
 
 
 def need_rows(state: FitState, source: Source | None, what: str) -> Source:
-    """Return the data of a fit whose rows are in memory; `what` names what needs them.
+    """Return the source of a fit whose rows are in memory; `what` names the operation for messages.
 
     Raises
     ------
     NoRowsError
-        Where they are not, with the way around it.
+        If they are not in memory; the message names an alternative.
     """
     if source is not None and source.has_rows:
         source.require_same()
@@ -43,10 +43,10 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
         every = (
             "in chunks, and scores.to_frame() all of them"
             if source.stream.local
-            else "as a collection of dask, and scores.compute() all of them"
+            else "as a dask collection, and scores.compute() all of them"
         )
         raise NoRowsError(
-            f"{what} needs the rows in memory, and those of {source.title} come in chunks. Take "
+            f"{what} needs the rows in memory, and those of {source.title} come in chunks. Use "
             "some of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores "
             f"{every}."
         )
@@ -63,17 +63,17 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
 
 
 def scores(state: FitState, source: Source | None) -> Any:
-    """Scores, n x k, in the order and with the labels of the rows that were kept.
+    """Scores, n x k, in the order and with the labels of the rows that were fitted.
 
-    A DataFrame. For data that are never all in memory they are
-    :class:`~spcastat.streams.scores.ScoreChunks`, which give a DataFrame for each chunk when they are
-    iterated over; for collections of dask they are one of its own. With ``na="em"`` missing values are
-    replaced by conditional means; with ``na="pairwise"`` a score is missing where one of its variables is.
+    They are a DataFrame. For data in chunks they are :class:`~spcastat.streams.scores.ScoreChunks`, which
+    yield a DataFrame for each chunk when iterated over; for dask collections they are a dask collection. With
+    ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` a score is missing if
+    one of its variables is.
 
     Raises
     ------
     NoRowsError
-        For a fit of a covariance matrix, or from a file that was saved without scores.
+        For a fit of a covariance matrix, or from a file saved without scores.
     """
     if state.scores is not None:
         return state.scores
@@ -85,9 +85,9 @@ def scores(state: FitState, source: Source | None) -> Any:
 
 
 def transform(state: FitState, new: Any, na: str = "raise") -> Any:
-    """Return the scores of new rows: the formula, centre and scale of the fit are applied to them.
+    """Return the scores of new rows, using the formula, centre and scale of the fit.
 
-    Rows in polars or Arrow have scores in polars or Arrow.
+    The scores of polars or Arrow tables are polars or Arrow tables.
 
     Parameters
     ----------
@@ -95,31 +95,31 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
         Must hold the columns that the fit used; further columns of a frame are ignored. The sources of
         chunks are those of :func:`spcastat.spca`.
     na : {"raise", "drop", "em", "pairwise"}
-        What to do with rows that have missing values: an error; leave them out; give them the scores that
-        the model of a fit with ``na="em"`` expects, given what was measured; or leave those scores
-        missing whose component has a missing value among its variables.
+        How to treat rows with missing values: raise an error; leave them out; return the scores expected
+        given the measured values, for a fit with ``na="em"``; or return missing scores for components
+        with a missing value among their variables.
 
     Returns
     -------
     DataFrame of shape (n_new, k), or table
-        A polars or Arrow table for one; it has no row labels, so that where rows were dropped, or the labels
-        of a data frame were stored with the table, these are a first column ("row"). For a source of
-        chunks what `scores` has for one.
+        A polars or Arrow table if one was given. It has no row labels; if rows were dropped, or labels of a
+        data frame were stored with the table, these are in a first column ("row"). For chunks, the
+        same type as `scores`.
 
     Raises
     ------
     NewDataError
-        Where columns are missing, or a factor has a level that the fit did not see.
+        If columns are missing, or a factor has a level that did not occur in the fit.
     NoRowsError
-        For a fit of a covariance matrix that was given without `mean`.
+        For a fit of a covariance matrix given without `mean`.
     OptionError
-        For ``na="em"`` where the fit has no model of missing values.
+        For ``na="em"`` if the fit has no model of missing values.
     """
     return in_library_of(new, scores_of_new(state, new, na))
 
 
 def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
-    """Return what :func:`transform` does, as a DataFrame for rows of any library."""
+    """Return the scores from :func:`transform` as a DataFrame, whatever the type of the rows."""
     standard = state.need_centre("transform()")
     stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
@@ -131,24 +131,24 @@ def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
 
 
 def inverse_transform(state: FitState, scores: Any, components: int | None = None) -> pd.DataFrame:
-    """Return the rows, n x p, that lie in the span of the loadings and have these scores.
+    """Return the rows, n x p, in the span of the loadings that have given scores.
 
-    T (V'V)^-1 V', rescaled, plus the mean; by least squares where V'V is singular.
+    They are T (V'V)^-1 V', rescaled, plus the mean; the pseudoinverse is used if V'V is singular.
 
     Parameters
     ----------
     scores : array-like of shape (n, k)
     components : int, optional
-        Use only this many leading components, 0 for the mean alone; `scores` may have their columns only.
+        Number of leading components to use, 0 for the mean only; `scores` may have just these columns.
 
     Raises
     ------
     ShapeError
-        Scores of another number of components, or with other names.
+        If the scores have a wrong number of columns or wrong names.
     ComponentsError
-        More components than there are.
+        If `components` exceeds the number of components.
     NoRowsError
-        For a fit of a covariance matrix that was given without `mean`.
+        For a fit of a covariance matrix given without `mean`.
     """
     standard = state.need_centre("inverse_transform()")
     k = state.V.shape[1]
@@ -168,18 +168,18 @@ def inverse_transform(state: FitState, scores: Any, components: int | None = Non
 
 
 def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
-    """Rows of the fit less ``inverse_transform(scores)``, n x p, in the units of the data.
+    """Rows of the fit minus ``inverse_transform(scores)``, n x p, in the units of the data.
 
-    Missing where nothing was measured; with ``na="pairwise"`` in all of a row with a missing score.
+    Residuals are missing for missing values; with ``na="pairwise"``, for the whole row if a score is missing.
 
     Raises
     ------
     NoRowsError
-        For a fit of a covariance matrix or from a file, or of rows that come in chunks: as many numbers
-        as the data have would be in memory. `q_statistic` has their squared lengths.
+        For a fit of a covariance matrix, from a file, or of rows in chunks, whose residuals may not fit
+        into memory; `q_statistic` gives their squared norms.
     DataError
-        For sparse data with more than 50 million entries: residuals are dense. `q_statistic` has
-        their squared lengths.
+        For sparse data with more than 50 million entries, as residuals are dense; `q_statistic` gives
+        their squared norms.
     """
     source = need_rows(state, source, "residuals")
     matrix = source.matrix
@@ -206,8 +206,8 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
 def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
     """Return T2 and Q of the rows of the fit, n x 2.
 
-    With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` such rows have
-    NaN.
+    With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` incomplete rows
+    have NaN.
     """
     if source is not None and source.stream is not None:
         return _distances_in(state, source.stream)
@@ -236,7 +236,7 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
     t2, q = distances.distances(matrix, standard, state.V, state.moments.scores)
     far = ~(np.isfinite(t2) & np.isfinite(q))
     if far.any() and not is_sparse(matrix):
-        far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": their distances are not known
+        far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": incomplete rows have no distances
     if far.any():
         first = shown(index[int(np.argmax(far))])
         raise DataError(
@@ -250,25 +250,24 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
 
 
 def augment(state: FitState, source: Source | None, data: Any = None, na: str = "raise") -> Any:
-    """Return the data with the scores of each row as further columns, ``.fittedPC1`` and so on.
+    """Return the data with the scores appended as columns ``.fittedPC1`` and so on.
 
     Parameters
     ----------
     data : DataFrame, array, polars or pyarrow table, optional
-        Rows as for `transform`; all their columns and their labels are kept. By default the columns
-        that were fitted.
+        Rows as for `transform`; all columns and labels are kept. By default the fitted columns.
     na : {"raise", "drop", "em", "pairwise"}
-        With "drop", rows with missing values stay and have missing scores, as in R's broom; otherwise as for
-        `transform`. Missing values of the data stay missing.
+        With "drop", rows with missing values are kept with missing scores, as in R's broom; otherwise as for
+        `transform`. Missing values of the data remain missing.
 
     Returns
     -------
-    DataFrame, or a polars or Arrow table for one
+    DataFrame, or a polars or Arrow table if one was given
 
     Raises
     ------
     DuplicateNamesError
-        Where a column already has the name of a score.
+        If a column already has the name of a score.
     """
     names = [f".fitted{name}" for name in state.components]
     one_of("na", na, MISSING)
@@ -289,9 +288,9 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
     taken = [name for name in names if name in frame.columns]
     if taken:
         raise DuplicateNamesError(
-            f"The data have a column called {shown(taken[0])} already; rename it, or take transform(data)."
+            f"The data have a column called {shown(taken[0])} already; rename it, or use transform(data)."
         )
-    for name, column in zip(names, found.T, strict=True):  # labels of any kind stay what they are
+    for name, column in zip(names, found.T, strict=True):  # keeps the type of the labels
         frame[name] = column
     return frame if data is None else with_columns(data, frame, names)
 

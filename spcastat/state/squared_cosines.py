@@ -1,4 +1,4 @@
-"""How much variables and rows make of a component, and how well components show them."""
+"""Contributions and squared cosines of variables and rows; the spectrum; reconstruction errors."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import pandas as pd
 from spcastat.state import component_frames as frames
 from spcastat.state.fitstate import FitState
 
-#: What contributions and squared cosines can be of.
+#: Objects with contributions and squared cosines.
 OF = ("variables", "rows")
 
 
 def contributions(state: FitState) -> pd.DataFrame:
-    """Squared loadings, p x k: the part of each variable in a component; they add up to 1 in each."""
+    """Squared loadings, p x k: the contribution of each variable to a component; columns sum to 1."""
     return state.by_variable(state.V**2)
 
 
 def cos2(state: FitState) -> pd.DataFrame:
-    """Squared correlations of variables and scores, p x k: what a score alone explains of a variable."""
+    """Squared correlations of variables and scores, p x k: the variance share a single score explains."""
     return frames.correlations(state) ** 2
 
 
 def row_contributions(scores: pd.DataFrame, weights: np.ndarray | None) -> pd.DataFrame:
-    """Part of each row in the sum of the squared scores, n x k, with its weight; they add up to 1 in each."""
+    """Weighted share of each row in the sum of squared scores, n x k; columns sum to 1."""
     squares = scores.to_numpy(dtype=float) ** 2
     if weights is not None:
         squares = squares * weights[:, None]
@@ -39,7 +39,7 @@ def row_cos2(state: FitState, scores: pd.DataFrame, q: np.ndarray) -> pd.DataFra
     ----------
     scores : DataFrame, n x k
     q : ndarray of shape (n,)
-        Squared residuals of the rows: with what lies in the span of the loadings their squared lengths.
+        Squared residual norms of the rows, orthogonal to the span of the loadings.
     """
     T = scores.to_numpy(dtype=float)
     inside = np.einsum("ij,ij->i", T @ np.linalg.pinv(state.V.T @ state.V), T).clip(min=0.0)
@@ -51,26 +51,25 @@ def row_cos2(state: FitState, scores: pd.DataFrame, q: np.ndarray) -> pd.DataFra
 def spectrum(state: FitState) -> np.ndarray:
     """Eigenvalues of the covariance matrix, descending, in squared units of the (scaled) data.
 
-    All that can differ from zero, if the smaller side of the data is at most 3000 and the data are in memory;
-    otherwise, and for a fit from a file, as many as there are components.
+    All possibly nonzero ones if the smaller dimension of the data is at most 3000 and the data are in memory;
+    otherwise, and for a fit from a file, only the k leading ones.
     """
     moments = state.moments
     matrix = moments.smaller_products()
     if matrix is None:
         return np.array(moments.pca, dtype=float)
     values = np.linalg.eigvalsh(matrix)[::-1].clip(min=0.0) * moments.unit**2
-    # the leading eigenvalues are those stored in the fit, to the last bit
+    # the leading eigenvalues are exactly those stored in the fit
     known = min(len(moments.pca), len(values))
     values[:known] = moments.pca[:known]
     return np.asarray(values)
 
 
 def reconstruction(state: FitState) -> pd.DataFrame:
-    """Return the relative error of reconstruction by the number of components, 0 to k.
+    """Return the relative reconstruction error for 0 to k components.
 
-    "error": the norm of what the projection on the first loadings leaves over that of the centred (and
-    scaled) data, which is the error of ``inverse_transform(scores, components)``; "dense": the same of as
-    many dense principal components.
+    "error": the norm of the residuals of ``inverse_transform(scores, components)`` over the norm of the
+    centred (and scaled) data; "dense": the same for as many dense principal components.
     """
     moments = state.moments
     dense = np.sqrt((1.0 - np.cumsum(moments.pca) / moments.total).clip(min=0.0))

@@ -1,4 +1,4 @@
-"""Rows and variables that took no part in a fit, and what goes with its components."""
+"""Supplementary variables: their association with the components of a fit."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from spcastat.labels import name_text
 from spcastat.state import component_frames as frames
 from spcastat.state.fitstate import FitState
 
-#: More levels than this are names of rows rather than a factor.
+#: A factor has at most this many levels.
 MOST_LEVELS = 100
 
 
 @dataclass(frozen=True)
 class Further:
-    """Variables beside a fit, numbers and factors apart.
+    """Supplementary variables: numeric variables and factors.
 
     Attributes
     ----------
     correlations : DataFrame, s x k
-        Of numeric variables with the scores.
+        Correlations of numeric variables with the scores.
     levels : DataFrame, l x k
         Means of the scores for each level of each factor, by (variable, level).
     test_values : DataFrame, l x k
-        How many standard errors the mean of a level lies from that of all rows, if the level were drawn from
-        them without replacement.
+        Difference of the mean of a level from the overall mean, in standard errors under random sampling of
+        the level without replacement.
     ratios : DataFrame, f x k
-        Correlation ratios: the share of the variance of a score between the levels of a factor.
+        Correlation ratios: the share of the variance of a score that lies between the levels of a factor.
     sizes : Series
-        Rows (the sum of their weights) of each numeric variable, level and factor.
+        Number of rows (sum of weights) of each numeric variable, level and factor.
     """
 
     correlations: pd.DataFrame
@@ -47,14 +47,14 @@ class Further:
 
 
 def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) -> Further:
-    """Return how variables beside a fit go with its scores.
+    """Return the associations of supplementary variables with the scores.
 
     Parameters
     ----------
     variables : DataFrame or Series
-        Numbers, and factors (text, categories, booleans), matched by the labels of the rows; labels 0, 1,
-        ... go by position where the rows of the fit have others. Missing values leave out the row for their
-        variable.
+        Numbers, and factors (text, categories, booleans), matched by row labels. Labels 0, 1, ... are
+        matched by position if the rows of the fit have other labels. Rows with a missing value are left out
+        for that variable.
     scores : DataFrame, n x k
     weights : ndarray of shape (n,) or None
         Frequencies of the rows.
@@ -62,7 +62,8 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     Raises
     ------
     ShapeError, ColumnTypeError, DataError
-        No frame or other rows; a column of another type, with too many levels, or without two values.
+        If `variables` is no frame or has other rows; if a column has another type, too many levels, or
+        fewer than two distinct values.
     """
     frame = _aligned(variables, scores.index)
     T = scores.to_numpy(dtype=float)
@@ -105,14 +106,14 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
 
 
 def describe(state: FitState, found: Further | None, level: float) -> pd.DataFrame:
-    """Return what goes with each component, the strongest first, with tests.
+    """Return the variables and levels associated with each component, the strongest first, with tests.
 
     Parameters
     ----------
     found : Further or None
-        Supplementary variables, if there are any.
+        Supplementary variables, if any.
     level : float in (0, 1]
-        Only rows with a p value up to it are kept.
+        Only rows with a p-value up to this level are returned.
 
     Returns
     -------
@@ -125,9 +126,9 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
 
     Notes
     -----
-    The tests take the component for given. It is made of the variables with a nonzero loading, which have no
-    test; the p values of the other variables of the fit are too small, since they took part in the choice;
-    those of supplementary variables can be taken at face value.
+    The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested. The
+    p-values of the other variables of the fit are too small, since these variables took part in the
+    selection; those of supplementary variables are valid.
     """
     level = real_number("level", level, 0.0, 1.0, open_low=True)
     n = state.record.effective_n
@@ -164,7 +165,7 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
 
 
 def _correlation(x: np.ndarray, T: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return the weighted correlations of x with each column of T; NaN where one does not vary."""
+    """Return the weighted correlations of x with each column of T; NaN if either is constant."""
     share = w / w.sum()
     dx, dT = x - share @ x, T - share @ T
     size = np.sqrt((share @ dx**2) * (share @ dT**2))
@@ -177,8 +178,8 @@ def _levels(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return means (l, k), test values (l, k), sizes (l,) and correlation ratios (k,).
 
-    A test value is (mean of the level - mean of all) / sqrt(s^2 / n_l * (n - n_l) / (n - 1)), s^2 being the
-    variance of the score with the divisor n (Lebart, Morineau and Piron 1995, section 1.2).
+    A test value is (mean of the level - overall mean) / sqrt(s^2 / n_l * (n - n_l) / (n - 1)), where s^2 is
+    the variance of the score with divisor n (Lebart, Morineau and Piron 1995, section 1.2).
     """
     sizes = np.bincount(codes, weights=w, minlength=count)
     means = (
@@ -222,7 +223,7 @@ def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
         raise ShapeError(
             f"variables of type {type(variables).__name__} was given; give a DataFrame or a Series "
             "with a value for "
-            "each row of the fit."
+            "every row of the fit."
         )
     if not variables.columns.is_unique:
         repeated = variables.columns[variables.columns.duplicated()]
@@ -245,10 +246,10 @@ def _is_factor(column: pd.Series) -> bool:
 
 
 def _factor(name: Any, column: pd.Series) -> pd.Series:
-    """Return a column as categories without empty ones, or say that its values are not levels."""
+    """Return a column as categories without unused ones, or raise."""
     try:
         return column.astype("category").cat.remove_unused_categories()
-    except (TypeError, ValueError):  # values that cannot be compared or hashed, or text that is not valid
+    except (TypeError, ValueError):  # values that cannot be compared or hashed, or invalid text
         raise ColumnTypeError(
             f"The supplementary variable {shown(name)} holds values that are not levels of a factor, such as "
             f"{shown(column.iloc[0])}; it takes text, categories or numbers."

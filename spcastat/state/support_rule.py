@@ -1,4 +1,4 @@
-"""The rule for the supports of a fit: in words, and which loadings it forces."""
+"""The rule for the supports of a fit: its description, and the loadings that it forces."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from spcastat.search.rule import SupportRule
 from spcastat.state.fitstate import FitState
 from spcastat.state.record import Record
 
-#: A forced loading with a smaller share of its component, the square of the loading, is next to nothing.
+#: A forced loading whose square is below this is reported as negligible.
 NEXT_TO_NOTHING = 0.01
-#: Variables of one component that are named, at most.
+#: Largest number of variables named per component.
 FEW = 8
 
 
 def rule_of(record: Record) -> SupportRule | None:
-    """Return the rule of a fit, on positions; None where it has none."""
+    """Return the rule of a fit, in positions of variables; None without a rule."""
     options: dict[str, Any] = {name: record.options.get(name) for name in ("card", "include", "exclude")}
     if grouped(record):
-        options["card"] = (1,) * record.k  # the rule asks only how many components there are
+        options["card"] = (1,) * record.k  # the rule uses the number of components only
     return Joint(**options, disjoint=bool(record.options.get("disjoint"))).rule(record.p)
 
 
 def grouped(record: Record) -> bool:
-    """Return whether every variable is in exactly one component, and the groups were searched for."""
+    """Return whether the fit searched for groups, with every variable in exactly one component."""
     return bool(record.options.get("disjoint")) and record.options.get("card") is None
 
 
@@ -38,7 +38,7 @@ def forced(state: FitState) -> np.ndarray:
 
 
 def rule_words(state: FitState) -> str:
-    """Return the rule in words, "PC1 must have clear; no variable is in two components", or nothing."""
+    """Return the rule in words, e.g. "PC1 must have clear; no variable is in two components", or ""."""
     rule = rule_of(state.record)
     if rule is None:
         return ""
@@ -51,7 +51,7 @@ def rule_words(state: FitState) -> str:
 
 
 def _each(state: FitState, asked: np.ndarray, verb: str, common: str = "every component") -> list[str]:
-    """Return what is asked of each component; of all at once where it is the same."""
+    """Return the requirement on each component, or on all at once if it is the same."""
     components = full_names(state.components)
     if len(components) > 1 and (asked == asked[0]).all():
         components, asked = [common], asked[:1]

@@ -1,4 +1,4 @@
-"""The variance of each component by every definition: one record a column, which frames and tables read."""
+"""The columns of ``fit.variance``: the variance of each component under every definition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spcastat.measures import Measure, measures_of
 from spcastat.state.fit_moments import Moments
 from spcastat.state.fitstate import FitState
 
-#: The heading under which tables put the cumulative shares.
+#: The heading of the cumulative shares in tables.
 CUMULATIVE = "Cumulative % of total variance"
 
 
@@ -24,22 +24,22 @@ class Column:
     Attributes
     ----------
     name : str
-        In the frame.
+        Name of the column in the frame.
     values : callable
-        Moments -> numbers of shape (k,).
+        Returns values of shape (k,) from Moments.
     label : str
-        What the row of the table is called.
+        Label of the row in a table.
     heading : str
-        The same above a narrow column, where components are rows.
+        Short label, for tables with components as rows.
     kind : {"count", "variance", "share"}
-        Whole numbers; variances in squared units of the (scaled) data, which are printed alike; or
-        fractions, printed in percent.
+        Whole numbers; variances in squared units of the (scaled) data, printed with the same number of
+        digits; or fractions, printed in percent.
     group : str
-        The heading under which the row stands; none by default.
+        Heading above the row; none by default.
     key : str
-        What explains the heading; the label by default.
+        Key of the explanation of the heading; the label by default.
     measure : str
-        Name of the measure that the column holds, if it does: older files may lack it.
+        Name of the measure in the column, if it is one: older files may lack it.
     """
 
     name: str
@@ -85,12 +85,12 @@ VARIANCE: tuple[Column, ...] = (
 
 
 def variance(state: FitState) -> pd.DataFrame:
-    """Return the variance of each component under every definition, one row a component.
+    """Return the variance of each component under every definition, one row per component.
 
     ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
     ``share of total``, the adjusted variance over the total variance; and four cumulative shares of
     the total: adjusted, PEV, least squares, and what dense PCA explains with as many components.
-    A fit from a file that was written before a measure existed has no column of it.
+    A fit from a file written before a measure existed has no column for it.
     """
     known = ("", *state.moments.known_measures())
     columns = {column.name: column.values(state.moments) for column in VARIANCE if column.measure in known}

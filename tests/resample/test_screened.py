@@ -61,7 +61,7 @@ def test_a_choice_among_some_columns_says_so(pieces, monkeypatch):
     assert choice.card == 6
     assert "Chosen among 18 of 20 variables" in choice.reason
     assert "not considered" in " ".join(str(choice).split())
-    with pytest.raises(OptionError, match="room for 6 nonzeros a component"):
+    with pytest.raises(OptionError, match="allows 6 nonzeros per component"):
         sp.choose(pieces, 3, [2, 7])
 
 

@@ -41,7 +41,7 @@ def proof(proven):
 def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, proof):
     text = str(proof)
     assert max(map(len, text.splitlines())) <= 80
-    assert "adopt() takes it over" in " ".join(text.split())
+    assert "adopt() returns it" in " ".join(text.split())
     assert "PEV" in text
     assert "best_known" not in text
     assert {"measure", "cardinalities", "pca_bound", "nodes", "open", "best_known", "supports"} <= {*proof}
