@@ -8,11 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spcastat.config import flag, listed, plural, shown, warn, whole_number
-from spcastat.engine import Request, make_plan, require_components, run
+from spcastat.engine import Plan, Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.engine.support_rules import require_possible
 from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
+from spcastat.operators import Operator
 from spcastat.progress import listening
 from spcastat.registry import SOLVERS
 from spcastat.results import Call, SpcaResult
@@ -51,6 +52,7 @@ def spca(
     include: Any = None,
     exclude: Any = None,
     disjoint: bool = False,
+    together: Any = None,
     order: str | None = None,
     nonneg: bool = False,
     n_init: int | None = None,
@@ -139,6 +141,11 @@ def spca(
     disjoint : bool
         For "joint": no variable is in two components; without `card` every variable is in one, and the groups
         are searched for.
+    together : "terms", or mapping from names to lists of names, optional
+        For "joint" with `card`, which counts groups then: groups of variables that enter a component
+        together. "terms" are those of the formula, or of ``scale="mixed"``: the indicators of a factor, the
+        columns of a spline or of an interaction. ``{"size": ["topdiam", "length"]}`` names groups; each
+        variable that it does not name is a group of its own. `include` and `exclude` take groups by name.
     order : {None, "variance", "given", "best"}
         Order of the components. None sorts components of the same cardinality by variance, if the method fits
         all components together and has not chosen their order itself, as "joint" does for adjusted variance.
@@ -241,7 +248,8 @@ def spca(
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
     with listening(progress):
-        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, include, exclude, disjoint)
+        rule = (include, exclude, disjoint, together)
+        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, *rule)
         k = _number("spca", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
         reading = ReadOptions(formula, context, weights, na, categorical, k_em)
@@ -275,6 +283,7 @@ def spca_cov(
     include: Any = None,
     exclude: Any = None,
     disjoint: bool = False,
+    together: Any = None,
     objective: str | None = None,
     effort: str | None = None,
     method: str | None = None,
@@ -295,9 +304,9 @@ def spca_cov(
         Symmetric and positive semidefinite. What :func:`correlation` returns says what it is, and from how
         many rows.
     k : int
-    card, variance, promise, include, exclude, disjoint, objective, effort, method, nonneg : optional
+    card, variance, promise, include, exclude, disjoint, together, objective, effort, method : optional
         As for :func:`spca`.
-    n_init, rng, order, tol, max_iter, progress : optional
+    nonneg, n_init, rng, order, tol, max_iter, progress : optional
         As for :func:`spca`.
     n_obs : int, optional
         Number of rows behind the matrix, for the header.
@@ -323,7 +332,8 @@ def spca_cov(
         Without `scores` and `biplot`, which need rows.
     """
     with listening(progress):
-        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, include, exclude, disjoint)
+        rule = (include, exclude, disjoint, together)
+        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, *rule)
         k = _number("spca_cov", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
         known = {"mean": mean, "scale": scale, "blocks": blocks, "nearest": nearest, "given": given}
@@ -416,12 +426,13 @@ def spca_path(
         opened = open_covariance(data, **described) if covariance else _opened(data, asked.k, **described)
         require_components(asked.k, opened.p)
         keys, wanted = path_cards(cards, asked.k, opened.p)
-        asked = replace(asked, card=wanted[-1], further=options)
+        terms = cards is None and options.get("together") is not None  # how many they are is not known yet
+        asked = replace(asked, card=wanted[0 if terms else -1], further=options)
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         source = opened.source_for(plan, asked.k)
-        plan = plan.on(source.spec.columns)
+        plan = plan.on(source.spec)
         if cards is None:
-            keys, wanted = path_cards(None, asked.k, opened.p, source.op.rank_limit)
+            keys, wanted = path_cards(None, asked.k, *_largest_cards(plan, source.op))
         if opened.context is not None:
             described["context"] = opened.context
         for card in wanted:
@@ -434,6 +445,12 @@ def spca_path(
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
         return SpcaPath(fits)
+
+
+def _largest_cards(plan: Plan, op: Operator) -> tuple[int, int]:
+    """Return the largest cardinality of a component, and the largest of use; both may count groups."""
+    groups = getattr(plan.solver, "together", None)
+    return (len(groups), len(groups)) if groups else (op.p, op.rank_limit)
 
 
 def _number(function: str, k: int | None, method: Any, options: Mapping[str, Any]) -> int:
@@ -479,7 +496,7 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = asked.generator
     source = opened.source_for(plan, asked.k)
-    plan = plan.on(source.spec.columns)
+    plan = plan.on(source.spec)
     if call.arguments.get("passes") is not None:
         source.op.limit_passes(call.arguments["passes"])
     fit = run(source.op, plan, asked.k, rng)

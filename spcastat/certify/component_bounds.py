@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from spcastat.certify.bounds import enlarged, trace_bound
-from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, prove
+from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, Proof, prove
 from spcastat.certify.clock import PASS, Clock, formed
+from spcastat.certify.grouped import prove_groups
 from spcastat.kernels.eig import symmetric, top_lanczos
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, Operator, Removed, deflate
 from spcastat.operators.covariance_operator import lanczos_start
 from spcastat.progress import stage
+from spcastat.search.grouped import GroupRule
 from spcastat.search.rule import SupportRule
 
 #: The largest number of variables for which S is computed and searched; above it only cheap bounds are given.
@@ -152,6 +155,8 @@ class _Run:
             return np.arange(len(used)), np.flatnonzero(used[:, i])
         used = used | self.rule.must.T
         may = self.rule.open(i, used[:, :i].any(axis=1))
+        if isinstance(self.rule, GroupRule):  # a group of which a loading is zero is used, too
+            may = (self.rule.by_group(~may) == 0)[self.rule.of]
         return np.flatnonzero(may), np.flatnonzero(used[:, i])
 
     def one_more(self) -> None:
@@ -171,21 +176,37 @@ class _Run:
             self.left = (view, i)
         v, value, clock, known = self.V[:, i], float(self.values[i]), self.clock, self.known
         must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
+        find: Callable[..., Proof] = prove
+        card = max(int(np.count_nonzero(v)), 1)
+        if isinstance(self.rule, GroupRule):
+            card, of = self.rule.rooms[i], self.rule.of[self.allowed(i)[0]]
+            find = partial(prove_groups, of=of, count=self.rule.counts[i])
         # for each component a p x p matrix is computed, made symmetric and scaled
         if self.dense and not self.stopped and clock.affords(6.0 * PASS * view.p**2, 6):
             own = clock.until(time.perf_counter() + clock.left / (k - i))
             certificate, stopped = _search(
-                view, v, value, self.floor, own, self.max_nodes, self.callback, known, *self.allowed(i), must
+                find,
+                view,
+                v,
+                value,
+                self.floor,
+                own,
+                self.max_nodes,
+                self.callback,
+                known,
+                *self.allowed(i),
+                must,
             )
             if self.rule is None and "leading" in certificate.proof:  # the bound is for all variables
                 known = min(known, certificate.upper_bound)
         else:
-            certificate, known, stopped = _cheap(view, v, value, self.floor, self.stopped, clock, known)
+            certificate, known, stopped = _cheap(view, v, card, value, self.floor, self.stopped, clock, known)
         self.known, self.stopped = known, stopped or self.stopped
         self.certificates.append(certificate)
 
 
 def _search(
+    find: Callable[..., Proof],
     view: Operator,
     v: np.ndarray,
     value: float,
@@ -202,7 +223,7 @@ def _search(
     begun = time.perf_counter()
     S = symmetric(view.block(allowed))
     card = max(support.size, 1)
-    proof = prove(
+    proof = find(
         S,
         card,
         support=np.searchsorted(allowed, support),
@@ -222,14 +243,20 @@ def _search(
 
 
 def _cheap(
-    view: Operator, v: np.ndarray, value: float, floor: float, stopped: str, clock: Clock, known: float
+    view: Operator,
+    v: np.ndarray,
+    card: int,
+    value: float,
+    floor: float,
+    stopped: str,
+    clock: Clock,
+    known: float,
 ) -> tuple[Certificate, float, str]:
     """Certify one component by the variances and, if there is time, the leading eigenvalue.
 
     Also return a bound on the leading eigenvalue, and "interrupted" if the user ended it.
     """
     begun = time.perf_counter()
-    card = max(int(np.count_nonzero(v)), 1)
     note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
     if not stopped and not np.isfinite(known) and not clock.over:
         try:

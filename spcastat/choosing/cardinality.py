@@ -182,6 +182,12 @@ def choose(
                     f"{name}= was given to choose(), which chooses the sparsity: give cards=, or use spca() "
                     f"or spca_cov() with {name}=."
                 )
+        if options.get("together"):
+            raise UnknownOptionError(
+                "together= was given to choose(), whose candidates count single variables; a number of "
+                "groups is seen in spca_path(data, k, together=...), and fitted by spca(data, k, card, "
+                "together=...)."
+            )
         for name in RULE:
             if options.get(name):
                 raise UnknownOptionError(

@@ -41,6 +41,7 @@ examples:
   spcastat fit trees.csv --k 3 --card 5 --format json | jq .loadings
   spcastat fit trees.csv --k 3 --card 5 --method bcd-l0
   spcastat fit trees.csv --k 3 --card 5 --include PC1=height --exclude age --disjoint
+  spcastat fit trees.csv --k 2 --card 3 --mixed --together terms
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
@@ -56,7 +57,7 @@ _ROWS_ONLY = {
 #: Names that --option refuses, since the command has its own option for them.
 _NO_OPTIONS = {
     **{name: f"--{name}" for name in ("k", "card", "cards", "variance", "method", "formula", "covariance")},
-    **{name: f"--{name} of spcastat fit" for name in ("include", "exclude", "disjoint")},
+    **{name: f"--{name} of spcastat fit" for name in ("include", "exclude", "disjoint", "together")},
     "data": "DATA",
     "S": "DATA with --covariance",
     "context": "--formula, with the functions that it knows",
@@ -67,6 +68,17 @@ _NO_OPTIONS = {
 def component_and_name(text: str) -> tuple[str, str]:
     """Read ``PC1=age`` as the variable "age" of PC1, and ``age`` as that of every component (\"\")."""
     found = re.fullmatch(r"(PC\d+)=(.+)", text, re.DOTALL)
+    return (found[1], found[2]) if found else ("", text)
+
+
+def group_and_name(text: str) -> tuple[str, str]:
+    """Read ``size=length`` as the variable "length" of the group "size", and ``terms`` as it is."""
+    found = re.fullmatch(r"([^=]+)=(.+)", text, re.DOTALL)
+    if found is None and text != "terms":
+        raise argparse.ArgumentTypeError(
+            f"{text!r} was given; it takes terms, for the terms of a formula, or a group and one of its "
+            "variables: size=length"
+        )
     return (found[1], found[2]) if found else ("", text)
 
 
@@ -168,6 +180,14 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
             help=f"with --card: a variable that every component, or the one named, {verb}; may be repeated",
         )
     add("--disjoint", action="store_true", help="no variable in two components (each in one without --card)")
+    add(
+        "--together",
+        type=group_and_name,
+        action="append",
+        metavar="terms|GROUP=NAME",
+        help="with --card, which counts groups then: the columns of each term, or the variables of a group, "
+        "enter together; may be repeated",
+    )
     add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
     add("--method", help="joint by default; see: spcastat methods")
 
@@ -229,6 +249,11 @@ def sparsity(args: argparse.Namespace) -> dict[str, Any]:
     """Return --card or --variance, and the rule for variables, as options of a fit."""
     found = {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
     found |= {"disjoint": True} if args.disjoint else {}
+    if args.together:
+        groups: dict[str, list[str]] = {}
+        for group, variable in args.together:
+            groups.setdefault(group, []).append(variable)
+        found["together"] = "terms" if list(groups) == [""] else groups
     for name in ("include", "exclude"):
         by_component: dict[str, list[str]] = {}
         for component, variable in getattr(args, name) or []:

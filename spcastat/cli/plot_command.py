@@ -107,8 +107,8 @@ def _saved(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     """Return a saved fit; raise for options that need data."""
     from spcastat.results.load import load
 
-    of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "method", "groups", "color"]
-    of_data += ["bootstrap", "stability"]
+    of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "together", "method"]
+    of_data += ["groups", "color", "bootstrap", "stability"]
     needless = [f"--{name}" for name in of_data if getattr(args, name) not in (None, False)]
     if needless:
         raise OptionError(f"{', '.join(needless)}: for data; {args.data} is a saved fit, which has none.")

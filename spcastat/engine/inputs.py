@@ -434,7 +434,7 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
         if len(columns) > GRAM_ORDER and not plan.rows_for:
             candidates_among(len(columns), plan.solver, plan.aim, must=True)
         require_rank(k, stream.rows, centred=center is True)
-        plan.on(columns)  # raises for unknown names of variables
+        plan.on(stream.spec)  # raises for unknown names of variables
 
     return Opened(len(columns), source, stream.spec.context, refuse, stream)
 

@@ -20,7 +20,7 @@ from spcastat.config import (
     whole_numbers,
 )
 from spcastat.engine.starts import STARTS, Start
-from spcastat.engine.support_rules import names_by_component
+from spcastat.engine.support_rules import groups_together, names_by_component
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.kernels.scales import SCALES
 from spcastat.operators import DEFLATIONS, GRAM_ORDER
@@ -173,6 +173,7 @@ CHECKS: dict[str, Check] = {
     "include": names_by_component("include"),
     "exclude": names_by_component("exclude"),
     "disjoint": _flag("disjoint"),
+    "together": groups_together,
     "objective": lambda value, k, p: one_of("objective", value, OBJECTIVES),
     "effort": lambda value, k, p: one_of("effort", value, EFFORTS),
     "promise": lambda value, k, p: one_of("promise", value, PROMISES),

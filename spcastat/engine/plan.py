@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 
 from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
 from spcastat.engine.options import CHECKS, MOST_STARTS
@@ -15,6 +14,7 @@ from spcastat.engine.start_choice import Aim
 from spcastat.engine.starts import Start, matched
 from spcastat.engine.support_rules import RULE, placed, refuse_rule
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
+from spcastat.intake import Spec
 from spcastat.registry import CONTROLS, SOLVERS, Method
 from spcastat.search.settings import PROMISES
 from spcastat.solvers import JointSolver, Solver
@@ -29,7 +29,7 @@ class Request:
     k : int
         Number of components.
     card, variance, method, nonneg, n_init, rng, order, tol, max_iter, objective, effort, promise, include,
-    exclude, disjoint
+    exclude, disjoint, together
         As for :func:`spcastat.spca`.
     further : Mapping
         Options of this method that not all methods have.
@@ -51,6 +51,7 @@ class Request:
     include: Any = None
     exclude: Any = None
     disjoint: Any = False
+    together: Any = None
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -66,7 +67,7 @@ class Request:
     def options(self) -> dict[str, Any]:
         """The options that were given."""
         names = ["card", "variance", "tol", "max_iter", "objective", "effort", "promise"]
-        names += ["include", "exclude"]
+        names += ["include", "exclude", "together"]
         named = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
         for name in ("nonneg", "disjoint"):
@@ -142,9 +143,9 @@ class Plan:
             return np.array([each.index(one) for one in each]) if each else np.zeros(k, dtype=int)
         return np.arange(k)
 
-    def on(self, columns: pd.Index) -> Plan:
-        """Return the plan for variables with these names, matching starts and rules that use names."""
-        return replace(self, start=matched(self.start, columns), solver=placed(self.solver, columns))
+    def on(self, spec: Spec) -> Plan:
+        """Return the plan for the variables of a spec, matching starts and rules that use names."""
+        return replace(self, start=matched(self.start, spec.columns), solver=placed(self.solver, spec))
 
     def with_card(self, card: Sequence[int]) -> Plan:
         """Return the plan with other cardinalities, for a method that has them."""

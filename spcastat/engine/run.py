@@ -211,6 +211,8 @@ def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np
     given = V != 0
     for place, i in enumerate(order if solver.ruled and getattr(solver, "include", None) else ()):
         given[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # even if zero
+    if getattr(solver, "together", None):  # the cardinality is that of groups
+        given = np.array([given[list(own)].any(axis=0) for _, own in solver.together])  # type: ignore[attr-defined]
     hits = [bool(hit) for hit in np.count_nonzero(given, axis=0) == np.array(card)[order]]
     return {**details, "card hit": hits} if details or not all(hits) else details
 

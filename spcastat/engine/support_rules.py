@@ -1,4 +1,4 @@
-"""Checks of `include`, `exclude` and `disjoint`, and their translation from names to positions."""
+"""Checks of `include`, `exclude`, `disjoint` and `together`, and their translation to positions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import elements, is_whole, listed, nearest, plural, shown
-from spcastat.errors import OptionError
+from spcastat.errors import CardinalityError, OptionError
+from spcastat.intake import Spec
 from spcastat.labels import full_names
+from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.solvers import Solver
 
 #: Options that restrict the supports.
-RULE = ("include", "exclude", "disjoint")
+RULE = ("include", "exclude", "disjoint", "together")
+#: The largest number of variables for `together`: exchanges of groups use matrices of all variables.
+MOST_GROUPED = 300
 
 
 def names_by_component(option: str) -> Callable[[Any, int, int], tuple[tuple[Any, ...], ...] | None]:
@@ -51,6 +55,20 @@ def names_by_component(option: str) -> Callable[[Any, int, int], tuple[tuple[Any
     return check
 
 
+def groups_together(value: Any, k: int, p: int) -> tuple[tuple[str, tuple[Any, ...]], ...] | str:
+    """Check `together`: "terms", or a mapping from names of groups to names of their variables."""
+    if isinstance(value, str) and value == "terms":
+        return value
+    if isinstance(value, Mapping) and value:
+        found = tuple((str(name), tuple(elements(members, p))) for name, members in value.items())
+        if all(members and len(members) <= p for _, members in found):
+            return found
+    raise OptionError(
+        f"together={shown(value)} was given; it must be 'terms', for the terms of a formula, or name the "
+        'variables of each group: together={"size": ["topdiam", "length"]}.'
+    )
+
+
 def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
     """Raise OptionError if a rule is combined with options that do not support it.
 
@@ -81,6 +99,11 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
             f"{what} was given with {p} variables; with more than {HELD} the search runs on some of them and "
             f"tests the others without a rule. Give at most {HELD} variables."
         )
+    if p > MOST_GROUPED and checked.get("together"):
+        raise OptionError(
+            f"together= was given with {p} columns; groups are exchanged among {MOST_GROUPED} at most. Leave "
+            "out factors of many levels, or give card= without together=."
+        )
     if card is not None and len(card) > SEQUENTIAL:
         raise OptionError(
             f"{what} was given with k={len(card)}; more than {SEQUENTIAL} components are found one after "
@@ -94,35 +117,65 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
         )
 
 
-def placed(solver: Solver, columns: pd.Index) -> Solver:
+def placed(solver: Solver, spec: Spec) -> Solver:
     """Return a solver whose rule, if it has one, refers to variables by position.
 
     Raises
     ------
     OptionError
-        If a name is not in `columns`, or if no supports satisfy the rule.
+        If a name is not one of the columns or groups, or if no supports satisfy the rule.
     """
     if not isinstance(solver, Joint) or not solver.ruled:
         return solver
     by_position: dict[str, Any] = {}
+    places = {label: [j] for j, label in enumerate(spec.columns.to_flat_index())}
+    if solver.together:
+        groups = by_position["together"] = _groups(solver.together, spec, places)
+        places = {**{name: list(members) for name, members in groups}, **places}
     for option in RULE[:2]:
         named = getattr(solver, option)
         if named is not None:
-            by_position[option] = tuple(tuple(_positions(option, one, columns)) for one in named)
+            by_position[option] = tuple(tuple(_positions(option, one, places)) for one in named)
     found = replace(solver, **by_position)
-    require_possible(found, columns)
+    require_possible(found, spec.columns)
     return found
 
 
-def _positions(option: str, names: tuple[Hashable, ...], columns: pd.Index) -> list[int]:
-    places = {label: i for i, label in enumerate(columns.to_flat_index())}
+def _groups(
+    together: tuple[tuple[str, tuple[Any, ...]], ...] | str, spec: Spec, places: Mapping[Hashable, list[int]]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the groups of all variables by positions, those of one variable too."""
+    if isinstance(together, str):
+        if spec.terms is None:
+            raise OptionError(
+                "together='terms' was given without a formula, which has the terms: give formula='~ .' with "
+                "categorical='dummy', or scale='mixed', or name the variables of each group: "
+                'together={"size": ["topdiam", "length"]}.'
+            )
+        return tuple((name, tuple(members)) for name, members in spec.terms.items())
+    owner: dict[int, str] = {}
+    found = []
+    for name, members in together:
+        own = _positions(f"together[{shown(name)}]", members, places)
+        twice = [j for j in own if owner.setdefault(j, name) != name]
+        if twice:
+            raise OptionError(
+                f"together has {shown(spec.columns[twice[0]])} in {listed([owner[twice[0]], name])}; a "
+                "variable belongs to one group."
+            )
+        found.append((name, tuple(dict.fromkeys(own))))
+    alone = [(full_names(spec.columns[[j]])[0], (j,)) for j in range(len(spec.columns)) if j not in owner]
+    return (*found, *alone)
+
+
+def _positions(option: str, names: tuple[Hashable, ...], places: Mapping[Hashable, list[int]]) -> list[int]:
     unknown = [name for name in names if name not in places]
     if unknown:
         raise OptionError(
             f"{option} names {listed(unknown)}, which no variable is called; they are "
             f"{listed(places)}.{nearest(unknown[0], places)}"
         )
-    return sorted(places[name] for name in names)
+    return sorted({j for name in names for j in places[name]})
 
 
 def require_possible(solver: Solver, columns: pd.Index) -> None:
@@ -131,6 +184,16 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
     if rule is None:
         return
     cards: tuple[int, ...] = solver.card  # type: ignore[attr-defined]
+
+    noun, what = "variable", "nonzeros"
+    if isinstance(rule, GroupRule):  # from here on groups stand for variables
+        columns = pd.Index([name for name, _ in solver.together])  # type: ignore[attr-defined]
+        noun, what, rule = "group", "groups", rule.groups
+        if max(cards) > len(columns):
+            raise CardinalityError(
+                f"card={list(cards)} was given with together=, where it counts groups; there are "
+                f"{len(columns)}, {listed(columns)}. Give {len(columns)} at most."
+            )
 
     def called(some: np.ndarray) -> str:
         return ", ".join(full_names(columns[some][:8])) + (" and more" if some.sum() > 8 else "")
@@ -142,12 +205,12 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
             )
         if must.sum() > card:
             raise OptionError(
-                f"include gives PC{i + 1} {plural(int(must.sum()), 'variable')} ({called(must)}), and its "
+                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({called(must)}), and its "
                 f"card is {card}: give card={int(must.sum())} or more there, or include fewer."
             )
         if may.sum() < card:
             raise OptionError(
-                f"exclude leaves PC{i + 1} {plural(int(may.sum()), 'variable')} ({called(may)}), and its "
+                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({called(may)}), and its "
                 f"card is {card}: exclude fewer, or give a smaller card there."
             )
     if not rule.disjoint:
@@ -156,13 +219,13 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
     if twice.any():
         owners = ", ".join(f"PC{i + 1}" for i in np.flatnonzero(rule.must[:, twice].any(axis=1)))
         raise OptionError(
-            f"include gives {called(twice)} to {owners}, and disjoint=True gives a variable to one component "
+            f"include gives {called(twice)} to {owners}, and disjoint=True gives a {noun} to one component "
             'only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
         )
     if sum(cards) > len(columns):
         raise OptionError(
-            f"card={list(cards)} asks for {sum(cards)} nonzeros, and disjoint=True shares {len(columns)} "
-            "variables among the components: give smaller cards, fewer components, or leave disjoint out."
+            f"card={list(cards)} asks for {sum(cards)} {what}, and disjoint=True shares {len(columns)} "
+            f"{noun}s among the components: give smaller cards, fewer components, or leave disjoint out."
         )
     if rule.assigned(np.zeros(rule.may.shape), cards) is None:
         raise OptionError(

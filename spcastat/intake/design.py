@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,15 @@ class Spec:
         """The columns of a frame that are read, the covariates' too."""
         own = list(self.columns if self.inputs is None else self.inputs)
         return own if self.partial is None else list(dict.fromkeys([*own, *self.partial.spec.needed]))
+
+    @property
+    def terms(self) -> dict[str, list[int]] | None:
+        """The places of the columns of each term of the formula; None without one, and for one in a file."""
+        if self.model_spec is None or not self.model_spec.widths:
+            return None if self.formula is None else {str(name): [j] for j, name in enumerate(self.columns)}
+        ends = np.cumsum((0, *self.model_spec.widths)).tolist()
+        named = [":".join(part.text for part in term) for term in self.model_spec.terms]
+        return {name: list(range(*pair)) for name, pair in zip(named, pairwise(ends), strict=True)}
 
     @property
     def learns(self) -> bool:

@@ -316,7 +316,9 @@ def evaluate(
         for name, (kind, state) in made.model_spec.encoder_state.items()
         if kind.value == "categorical"
     }
-    return matrix, [without_words(name) for name in names], Model(model.terms, learning.states, learnt)
+    widths = tuple(len(term.columns) for term in made.model_spec.structure)
+    found = Model(model.terms, learning.states, learnt, widths)
+    return matrix, [without_words(name) for name in names], found
 
 
 def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:

@@ -131,7 +131,8 @@ def evaluate_with_gaps(
         widths[widths.index(None)] = known_width
     fill = iter(widths)
     made = [np.full((n, next(fill) or 0), np.nan) if block is None else block for block in blocks]
-    return np.asfortranarray(np.hstack(made)), names, Model(model.terms, states, encodings)
+    learnt = Model(model.terms, states, encodings, tuple(block.shape[1] for block in made))
+    return np.asfortranarray(np.hstack(made)), names, learnt
 
 
 def _width(term: tuple[Part, ...], encodings: Mapping[str, Any]) -> int | None:

@@ -54,11 +54,14 @@ class Model:
         Text of the call of a transform -> what it has learnt.
     encodings : dict
         Text of a factor with levels -> formulaic's kind and state of it.
+    widths : tuple of int
+        The number of columns of each term, once these were computed.
     """
 
     terms: tuple[tuple[Part, ...], ...]
     states: Mapping[str, Any] = field(default_factory=dict)
     encodings: Mapping[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+    widths: tuple[int, ...] = ()
 
 
 def pieces_of(formula: str) -> list[Piece]:

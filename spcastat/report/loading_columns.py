@@ -15,7 +15,7 @@ from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
 from spcastat.state.copies import own
-from spcastat.state.support_rule import NEXT_TO_NOTHING, forced
+from spcastat.state.support_rule import NEXT_TO_NOTHING, forced, shares
 
 #: The largest q value for each number of stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
@@ -45,7 +45,7 @@ def loading_columns(
     if flag("stars", stars):
         given["stars"] = _stars(state)
         said += _of_stars(state)
-    weak = forced(state) & (state.V != 0) & (state.V**2 < NEXT_TO_NOTHING)
+    weak = forced(state) & (state.V != 0) & (shares(state) < NEXT_TO_NOTHING)
     if weak.any():
         marks = state.by_variable(np.where(weak, "!", ""))
         given["stars"] = given["stars"] + marks if "stars" in given else marks

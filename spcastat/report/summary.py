@@ -24,7 +24,7 @@ from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state.copies import own
 from spcastat.state.record import CENTRING, SCALING, Record
-from spcastat.state.support_rule import forced, rule_words
+from spcastat.state.support_rule import forced, groups_of, rule_words, shares
 from spcastat.state.variance import variance as variance_of
 
 if TYPE_CHECKING:
@@ -211,6 +211,9 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
         yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
     if rule := rule_words(state):
         yield "Rule", rule
+    if (together := pd.DataFrame(groups_of(state), state.components)).size:
+        named = [f"{name} {', '.join(own.index[own])}" for name, own in together.iterrows()]
+        yield "Together", "; ".join(named)
     share = ""
     if record.objective_share is not None:
         share = f" ({100 * record.objective_share:.2f} % of the total variance)"
@@ -367,13 +370,15 @@ def _status(record: Record) -> str:
 
 def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str]:
     record = state.record
-    zero = forced(state) & (state.V == 0)
+    zero = forced(state) & (shares(state) == 0)
     if zero.any():
         rows, columns = np.nonzero(zero)
         names = zip(full_names(state.spec.columns[rows]), full_names(state.components[columns]), strict=True)
         named = ", ".join(f"{variable} in {component}" for variable, component in names)
         yield f"Forced, and with a loading of exactly zero: {named}."
-    missed = list(_missed(record, card + zero.sum(axis=0)))
+    together = pd.DataFrame(groups_of(state), state.components)
+    counts, noun = (card + zero.sum(axis=0), "nonzero") if together.empty else (together.sum(axis=1), "group")
+    missed = list(_missed(record, counts, noun))
     if missed:
         more = "; see details" if record.details else ""
         yield f"Cardinality missed: {', '.join(missed)}{more}."
@@ -440,11 +445,11 @@ def _remedy(record: Record) -> str:
     return 'objective="adjusted" counts only what each component adds'
 
 
-def _missed(record: Record, card: pd.Series) -> Iterator[str]:
+def _missed(record: Record, card: pd.Series, noun: str) -> Iterator[str]:
     asked = record.options.get("card")
     if not isinstance(asked, list) or len(asked) != len(card):
         return
     for name, wanted, count in zip(card.index, asked, card.tolist(), strict=True):
         if count != wanted:
             verb = "was" if wanted == 1 else "were"
-            yield f"{name} has {plural(count, 'nonzero')}, {wanted} {verb} asked for"
+            yield f"{name} has {plural(count, noun)}, {wanted} {verb} asked for"

@@ -12,6 +12,7 @@ import pandas as pd
 
 from spcastat.engine import Plan, Request, make_plan, run
 from spcastat.errors import ComponentsError, OptionError
+from spcastat.intake import Spec
 from spcastat.kernels.rotation import varimax
 from spcastat.operators import Operator
 from spcastat.registry import SOLVERS
@@ -49,7 +50,7 @@ class Refit:
     @property
     def together(self) -> int | None:
         """Number of draws that a search fits at once; None for other methods, which fit one at a time."""
-        of = getattr(self.plan.solver, "together", None)
+        of = getattr(self.plan.solver, "batch", None)
         return None if of is None else of(len(self.V))
 
     @property
@@ -128,6 +129,8 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
         further[name] = given if callable(given) else value
         if name in ("include", "exclude"):  # by component; positions stand for names
             further[name] = dict(enumerate(value, 1))
+        if name == "together":
+            further[name] = dict(value)
         if isinstance(value, str) and value.startswith("<") and not callable(given):
             raise OptionError(
                 f"The fit has {name}={value}, a function, which its file does not hold: fit again, "
@@ -139,7 +142,7 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
     nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
     own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
     request = Request(record.k, further=further, **own)
-    return make_plan(request, record.p).on(pd.RangeIndex(record.p))
+    return make_plan(request, record.p).on(Spec("array", pd.RangeIndex(record.p)))
 
 
 def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool = False) -> Refit:

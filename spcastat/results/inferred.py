@@ -283,8 +283,8 @@ class Inferred:
             if rule_of(self._state.record) is not None:
                 raise OptionError(
                     "test_loadings() fits without each selected variable in turn, and the rule of this fit "
-                    "(include, exclude, disjoint) belongs to all of them. Take bootstrap() or stability(), "
-                    "whose draws obey it."
+                    "(include, exclude, disjoint, together) belongs to all of them. Take bootstrap() or "
+                    "stability(), whose draws obey it."
                 )
             found = permutation_test(sampler, refit, op, n, fdr=method, **further)
         self._remember(tests=found)

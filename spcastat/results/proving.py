@@ -23,7 +23,7 @@ from spcastat.state.fit_moments import Moments
 from spcastat.state.proof_sentences import with_proof
 from spcastat.state.proven import JOINT, Proven
 from spcastat.state.record import Record
-from spcastat.state.support_rule import forced, rule_of
+from spcastat.state.support_rule import forced, groups_of, rule_of
 
 #: Loadings whose products are below this are orthogonal.
 ORTHOGONAL = 1e-6
@@ -119,6 +119,12 @@ def _all_together(
 
     if orthogonal:
         _require_orthogonal(state)
+    if groups_of(state):
+        raise OptionError(
+            "certify(joint=True) bounds loadings by their numbers of nonzeros, and this fit was made with "
+            "together=, where card counts groups. Leave joint=True out: each component is proven among "
+            "unions of groups."
+        )
     if (forced(state) & (state.V == 0)).any():
         raise OptionError(
             "certify(joint=True) bounds loadings by their numbers of nonzeros, and a variable that this fit "

@@ -6,6 +6,7 @@ import numpy as np
 
 from spcastat.kernels.ties import tie_width
 from spcastat.operators import Operator
+from spcastat.search.grouped import GroupRule
 from spcastat.search.rule import SupportRule
 
 
@@ -34,7 +35,8 @@ def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None
             continue
         equals = _equals(op, used, columns, diagonal, place)
         if rule is not None:
-            asked = np.concatenate([rule.may, rule.must])
+            own = [rule.of[None]] if isinstance(rule, GroupRule) else []
+            asked = np.concatenate([rule.may, rule.must, *own])
             equals = equals[(asked[:, equals] == asked[:, [j]]).all(axis=0)]
         if equals.size > 1:
             groups.append(equals)

@@ -6,6 +6,7 @@ import numpy as np
 
 from spcastat.search.column_model import Bordered, Model
 from spcastat.search.criterion import Criterion, Fits
+from spcastat.search.grouped import GroupRule
 from spcastat.search.small_matrices import NOTHING, after_bordering, best_vectors, divisor, eigen, ranked
 
 #: A step must raise the criterion by this share.
@@ -58,6 +59,8 @@ def trials(
 
     The shapes are (B, L, c), (B, L, c) and (B, L). The last of the L columns keeps the support.
     """
+    if isinstance(criterion.rule, GroupRule):
+        return criterion.rule.trials(criterion, fits, i, width)
     c = criterion.cards[i]
     support = fits.places[:, criterion.parts[i]]
     model = criterion.model(fits, i)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
+from spcastat.search.grouped import GroupRule, with_zero
 from spcastat.search.local_optima import SAME
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import OBJECTIVES
@@ -45,6 +46,10 @@ class Joint(JointSolver):
     disjoint : bool
         Whether a variable is in at most one component. Without `card`, every variable is in exactly one
         component, and the method searches for the groups.
+    together : "terms", or mapping from names to lists
+        For `card`, which then counts groups: the variables of a group enter a component together. "terms"
+        are the terms of the formula, such as the levels of a factor. Variables that a mapping,
+        ``{"size": ["a", "b"]}``, does not name are groups of their own.
     objective : {"adjusted", "pev", "least_squares"}
         The measure to maximise: the variance of the scores, each component counting only what it adds to
         the earlier ones; the reconstruction of the variables from the loadings; or their prediction from
@@ -61,6 +66,7 @@ class Joint(JointSolver):
     include: tuple[tuple[Any, ...], ...] | None = None
     exclude: tuple[tuple[Any, ...], ...] | None = None
     disjoint: bool = False
+    together: tuple[tuple[str, tuple[Any, ...]], ...] | str | None = None
     objective: str = "adjusted"
     effort: str = "auto"
 
@@ -84,17 +90,24 @@ class Joint(JointSolver):
 
     @property
     def ruled(self) -> bool:
-        return self.card is not None and bool(self.include or self.exclude or self.disjoint)
+        return self.card is not None and any((self.include, self.exclude, self.disjoint, self.together))
 
     def rule(self, p: int) -> SupportRule | None:
-        """Return the rule for p variables given by `include` and `exclude`, as positions, and `disjoint`."""
+        """Return the rule that the options give for p variables, with positions in place of names."""
         if self.card is None or not self.ruled:
             return None
         may, must = np.ones((len(self.card), p), dtype=bool), np.zeros((len(self.card), p), dtype=bool)
         for i in range(len(self.card)):
             must[i, list(self.include[i]) if self.include else []] = True
             may[i, list(self.exclude[i]) if self.exclude else []] = False
-        return SupportRule(may, must, self.disjoint)
+        if not self.together:
+            return SupportRule(may, must, self.disjoint)
+        of = np.zeros(p, dtype=int)
+        for number, (_, members) in enumerate(self.together):
+            of[list(members)] = number
+            must[:, list(members)] = must[:, list(members)].any(axis=1, keepdims=True)
+            may[:, list(members)] = may[:, list(members)].all(axis=1, keepdims=True)
+        return GroupRule(may, must, self.disjoint, of, tuple(self.card))
 
     def near(
         self, ops: Sequence[Operator], starts: Sequence[Sequence[np.ndarray]], fixed: bool = False
@@ -108,9 +121,14 @@ class Joint(JointSolver):
         from spcastat.search.nearby_fits import near
 
         card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0][0], axis=0))
-        return near(ops, card, self.objective, starts, fixed, self.rule(ops[0].p))
+        rule = self.rule(ops[0].p)
+        if isinstance(rule, GroupRule):
+            ops, card = [with_zero(op) for op in ops], rule.rooms
+            starts = [[np.pad(V, ((0, 1), (0, 0))) for V in own] for own in starts]
+        found = near(ops, card, self.objective, starts, fixed, rule)
+        return [V[:-1] for V in found] if isinstance(rule, GroupRule) else found
 
-    def together(self, p: int) -> int:
+    def batch(self, p: int) -> int:
         """Return how many data sets of p variables `near` fits at once."""
         from spcastat.search.nearby_fits import together
 
@@ -125,6 +143,9 @@ class Joint(JointSolver):
         from spcastat.search.default import joint  # as slow to import as a small fit
 
         rule = self.rule(op.p)
+        if isinstance(rule, GroupRule):
+            found = joint(with_zero(op), k, rule.rooms, self.objective, self.effort, rng, rule=rule)
+            return self._solution(op, replace(found, V=found.V[:-1]))
         return self._solution(op, joint(op, k, self.card, self.objective, self.effort, rng, rule=rule))
 
     def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:

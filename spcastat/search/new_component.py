@@ -9,6 +9,7 @@ import numpy as np
 from spcastat.search.column_model import Model
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import NULL, enlarged_ratio
+from spcastat.search.grouped import GroupRule
 from spcastat.search.small_matrices import NOTHING, best_vectors, eigen, ranked
 
 
@@ -71,7 +72,7 @@ def rebuild(
     """
     sub = fits.some(which)
     model = criterion.beside(sub)
-    if criterion.grows:
+    if criterion.grows and not isinstance(criterion.rule, GroupRule):
         places, x = _grown(criterion, model, seeds, pick, i, criterion.used(sub, i))
         pick = np.zeros_like(pick)
     else:

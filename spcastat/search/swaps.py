@@ -7,10 +7,8 @@ import numpy as np
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.exchange import GAIN
 from spcastat.search.fixed_supports import refined
+from spcastat.search.grouped import NUMBERS, GroupRule
 from spcastat.search.small_matrices import NOTHING, ranked
-
-#: Approximate size of the arrays of a batch, in numbers.
-NUMBERS = 4_000_000
 
 
 def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
@@ -38,26 +36,13 @@ def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: 
 
 
 def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
-    rule, owner, B = criterion.rule, criterion.owner, len(fits)
-    assert rule is not None
+    owner, B = criterion.owner, len(fits)
     pulls, scales = zip(*(criterion.pull(fits, i) for i in range(criterion.k)), strict=True)
     W, scale = np.stack(pulls, axis=1), np.stack(scales, axis=1)
-    there = W**2 / np.maximum(scale, NOTHING)[:, :, None]
-    # worth[b, e, f]: gain from giving the variable of entry f to the component of entry e
-    worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]
-    free = (rule.may[:, fits.places] & ~rule.must[owner, fits.places]).transpose(1, 0, 2)[:, owner]
-    own = np.einsum("bee->be", worth)
-    gains = worth + worth.mT - own[:, :, None] - own[:, None]
-    allowed = free & free.mT & (owner[:, None] < owner)
-    gains = np.where(allowed, gains, gains.min() - 1.0).reshape(B, -1)
-    best = ranked(gains, min(width, int(allowed.reshape(B, -1).sum(axis=1).min())))
-    if best.shape[1] == 0:
-        return fits
-    places = _tried(fits.places, best, np.take_along_axis(gains, best, axis=1))
-    order = np.argsort(owner * criterion.m + places, axis=2)
-    places = np.take_along_axis(places, order, axis=2)
-    moved = ((places != fits.places[:, None]) @ criterion.member > 0)[:, :, owner]
-    x = np.where(moved, W[np.arange(B)[:, None, None], owner, places], fits.x[:, None])
+    if isinstance(criterion.rule, GroupRule):
+        places, x = criterion.rule.swaps(criterion, fits, W)
+    else:
+        places, x = _of_variables(criterion, fits, W, scale, width)
     count = places.shape[1]
     tried = criterion.fits(
         places.reshape(-1, len(owner)), x.reshape(-1, len(owner)), np.repeat(fits.of, count)
@@ -68,6 +53,33 @@ def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps:
     better = top.value > fits.value * (1.0 + GAIN)
     fits.put(better, top.some(better))
     return fits
+
+
+def _of_variables(
+    criterion: Criterion, fits: Fits, W: np.ndarray, scale: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fits after swaps of variables: places and loadings, shape (B, L, N).
+
+    Loadings of the components that change are those of the pulls W, shape (B, k, m), of scales (B, k).
+    """
+    rule, owner, B = criterion.rule, criterion.owner, len(fits)
+    assert rule is not None
+    there = W**2 / np.maximum(scale, NOTHING)[:, :, None]
+    # worth[b, e, f]: gain from giving the variable of entry f to the component of entry e
+    worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]
+    free = (rule.may[:, fits.places] & ~rule.must[owner, fits.places]).transpose(1, 0, 2)[:, owner]
+    own = np.einsum("bee->be", worth)
+    gains = worth + worth.mT - own[:, :, None] - own[:, None]
+    allowed = free & free.mT & (owner[:, None] < owner)
+    gains = np.where(allowed, gains, gains.min() - 1.0).reshape(B, -1)
+    best = ranked(gains, min(width, int(allowed.reshape(B, -1).sum(axis=1).min())))
+    if best.shape[1] == 0:
+        return fits.places[:, None], fits.x[:, None]
+    places = _tried(fits.places, best, np.take_along_axis(gains, best, axis=1))
+    order = np.argsort(owner * criterion.m + places, axis=2)
+    places = np.take_along_axis(places, order, axis=2)
+    moved = ((places != fits.places[:, None]) @ criterion.member > 0)[:, :, owner]
+    return places, np.where(moved, W[np.arange(B)[:, None, None], owner, places], fits.x[:, None])
 
 
 def _tried(places: np.ndarray, best: np.ndarray, gains: np.ndarray) -> np.ndarray:

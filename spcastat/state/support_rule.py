@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.labels import full_names
+from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.search.rule import SupportRule
 from spcastat.state.fitstate import FitState
@@ -20,7 +21,8 @@ FEW = 8
 
 def rule_of(record: Record) -> SupportRule | None:
     """Return the rule of a fit, in positions of variables; None without a rule."""
-    options: dict[str, Any] = {name: record.options.get(name) for name in ("card", "include", "exclude")}
+    names = ("card", "include", "exclude", "together")
+    options: dict[str, Any] = {name: record.options.get(name) for name in names}
     if grouped(record):
         options["card"] = (1,) * record.k  # the rule uses the number of components only
     return Joint(**options, disjoint=bool(record.options.get("disjoint"))).rule(record.p)
@@ -37,6 +39,19 @@ def forced(state: FitState) -> np.ndarray:
     return np.zeros(state.V.shape, dtype=bool) if rule is None else rule.must.T
 
 
+def shares(state: FitState) -> np.ndarray:
+    """Return the share of each component that a variable has, or the group it enters with, shape (p, k)."""
+    rule = rule_of(state.record)
+    return rule.by_group(state.V.T**2)[:, rule.of].T if isinstance(rule, GroupRule) else state.V**2
+
+
+def groups_of(state: FitState) -> dict[str, np.ndarray]:
+    """Return which components have each of the groups that enter together, shape (k,), by its name."""
+    given = (state.V != 0) | forced(state)
+    groups = state.record.options.get("together") or ()
+    return {str(name): given[list(members)].any(axis=0) for name, members in groups}
+
+
 def rule_words(state: FitState) -> str:
     """Return the rule in words, e.g. "PC1 must have clear; no variable is in two components", or ""."""
     rule = rule_of(state.record)
@@ -44,21 +59,29 @@ def rule_words(state: FitState) -> str:
         return ""
     if grouped(state.record):
         return "every variable is in one component"
+    names, noun, parts = full_names(state.spec.columns), "variable", []
+    if isinstance(rule, GroupRule):
+        groups = state.record.options["together"]
+        names, noun = [str(name) for name, _ in groups], "group"
+        several = [str(name) for name, members in groups if len(members) > 1]
+        parts = [f"card counts groups, {len(names)} in all; the variables of {_few(several)} enter together"]
+        rule = rule.groups
     common = len(rule.may) > 1 and (rule.may == rule.may[0]).all()
-    parts = _each(state, rule.must, "must have")
-    parts += _each(state, ~rule.may, "has" if common else "must not have", "no component")
-    return "; ".join(parts + ["no variable is in two components"] * rule.disjoint)
+    parts += _each(state, names, rule.must, "must have")
+    parts += _each(state, names, ~rule.may, "has" if common else "must not have", "no component")
+    return "; ".join(parts + [f"no {noun} is in two components"] * rule.disjoint)
 
 
-def _each(state: FitState, asked: np.ndarray, verb: str, common: str = "every component") -> list[str]:
+def _each(
+    state: FitState, names: list[str], asked: np.ndarray, verb: str, common: str = "every component"
+) -> list[str]:
     """Return the requirement on each component, or on all at once if it is the same."""
     components = full_names(state.components)
     if len(components) > 1 and (asked == asked[0]).all():
         components, asked = [common], asked[:1]
-    parts = []
-    for name, own in zip(components, asked, strict=True):
-        variables = full_names(state.spec.columns[own])
-        more = f" and {len(variables) - FEW} more" if len(variables) > FEW else ""
-        if variables:
-            parts.append(f"{name} {verb} {', '.join(variables[:FEW])}{more}")
-    return parts
+    named = [[name for name, one in zip(names, own, strict=True) if one] for own in asked]
+    return [f"{name} {verb} {_few(some)}" for name, some in zip(components, named, strict=True) if some]
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")

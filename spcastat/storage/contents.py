@@ -79,6 +79,20 @@ _MATRIX = Fields(
     },
     ("kind", "n_obs", "n_pairs_min", "smallest", "moved", "largest", "pair"),
 )
+
+
+class Together:
+    """Groups of all variables: lists of a name and of the places of the group's variables."""
+
+    def problem(self, value: Any, sizes: Sizes) -> str:
+        pair = List(Either(Text(), List(Whole(0, "last"))), 2)
+        if not isinstance(value, list) or any(pair.problem(one, sizes) for one in value):
+            return "it has no groups of variables"
+        members = [j for _, own in value for j in (own if isinstance(own, list) else ())]
+        whole = sorted(members) == list(range(sizes["p"]))
+        return "" if whole else "its groups do not share out the variables"
+
+
 _GROUPS = Fields({"kind": Choice(*NAMED), "names": List(Text()), "of": List(Whole(-1, "last"), "p")})
 _SCREENING = Fields({"searched unexcluded": Whole(0, "p"), "variables rounds": Whole()})
 _OPTIONS = Fields(
@@ -87,8 +101,9 @@ _OPTIONS = Fields(
         "variance": Maybe(Real(0, 1)),
         "include exclude": Maybe(List(List(Whole(0, "last"), distinct=True), "k")),
         "disjoint": Flag(),
+        "together": Maybe(Together()),
     },
-    ("card", "variance", "include", "exclude", "disjoint"),
+    ("card", "variance", "include", "exclude", "disjoint", "together"),
 )
 _RECORD: dict[str, Kind] = {
     "method title paper criterion advice call": Text(),

@@ -1,0 +1,145 @@
+"""Branch and bound for max lambda_max(S[J, J]) over unions J of at most c groups of variables."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from spcastat.certify.bounds import EPS, eigenvalue_bound, enlarged
+from spcastat.certify.branch import TARGET, Callback, Proof
+from spcastat.certify.clock import Clock
+from spcastat.certify.node import SHARES
+from spcastat.kernels.eig import largest_pairs
+from spcastat.progress import stage
+
+
+def prove_groups(
+    S: np.ndarray,
+    c: int,
+    *,
+    of: np.ndarray,
+    count: int,
+    support: np.ndarray,
+    must: np.ndarray,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    callback: Callback | None = None,
+    known: float = np.inf,
+) -> Proof:
+    """Find the best union of at most `count` groups, with a proven upper bound.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Symmetric.
+    c : int
+        The number of variables, which does not matter.
+    of : ndarray of int, shape (p,)
+        The group of each variable.
+    count : int
+    support, must : ndarray of int
+        Variables of a union that is known, and of the groups that every union must have.
+    time_limit, max_nodes, callback, known
+        As for :func:`spcastat.certify.branch.prove`.
+
+    Returns
+    -------
+    Proof
+        With the bounds proven until a limit or Ctrl-C ended the search.
+    """
+    begun = time.perf_counter()
+    clock, proof = Clock(begun + time_limit), Proof()
+    proof.lower(known, "leading eigenvalue")
+    search = _Search(S, np.unique(of, return_inverse=True)[1], count, proof)
+    taken = np.unique(search.of[must])
+    with stage("branch and bound", unit="nodes") as advance:
+        try:
+            search.take(np.unique(search.of[support]))
+            for bound in search.bounds(taken, np.setdiff1d(np.arange(search.of.max() + 1), taken)):
+                exhausted = bound <= proof.value * (1.0 + TARGET)
+                argument = "exhaustive branch and bound" if exhausted else "branch and bound"
+                proof.lower(bound, "split matrix of groups" if proof.nodes == 1 else argument)
+                if exhausted:
+                    break
+                if clock.over or (max_nodes is not None and proof.nodes >= max_nodes):
+                    proof.stopped = "time limit" if clock.over else "node limit"
+                    break
+                if callback is not None:
+                    callback(proof.nodes)
+                advance(1)
+        except KeyboardInterrupt:
+            proof.stopped = "interrupted"
+    proof.seconds = time.perf_counter() - begun
+    return proof
+
+
+class _Search:
+    """The nodes of one run: groups that are taken, and groups of which some may follow."""
+
+    def __init__(self, S: np.ndarray, of: np.ndarray, c: int, proof: Proof):
+        self.S, self.of, self.proof = S, of, proof
+        groups = range(of.max() + 1)
+        self.c = min(c, len(groups))
+        blocks = [[S[np.ix_(of == g, of == h)] for h in groups] for g in groups]
+        self.sizes = np.array([[np.linalg.norm(B, 2) for B in row] for row in blocks]) * (1.0 + len(S) * EPS)
+        np.fill_diagonal(self.sizes, 0.0)
+
+    def bounds(self, taken: np.ndarray, free: np.ndarray) -> Iterator[float]:
+        """Yield bounds on all unions, each no larger than the one before, until all are valued."""
+        number = itertools.count()
+        queue = [(-self.bound(taken, free), next(number), taken, free)]
+        while queue:
+            bound, _, taken, free = heapq.heappop(queue)
+            self.proof.nodes += 1
+            yield max(-bound, self.proof.value)
+            J = np.flatnonzero(np.isin(self.of, np.concatenate([taken, free])))
+            v = largest_pairs(self.S[np.ix_(J, J)], 1)[1][:, -1]
+            weights = np.bincount(self.of[J], v**2, self.of.max() + 1)[free]
+            best = free[np.argsort(-weights, kind="stable")]
+            self.take(np.concatenate([taken, best[: self.c - len(taken)]]))
+            rest = np.setdiff1d(free, best[:1])
+            for some in (np.append(taken, best[0]), taken):
+                if len(some) + len(rest) <= self.c or len(some) == self.c:
+                    self.take(some if len(some) == self.c else np.concatenate([some, rest]))
+                elif (own := self.bound(some, rest)) > self.proof.value * (1.0 + TARGET):
+                    heapq.heappush(queue, (bound if own > -bound else -own, next(number), some, rest))
+        yield enlarged(self.proof.value, len(self.S))
+
+    def take(self, groups: np.ndarray) -> None:
+        """Value a union."""
+        J = np.flatnonzero(np.isin(self.of, groups))
+        self.proof.raise_to(float(np.linalg.eigvalsh(self.S[np.ix_(J, J)])[-1]), J)
+
+    def bound(self, taken: np.ndarray, free: np.ndarray) -> float:
+        """Return a bound on the unions of what is taken and of some of what is free.
+
+        Where U has zero blocks on the diagonal and x is on such a union, x'Ux is at most the sum over its
+        groups g and h of |U_gh| (|x_g|^2 + |x_h|^2) / 2, so that x'Sx <= x'Mx, M being S - U plus on the
+        diagonal of each g the |U_gh| of the taken h and of the largest others that there is room for. U is
+        the part of S between groups with norms of blocks capped, U = 0 the leading eigenvalue.
+        """
+        used = np.concatenate([taken, free])
+        J = np.flatnonzero(np.isin(self.of, used))
+        block, of = self.S[np.ix_(J, J)], self.of[J]
+        room = self.c - len(taken)
+        if room >= len(free):
+            return eigenvalue_bound(block)
+        sizes = self.sizes[np.ix_(used, used)]
+        best = eigenvalue_bound(block)
+        for cap in np.append(SHARES, 1.0) * sizes.max():
+            norms = np.minimum(sizes, cap)
+            others = np.sort(norms[:, len(taken) :], axis=1)[:, ::-1]
+            rooms = np.where(np.arange(len(used)) < len(taken), room, room - 1)
+            sums = np.cumsum(np.pad(others, ((0, 0), (1, 0))), axis=1)[np.arange(len(used)), rooms]
+            gamma = np.zeros(len(self.sizes))
+            gamma[used] = sums + norms[:, : len(taken)].sum(axis=1)
+            shares = np.zeros_like(self.sizes)
+            shares[np.ix_(used, used)] = norms / np.where(sizes > 0.0, sizes, 1.0)
+            M = block * (1.0 - shares[of[:, None], of])
+            M[np.diag_indices_from(M)] += gamma[of] * (1.0 + len(J) * EPS)
+            best = min(best, eigenvalue_bound(M))
+        return best

@@ -1,0 +1,156 @@
+"""Supports that are unions of groups of variables, such as the indicators of a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spcastat.operators import Gram, Operator
+from spcastat.search.rule import SupportRule
+from spcastat.search.small_matrices import best_vectors, largest, ranked, unit
+
+if TYPE_CHECKING:
+    from spcastat.search.criterion import Criterion, Fits
+
+#: Numbers in the arrays of a batch, about.
+NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRule(SupportRule):
+    """Unions of `counts[i]` of g groups: component i has room for the largest of them.
+
+    What a union leaves of the room are places of one further variable, of number p, that is always zero
+    (see `with_zero`). Its loading is zero, too, as it adds to no criterion.
+
+    Attributes
+    ----------
+    of : ndarray of int, shape (p,)
+        The group of each variable; `may` and `must` have one value for each group.
+    counts : tuple of int
+        Groups of each component.
+    """
+
+    of: NDArray[np.int_] = None  # type: ignore[assignment]  # the fields before have defaults
+    counts: tuple[int, ...] = ()
+
+    @cached_property
+    def member(self) -> np.ndarray:
+        """Which variables the groups have, ones and zeros of shape (p, g)."""
+        return (self.of[:, None] == np.arange(self.of.max() + 1)).astype(float)
+
+    @cached_property
+    def groups(self) -> SupportRule:
+        """The rule for groups instead of variables."""
+        first = self.member.argmax(axis=0)
+        return SupportRule(self.may[:, first], self.must[:, first], self.disjoint)
+
+    @property
+    def rooms(self) -> tuple[int, ...]:
+        """The numbers of variables that components may need."""
+        sizes = np.sort(np.bincount(self.of))[::-1]
+        return tuple(int(sizes[:count].sum()) for count in self.counts)
+
+    def by_group(self, values: np.ndarray) -> np.ndarray:
+        """Return sums over the variables of each group, shape (..., g), of shape (..., p or p + 1)."""
+        return np.asarray(values[..., : len(self.of)] @ self.member)
+
+    def hard(
+        self, W: np.ndarray, i: int, card: int, used: NDArray[np.bool_] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        used = None if used is None else self.by_group(used) > 0
+        chosen = largest(self.groups.keys(self.by_group(W**2), i, used), self.counts[i])
+        places = self.places(chosen, card)
+        return places, unit(np.where(places < len(self.of), np.take_along_axis(W, places, axis=-1), 0.0))
+
+    def places(self, groups: np.ndarray, room: int) -> np.ndarray:
+        """Return the variables of groups, shape (..., c), ascending, and p where there is room left."""
+        inside = (self.of == groups[..., None]).any(axis=-2)
+        order = np.argsort(~inside, axis=-1, kind="stable")[..., :room]
+        return np.where(np.take_along_axis(inside, order, axis=-1), order, len(self.of))
+
+    def broken(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return super().broken(supports[..., : len(self.of)])
+
+    def assigned(self, gains: np.ndarray, cards: Sequence[int]) -> list[np.ndarray] | None:
+        found = self.groups.assigned(self.by_group(gains**2), self.counts)
+        return found and [self.places(one, room) for one, room in zip(found, self.rooms, strict=True)]
+
+    def present(self, criterion: Criterion, fits: Fits, i: int) -> np.ndarray:
+        """Return the groups of component i, shape (B, c)."""
+        inside = np.zeros((len(fits), criterion.m), dtype=bool)
+        np.put_along_axis(inside, fits.places[:, criterion.parts[i]], True, axis=1)
+        return np.nonzero(self.by_group(inside))[1].reshape(len(fits), self.counts[i])
+
+    def trials(
+        self, criterion: Criterion, fits: Fits, i: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return exchanges of groups, as `spcastat.search.exchange.trials` returns those of variables."""
+        c, card = self.counts[i], criterion.cards[i]
+        w = min(width, self.member.shape[1] - c)
+        step = max(1, NUMBERS // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
+        some = [slice(begin, begin + step) for begin in range(0, len(fits), step)]
+        parts = [self._trials(criterion, fits.some(one), i, w) for one in some]
+        places, x, values = zip(*parts, strict=True)
+        return np.concatenate(places), np.concatenate(x), np.concatenate(values)
+
+    def _trials(
+        self, criterion: Criterion, fits: Fits, i: int, w: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        B, c, card = len(fits), self.counts[i], criterion.cards[i]
+        now = self.present(criterion, fits, i)
+        used = criterion.used(fits, i)
+        used = None if used is None else self.by_group(used) > 0
+        pull = self.groups.keys(self.by_group(criterion.pull(fits, i)[0] ** 2), i, used)
+        np.put_along_axis(pull, now, pull.min(axis=1, keepdims=True) - 1.0, axis=1)
+        entering = ranked(pull, w)
+        # those that may enter lie above what `keys` gives forbidden ones, and musts are all present
+        allowed = np.take_along_axis(pull, entering, axis=1) >= 0.0
+        swaps = allowed[:, None] & ~self.groups.must[i][now][:, :, None]
+        at = np.arange(c)
+        tried = np.repeat(np.repeat(now[:, None, None], c, axis=1), w, axis=2)
+        tried[:, at, :, at] = np.where(swaps, entering[:, None], now[:, :, None]).transpose(1, 0, 2)
+        tried = np.concatenate([tried.reshape(B, c * w, c), now[:, None]], axis=1)
+        places = self.places(tried, card)
+        flat = places.reshape(-1, card)
+        parts = criterion.model(fits, i).repeated(c * w + 1).bordered(flat, flat[:, :0])
+        x = unit(np.where(flat < len(self.of), best_vectors(parts.A, parts.M), 0.0)).reshape(places.shape)
+        return places, x, criterion.replaced(fits, i, places, x)
+
+    def swaps(self, criterion: Criterion, fits: Fits, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the fits after every swap of groups between two components: places and loadings, (B, L, N).
+
+        Loadings of the two are those of `W`, the pulls, shape (B, k, m). Where the rule forbids a swap the
+        fit stays.
+        """
+        now = [self.present(criterion, fits, i) for i in range(criterion.k)]
+        may, must = self.groups.may, self.groups.must
+        all_places, all_x = [fits.places], [fits.x]
+        for i, j in combinations(range(criterion.k), 2):
+            for a, b in product(range(self.counts[i]), range(self.counts[j])):
+                g, h = now[i][:, a], now[j][:, b]
+                fine = may[i][h] & may[j][g] & ~must[i][g] & ~must[j][h]
+                places, x = fits.places.copy(), fits.x.copy()
+                for one, at, new in ((i, a, h), (j, b, g)):
+                    groups = now[one].copy()
+                    groups[fine, at] = new[fine]
+                    part = criterion.parts[one]
+                    places[:, part] = self.places(groups, criterion.cards[one])
+                    taken = np.take_along_axis(W[:, one], places[:, part], axis=1)
+                    x[:, part] = np.where(places[:, part] < len(self.of), taken, 0.0)
+                all_places.append(places)
+                all_x.append(np.where(fine[:, None], x, fits.x))
+        return np.stack(all_places, axis=1), np.stack(all_x, axis=1)
+
+
+def with_zero(op: Operator) -> Gram:
+    """Return the covariance matrix with one more variable, which is always zero."""
+    S = np.zeros((op.p + 1, op.p + 1))
+    S[:-1, :-1] = op.block(np.arange(op.p))
+    return Gram(S, op.rank_limit)
