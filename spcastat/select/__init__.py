@@ -1,4 +1,4 @@
-"""How sparse? Fits along a range of cardinalities."""
+"""Choice of sparsity and number of components: criteria, cross-validation, tests, fits along a path."""
 
 from spcastat.select.fits_along_path import fit_path, path_cards
 

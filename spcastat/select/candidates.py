@@ -1,4 +1,4 @@
-"""Candidates for the cardinalities: their fits, errors and criteria, and the choice between them."""
+"""Candidate cardinalities: their fits, errors and criteria, and the choice between them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spcastat.select.fits_along_path import Cards
 from spcastat.select.parsimony import Limit, by_ebic, by_errors
 from spcastat.select.quick_fits import Fitter
 
-#: Criteria by name: what the smallest, or for the index the largest, value says.
+#: Criteria and their descriptions; smaller values are better, except for the index of sparseness.
 CRITERIA = {
     "cv": "cross-validation",
     "ebic": "EBIC",
@@ -32,21 +32,21 @@ CRITERIA = {
 
 @dataclass(eq=False)
 class Candidates:
-    """Fits of several cardinalities to the same data; those that were fitted once are kept.
+    """Fits of several cardinalities to the same data, cached.
 
     Attributes
     ----------
     op : Operator
-        Of all rows.
+        Operator of all rows.
     fitter, final : Fitter
-        How candidates are fitted, and how the fit of the choice.
+        Functions that fit the candidates, and the chosen fit.
     n : float or None
-        Rows, or the sum of their weights; None for a covariance matrix without it.
+        Number of rows, or sum of their weights; None if not known for a covariance matrix.
     folds : Folds or None
         None without cross-validation.
     n_jobs : int
     variables : int or None
-        How many there are to choose loadings among, where `op` has the fewer that were screened.
+        Number of variables before screening, if `op` has screened variables only.
     """
 
     op: Operator
@@ -64,13 +64,13 @@ class Candidates:
     weight: np.ndarray | None = None
 
     def add(self, cards: Sequence[Cards], near: np.ndarray | None = None) -> None:
-        """Fit cardinalities that were not fitted yet, to all rows and without each fold.
+        """Fit cardinalities that have not been fitted yet, to all rows and without each fold.
 
         Parameters
         ----------
         cards : sequence of tuples of k ints
         near : ndarray of shape (p, k), optional
-            Loadings that may be near the solutions: one more start.
+            Loadings that may be near the solutions, used as one more start.
         """
         new = [card for card in cards if card not in self.fits]
         if not new:
@@ -90,12 +90,12 @@ class Candidates:
             self.dense_press, self.mean, self.weight = errors.press[:, :, -1], errors.mean, errors.weight
 
     def keep(self, card: Cards, V: np.ndarray) -> None:
-        """Add a fit to all rows, shape (p, k)."""
+        """Store a fit to all rows, shape (p, k)."""
         self.fits[card] = V
         self.models[card] = SparseModel.of(V, self.op)
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
-        """Return the errors of some candidates and, last, of dense PCA."""
+        """Return the errors of some candidates, followed by those of dense PCA."""
         assert self.dense_press is not None
         assert self.mean is not None
         assert self.weight is not None
@@ -112,7 +112,7 @@ class Candidates:
         return self.folds is not None if by == "cv" else by not in ("ebic", "bic") or self.n is not None
 
     def criterion(self, by: str, card: Cards) -> float:
-        """Return a criterion of one candidate, the smaller the better."""
+        """Return a criterion of one candidate; smaller is better."""
         counts = np.count_nonzero(self.fits[card], axis=0)
         model = self.models[card]
         if by == "is":
@@ -122,7 +122,7 @@ class Candidates:
         return ebic(model, self.n, counts, self.variables) if by == "ebic" else bic(model, self.n, counts)
 
     def apparent(self, card: Cards) -> float:
-        """Return the error of prediction in the rows that were fitted, as a share of their variance."""
+        """Return the in-sample prediction error, as a share of the variance."""
         model = self.models[card]
         return model.press(self.op.diagonal(), self.op.block(model.used)) / self.op.total
 
@@ -132,7 +132,7 @@ class Candidates:
 
 
 def choose(found: Candidates, cards: Sequence[Cards], by: str, rule: str, share: float) -> tuple[int, int]:
-    """Return the place of the choice among candidates that were fitted, and of the best value.
+    """Return the indices of the chosen candidate and of the one with the best value.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def choose(found: Candidates, cards: Sequence[Cards], by: str, rule: str, share:
     rule : str
         For "cv" and "ebic": see :func:`spcastat.select.parsimony.by_errors`.
     share : float
-        For "variance": what of dense PCA's variance should be kept.
+        For "variance": the share of dense PCA's variance to keep.
     """
     sizes = [sum(card) for card in cards]
     cells = found.op.p * found.fitter.k
@@ -161,14 +161,14 @@ def choose(found: Candidates, cards: Sequence[Cards], by: str, rule: str, share:
 
 
 def table(found: Candidates, cards: Sequence[Cards], keys: Sequence[Any]) -> pd.DataFrame:
-    """Return one row a candidate: errors, criteria and shares of variance.
+    """Return a table with one row per candidate: errors, criteria and shares of variance.
 
     Parameters
     ----------
     found : Candidates
     cards : sequence of tuples of k ints
     keys : sequence
-        What stands in the column "card".
+        Values of the column "card".
     """
     columns: dict[str, Any] = {
         "card": pd.Series(list(keys), dtype=object if any(isinstance(key, tuple) for key in keys) else None),

@@ -1,4 +1,4 @@
-"""Criteria of one fit: what a further nonzero loading must bring to be worth it."""
+"""Criteria that balance fit and sparsity: extended BIC, BIC, index of sparseness."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ def ebic(model: SparseModel, n: float, nonzeros: np.ndarray, variables: int | No
     ----------
     model : SparseModel
     n : float
-        Number of rows, or the sum of their weights.
+        Number of rows, or sum of their weights.
     nonzeros : ndarray of shape (k,)
         Cardinalities c_j.
     variables : int, optional
-        How many there are to choose among, p, where the model has some of them.
+        Number of variables p before screening, if the model has screened variables only.
 
     Notes
     -----
     n (log |Sigma| + tr Sigma^-1 S) + sum c_j log n + 2 sum log C(p, c_j): Chen and Chen (2008), "Extended
     Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
-    is what it costs to have chosen among so many supports.
+    accounts for the number of supports among which the fit was selected.
     """
     p = variables or model.p
     choices = gammaln(p + 1) - gammaln(nonzeros + 1) - gammaln(p - nonzeros + 1)
@@ -36,7 +36,7 @@ def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
     """Return log of the mean squared residual + nonzeros log(np) / (np): Allen and Maletic-Savatic (2011).
 
     "Sparse non-negative generalized PCA with applications to metabolomics", Bioinformatics 27, for all
-    components at once: the residual is that of X projected on the span of the loadings.
+    components at once; the residual is that of the projection of X on the span of the loadings.
     """
     cells = n * model.p
     left = max(model.total - model.kept, np.finfo(float).tiny) / model.p
@@ -44,7 +44,7 @@ def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
 
 
 def sparseness_index(kept: float, dense: float, zeros: float) -> float:
-    """Return PEV of the fit x PEV of dense PCA x share of zeros, the largest the best.
+    """Return PEV of the fit x PEV of dense PCA x share of zeros; larger is better.
 
     Gajjar, Kulahci and Palazoglu (2017), "Selection of non-zero loadings in sparse principal component
     analysis", Chemometrics and Intelligent Laboratory Systems 162, after Trendafilov (2014).

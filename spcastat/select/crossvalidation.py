@@ -1,4 +1,4 @@
-"""Element-wise cross-validation: every held-out cell is predicted from the others of its row."""
+"""Element-wise cross-validation: every held-out cell is predicted from the other cells of its row."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ class Errors:
     Attributes
     ----------
     press : ndarray of shape (repeats, folds, m)
-        For each of m choices.
+        Sums for each of m candidates.
     mean : ndarray of shape (repeats, folds)
-        When cells are predicted by the column means of the other rows.
+        Sums for prediction by the column means of the other rows.
     weight : ndarray of shape (repeats, folds)
-        Rows, or the sums of their weights; with missing values, measured cells over the number of columns.
+        Number of rows, or sum of their weights; with missing values, measured cells over the number of
+        columns.
     """
 
     press: np.ndarray
@@ -34,27 +35,27 @@ class Errors:
 
     @property
     def relative(self) -> np.ndarray:
-        """Mean squared errors as shares of that of the column means over all folds, (repeats, folds, m)."""
+        """Mean squared errors relative to that of the column means over all folds, (repeats, folds, m)."""
         unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
         shares: np.ndarray = self.press / self.weight[:, :, None] / unit[:, None, None]
         return shares
 
     @property
     def shares(self) -> np.ndarray:
-        """The weight of each fold in the mean over its repeat, shape (repeats, folds)."""
+        """Weight of each fold within its repeat, shape (repeats, folds)."""
         weights: np.ndarray = self.weight / self.weight.sum(axis=1, keepdims=True)
         return weights
 
     def average(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean of values by fold, shape (repeats, folds, m), over folds and repeats: (m,)."""
+        """Return the mean of values, shape (repeats, folds, m), over folds and repeats, shape (m,)."""
         means: np.ndarray = np.einsum("rf,rfm->rm", self.shares, values).mean(axis=0)
         return means
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Return the standard error of that mean, shape (m,).
 
-        That of the mean over the folds of one repeat, at the root mean square over the repeats, which are
-        not independent: they do not make it smaller.
+        It is the standard error of the mean over the folds of one repeat, as the root mean square over
+        repeats. More repeats do not reduce it, since they are not independent.
         """
         folds = values.shape[1]
         variances: np.ndarray = values.var(axis=1, ddof=1) / folds
@@ -62,28 +63,28 @@ class Errors:
 
     @property
     def error(self) -> np.ndarray:
-        """The relative error of each choice, shape (m,)."""
+        """Relative error of each candidate, shape (m,)."""
         return self.average(self.relative)
 
     @property
     def se(self) -> np.ndarray:
-        """Its standard error, shape (m,)."""
+        """Standard error of `error`, shape (m,)."""
         return self.spread(self.relative)
 
     def excess(self, other: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return by how much each choice exceeds another one, and the standard error, paired by fold."""
+        """Return the difference of each error from that of candidate `other`, and its standard error."""
         away = self.relative - self.relative[:, :, other : other + 1]
         return self.average(away), self.spread(away)
 
     def surely(self, m: int) -> np.ndarray:
-        """Return whether choice j predicts better than i by more than one standard error, shape (m, m)."""
+        """Return whether candidate j is better than i by more than one standard error, shape (m, m)."""
         differences = [self.excess(j) for j in range(m)]
         return np.stack([(away > se)[:m] for away, se in differences], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """The work on some of the folds."""
+    """The computation for some of the folds."""
 
     folds: Folds
     fitter: Fitter
@@ -120,11 +121,11 @@ def cross_validate(
     fitter : Fitter
     cards : sequence of tuples of k ints
     near : sequence of ndarray of shape (p, k)
-        The fits to all rows: one of several starts in each fold.
+        The fits to all rows, used as one of several starts in each fold.
     dense : bool
-        Whether dense PCA with as many components is tried as well, as the last choice.
+        Whether dense PCA with as many components is added as the last candidate.
     n_jobs : int
-        Processes; the errors are the same for any number.
+        Number of processes; the errors do not depend on it.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def cross_validate(
     Raises
     ------
     KeyboardInterrupt
-        Where the work was interrupted: errors of some folds are no basis for a choice.
+        If the computation is interrupted, as errors of some folds only cannot be compared.
     """
     work = _Fold(folds, fitter, cards, near, dense)
     n = folds.count * folds.repeats

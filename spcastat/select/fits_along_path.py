@@ -1,4 +1,4 @@
-"""One fit for each of many cardinalities, each started from the one before it where the method can.
+"""Fits along a path of cardinalities, each started from the previous fit if the method allows it.
 
 He, Monteiro and Park (2010), Figure 1, draw the variance of such a path against the cardinality.
 """
@@ -24,28 +24,29 @@ from spcastat.solvers.greedy import Greedy, Growth
 
 Cards = tuple[int, ...]
 
-#: Cardinalities of the default grid beyond the tenth, at most.
+#: Largest number of cardinalities above 10 in the default grid.
 GRID = 10
-#: Fits of one path, at most.
+#: Largest number of fits in a path.
 MOST_FITS = 100_000
 
 
 def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[list[Any], list[Cards]]:
-    """Return the cardinalities of a path, ascending: as keys of its fits, and as tuples of length k.
+    """Return the ascending cardinalities of a path, as keys of its fits and as tuples of length k.
 
     Parameters
     ----------
     cards : None, int, or sequence of ints or of sequences of k ints
-        At most MOST_FITS of them. None is a grid from 1 to the rank, and p; an int all numbers up to it.
+        At most MOST_FITS cardinalities. None gives a grid from 1 to the rank, and p; an int gives all
+        numbers up to it.
     k, p : int
     rank : int, optional
-        Of the centred data, at most p, its default. With so many nonzeros components can explain as much as
-        PCA (PEV): any scores are combinations of as many linearly independent columns.
+        Rank of the centred data; p by default. With as many nonzeros, components can explain as much as PCA
+        (PEV), as all scores are combinations of that many linearly independent columns.
 
     Raises
     ------
     CardinalityError
-        For a cardinality that no component can have, or none at all.
+        If a cardinality is not possible, or `cards` is empty.
     """
     if cards is None:
         last = max(p if rank is None else rank, 10)
@@ -54,7 +55,7 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
     elif is_single(cards):
         cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
     elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
-        raise CardinalityError(f"cards holds more than {MOST_FITS:,} cardinalities, the most; give fewer.")
+        raise CardinalityError(f"cards holds more than {MOST_FITS:,} cardinalities, the maximum; give fewer.")
     found: dict[Any, Cards] = {}
     for card in cards:
         wanted = cardinalities(card, k, p)
@@ -74,11 +75,11 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> lis
     ----------
     op : Operator
     plan : Plan
-        A method with a field `card`; what stands there does not matter.
+        A method with a field `card`, whose value is not used.
     cards : sequence of tuples of k ints
-        In ascending order, so that a fit is a good start for the next.
+        In ascending order, so that each fit is a good start for the next.
     seed : int
-        Of the random starts of every fit.
+        Seed of the random starts of every fit.
 
     Returns
     -------
@@ -86,11 +87,10 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> lis
 
     Notes
     -----
-    The supports of greedy's first component are nested: with one component the whole path costs as much
-    as its last fit. A joint method gets the solution before as one more start next to PCA's own, so that
-    no fit is worse than the same fit alone (before a joint search, which goes on from it); where loadings
-    of the last are feasible for the next, as for the l0 methods, the criterion never gets worse along the
-    path.
+    The supports of the first greedy component are nested, so that with one component the whole path costs as
+    much as its last fit. A joint method uses the previous solution as one more start besides PCA, so that no
+    fit is worse than a separate fit. If the previous loadings are feasible for the next fit, as for the l0
+    methods, the criterion never decreases along the path.
     """
     solver, k = plan.solver, len(cards[0])
     if isinstance(solver, Greedy) and k == 1 and solver.c == 1:
@@ -108,7 +108,7 @@ def fit_path(op: Operator, plan: Plan, cards: Sequence[Cards], seed: int) -> lis
 
 
 def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
-    """Grow one support and stop at every cardinality on the way."""
+    """Grow one support and record the fit at every cardinality."""
     pca = op.leading(1)[0]
     growth = Growth(op, solver.exact)
     fits = []

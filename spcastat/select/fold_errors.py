@@ -1,4 +1,4 @@
-"""The held-out error of a fit: its method on the rows outside each fold, every cell in it predicted."""
+"""The cross-validated error of a fit: its method is applied to the rows outside each fold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spcastat.select.crossvalidation import Errors
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """The work on some of the folds."""
+    """The computation for some of the folds."""
 
     folds: Folds
     refit: Refit
@@ -35,20 +35,20 @@ class _Work:
 
 
 def held_out(folds: Folds, refit: Refit, *, seed: int, n_jobs: int = 1) -> Errors:
-    """Return the errors of one method by folds.
+    """Return the cross-validated errors of one method.
 
     Parameters
     ----------
     folds : Folds
     refit : Refit
     seed : int
-        Of methods that draw.
+        Seed for methods with random numbers.
     n_jobs : int
 
     Raises
     ------
     KeyboardInterrupt
-        Where the work was interrupted.
+        If the computation is interrupted.
     """
     work = _Work(folds, refit, seed)
     n = folds.count * folds.repeats

@@ -1,4 +1,4 @@
-"""How many components stand out from noise: parallel analysis, and two tests of one after another."""
+"""Tests for the number of components: parallel analysis and two sequential tests."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from spcastat.progress import stage
 from spcastat.resample import draw_generator
 from spcastat.select.sign_flips import Noise
 
-#: The tests of one component after another have this share of the level of parallel analysis.
+#: Level of the sequential tests, as a share of that of parallel analysis.
 STRICT = 0.2
-#: A sparse component explains at least this mean correlation of its variables.
+#: A sparse component must explain at least this mean correlation of its variables.
 LEAST_CORRELATION = 0.1
-#: A component of a smaller share than this of the largest eigenvalue is rounding.
+#: A component whose variance is below this share of the largest eigenvalue counts as zero.
 NOTHING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """What the tests found for the leading components.
+    """Results of the tests for the leading components.
 
     Attributes
     ----------
     values : ndarray of shape (r,)
         All eigenvalues.
     bound : ndarray of shape (m,)
-        The point that a share alpha of the eigenvalues of flipped data exceeds, for the m leading ones.
+        The 1 - alpha quantiles of the m leading eigenvalues of sign-flipped data.
     p_values : ndarray of shape (m,)
-        (1 + draws with an eigenvalue of that rank as large) / (draws + 1).
+        (1 + number of draws with at least as large an eigenvalue of that rank) / (draws + 1).
     deflated_p_values : ndarray of shape (m,)
-        The same for the first eigenvalue of what is left without the components before; NaN where parallel
-        analysis or this test has ended.
+        The same for the first eigenvalue given the earlier components; NaN after parallel analysis or this
+        test has ended.
     sparse_variances : ndarray of shape (m,)
-        Of a sparse component of what is left without the sparse components before, each extended to all
-        variables that correlate with it, so that no part of it is found again; NaN after the last.
+        Variances of sparse components given the earlier sparse ones. Each earlier component is extended to
+        all variables correlated with it, so that no part of it is found again; NaN after the last.
     sparse_p_values : ndarray of shape (m,)
-        As `p_values`, for the sparse component; NaN where it was not tested.
+        As `p_values`, for the sparse components; NaN if not tested.
     correlations : ndarray of shape (m,)
-        The mean correlation of its variables that the sparse component explains.
+        Mean correlation of its variables that each sparse component explains.
     level : float
-        That of the tests of one component after another.
+        Level of the sequential tests.
     parallel, deflated, sequential : int
-        Components that each test keeps.
+        Number of components that each test keeps.
     """
 
     values: np.ndarray
@@ -61,12 +61,12 @@ class Standing:
 
     @property
     def k(self) -> int:
-        """The number of components that stand out: max(min(parallel, deflated), sequential)."""
+        """The chosen number of components: max(min(parallel, deflated), sequential)."""
         return max(min(self.parallel, self.deflated), self.sequential)
 
 
 def default_card(p: int) -> int:
-    """Return the variables of a sparse component that is looked for among p: 1.5 log(p), two or more."""
+    """Return the default cardinality of tested sparse components: 1.5 log(p), at least two."""
     return min(p, max(2, round(1.5 * np.log(p))))
 
 
@@ -78,11 +78,11 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
     noise : Noise
         The data.
     kmax : int
-        Components that are tested, at most.
+        Largest number of components tested.
     card : int
-        Variables of the sparse components.
+        Cardinality of the sparse components.
     alpha : float
-        Level of parallel analysis; the other tests have a fifth of it, or the lowest that the draws allow.
+        Level of parallel analysis; the other tests use a fifth of it, or the lowest that the draws allow.
     n_resample : int
     seed : int
     """
@@ -117,7 +117,7 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
 def _deflated(
     noise: Noise, first: float, parallel: int, m: int, level: float, n_resample: int, seed: int
 ) -> np.ndarray:
-    """Return p-values, shape (m,), of the first eigenvalues without 0, 1, ... leading components."""
+    """Return p-values, shape (m,), of the first eigenvalue after removing 0, 1, ... leading components."""
     p_values = np.full(m, np.nan)
     if not parallel:
         return p_values
@@ -139,7 +139,7 @@ def _sequential(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return variances, p-values and explained correlations of sparse components, shape (m,) each.
 
-    A component that explains less correlation than LEAST_CORRELATION is not tested, and does not count.
+    A component that explains less than LEAST_CORRELATION is neither tested nor counted.
     """
     variances, p_values, correlations = (np.full(m, np.nan) for _ in range(3))
     left, found = noise, np.zeros((noise.p, 0))
@@ -148,7 +148,7 @@ def _sequential(
             if j:
                 left = noise.without(np.linalg.qr(found)[0])
             variances[j], v = left.sparse(card)
-            if variances[j] <= NOTHING * largest:  # rounding, of which signs tell nothing
+            if variances[j] <= NOTHING * largest:  # only rounding errors are left
                 break
             some = np.flatnonzero(v)
             each, own = left.variances[some].mean(), noise.variances[some].mean()
@@ -175,10 +175,11 @@ def _p_value(
     seed: int,
     first: int,
 ) -> float:
-    """Return (1 + draws as large) / (draws + 1), or an estimate once it must exceed the level.
+    """Return (1 + number of draws as large) / (draws + 1), or an estimate once it must exceed the level.
 
-    Draws end with the h-th that is as large, h the smallest number that settles p > level; h over the draws
-    until then is a p-value as well: Besag and Clifford (1991), "Sequential Monte Carlo p-values".
+    Drawing ends with the h-th draw that is as large, where h is the smallest number that implies p > level.
+    Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo
+    p-values".
     """
     settled = max(1, int(np.floor(level * (n_resample + 1.0))))
     as_large, at_once = 0, 10
@@ -192,13 +193,13 @@ def _p_value(
 
 
 def _leading(p_values: np.ndarray, alpha: float) -> int:
-    """Return how many come before the first that is not significant."""
+    """Return the number of components before the first that is not significant."""
     kept = p_values <= alpha
     return int(len(kept) if kept.all() else np.argmin(kept))
 
 
 def kaiser(values: np.ndarray, p: int) -> int:
-    """Return how many eigenvalues exceed their mean over the p variables: one, for correlations."""
+    """Return the number of eigenvalues above their mean over p variables (Kaiser's rule)."""
     return int(np.sum(values > values.sum() / p * (1.0 + 1e-10)))
 
 

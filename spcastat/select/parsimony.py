@@ -1,4 +1,4 @@
-"""Rules of choice: how much more error than the best fit a sparser one may have."""
+"""Rules of choice between fits, which trade prediction error for sparsity."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from spcastat.select.crossvalidation import Errors
 
 #: The rules; see `by_errors`.
 RULES = ("worth", "1se", "paired", "min")
-#: The share of `Limit`: loadings below .45 of the root mean square of their component are dropped.
+#: Default for `Limit.share`: drops loadings below .45 of the root mean square of their component.
 WORTH = 0.2
-#: Fits whose EBIC exceeds the smallest by less are as good: Kass and Raftery (1995), "Bayes factors".
+#: Difference in EBIC "not worth more than a bare mention": Kass and Raftery (1995), "Bayes factors".
 BARE_MENTION = 2.0
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a further loading must bring under the rule "worth".
+    """The improvement required of further loadings under the rule "worth".
 
     Attributes
     ----------
     cells : int
-        The most loadings there can be, variables times components.
+        Number of all loadings, variables times components.
     dense : float, optional
-        The share of these that prediction wants; by default that of the fits between which is chosen.
+        The share of loadings in the best-predicting fit; by default that among the candidates.
     nested : bool
-        Whether the fits differ in one component, the first has one loading there, and only what this
-        component explains counts.
+        Whether the fits differ in one component only, of which the first fit has one loading; then only
+        the variance explained by this component counts.
     share : float
-        What a further loading must bring where prediction is best with all loadings, as a share of what the
-        loadings of the fit bring on average.
+        Required improvement per further loading, as a share of the mean improvement per loading of the fit,
+        if prediction is best with all loadings.
     """
 
     cells: int
@@ -41,25 +41,25 @@ class Limit:
     share: float = WORTH
 
     def passed(self, errors: np.ndarray, surely: np.ndarray, sizes: np.ndarray, within: int) -> np.ndarray:
-        """Return which of m fits have no larger one that is worth it, shape (m,).
+        """Return which of m fits have no larger fit that is worth its further loadings, shape (m,).
 
         Parameters
         ----------
         errors : ndarray of shape (m,)
-            Errors of prediction, as shares of those of the column means.
+            Prediction errors relative to those of the column means.
         surely : ndarray of bool, shape (m, m)
-            Whether fit j predicts better than fit i by more than chance.
+            Whether fit j predicts better than fit i by more than one standard error.
         sizes : ndarray of shape (m,)
-            The number of loadings of each fit.
+            Number of loadings of each fit.
         within : int
-            The sparsest fit of those that predict as well as the best.
+            Index of the sparsest fit that predicts as well as the best.
 
         Notes
         -----
-        A fit with s loadings explains g. A larger one, with s' loadings, is worth it if it surely predicts
-        better, and by more than share sqrt(dense) (s' - s) g / s. Where prediction is best with all variables
-        this drops loadings below .45 of the root mean square of their component; where it is best with few
-        of them, the small loadings among these are not noise, and are kept.
+        Let g be the variance explained by a fit with s loadings. A larger fit with s' loadings is worth it if
+        it is better by more than one standard error and by more than share sqrt(dense) (s' - s) g / s. If
+        prediction is best with all variables, this drops loadings below .45 of the root mean square of their
+        component. If it is best with few, small loadings among these are not noise and are kept.
         """
         dense = sizes[within] / self.cells if self.dense is None else self.dense
         explained = np.maximum((errors[0] if self.nested else 1.0) - errors, 0.0)
@@ -76,9 +76,9 @@ def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> 
     Parameters
     ----------
     errors : Errors
-        Of m fits, the first of those that it holds.
+        Errors of m fits, which come first in `errors`.
     sizes : sequence of m ints
-        Their loadings; of equal errors, the fewer the better.
+        Their numbers of loadings; of equal errors, fewer loadings are preferred.
     rule : {"worth", "1se", "paired", "min"}
         The sparsest fit to which no further loadings are worth adding; the sparsest within one standard error
         of the smallest error (Breiman, Friedman, Olshen and Stone 1984); or within that of the difference,
@@ -100,16 +100,16 @@ def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> 
 def by_ebic(
     values: np.ndarray, errors: np.ndarray, sizes: Sequence[int], rule: str, limit: Limit
 ) -> tuple[int, int]:
-    """Return the choice by a rule among fits with an EBIC, and the fit with the smallest one.
+    """Return the choice by a rule among fits with an EBIC, and the fit with the smallest EBIC.
 
     Parameters
     ----------
     values : ndarray of shape (m,)
         The EBIC of every fit.
     errors : ndarray of shape (m,)
-        Their errors of prediction in the data that they were fitted to, as shares of the variance.
+        Their in-sample prediction errors, as shares of the variance.
     sizes, rule, limit
-        See :func:`by_errors`. An EBIC that is lower by 2 stands in the place of the standard error.
+        See :func:`by_errors`. A difference of 2 in EBIC takes the place of one standard error.
     """
     best = int(np.argmin(values))
     within = _sparsest(values < values[best] + BARE_MENTION, sizes, values)

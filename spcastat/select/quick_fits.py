@@ -1,4 +1,4 @@
-"""Fits of many cardinalities and of many parts of the rows: cheap ones, each from several starts."""
+"""Quick fits from several starts, for many cardinalities and many folds."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from spcastat.search.objectives import products
 from spcastat.select.fits_along_path import Cards
 from spcastat.solvers import JointSolver
 
-#: Sweeps of a start, at most.
+#: Largest number of sweeps per start.
 SWEEPS = 8
-#: Variables that are tried in exchanges, and exchanges that are valued.
+#: Variables that may enter in exchanges, and exchanges that are evaluated.
 WIDTH, VALUED = 30, 6
 
 
 @dataclass(frozen=True, eq=False)
 class Fitter:
-    """The options for fits of a path or a fold; can be pickled.
+    """Options and functions for the fits of a path or a fold; can be pickled.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Fitter:
     objective : {"adjusted", "pev", "least_squares"}
         The criterion that the sweeps maximise.
     seed : int
-        For methods with random starts.
+        Seed for methods with random starts.
     """
 
     k: int
@@ -47,16 +47,16 @@ class Fitter:
     def path(
         self, op: Operator, cards: Sequence[Cards], near: Sequence[np.ndarray | None], thorough: bool = False
     ) -> list[np.ndarray]:
-        """Fit each cardinality in turn, from PCA, its varimax rotation, the fit before and one nearby.
+        """Fit each cardinality in turn, from PCA, its varimax rotation, the previous fit and `near`.
 
         Parameters
         ----------
         op : Operator
         cards : sequence of tuples of k ints
         near : sequence of ndarray of shape (p, k), or None
-            Loadings that are near the solution, such as those of all rows.
+            Loadings near the solutions, such as those of all rows.
         thorough : bool
-            Whether exchanges of variables follow where the covariance matrix is held.
+            Whether exchanges of variables follow if the covariance matrix is in memory.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class Fitter:
         return self.paths([op], cards, near, thorough)[0]
 
     def together(self, p: int) -> int:
-        """Return of how many data with p variables paths are fitted at the cost of few."""
+        """Return how many data sets with p variables to fit at once."""
         return together(p) if self.plan is None else 1
 
     def paths(
@@ -75,10 +75,10 @@ class Fitter:
         near: Sequence[np.ndarray | None],
         thorough: bool = False,
     ) -> list[list[np.ndarray]]:
-        """Fit the path of each of several data of the same variables; see `path`."""
+        """Fit the path of each of several data sets with the same variables; see `path`."""
         leading = [op.leading(self.k)[1] for op in ops]
         fixed = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
-        if self.plan is not None:  # every method starts from PCA itself
+        if self.plan is not None:  # other methods start from PCA themselves
             fixed = [own[1:] for own in fixed]
         found: list[list[np.ndarray]] = [[] for _ in ops]
         for card, given in zip(cards, near, strict=True):
@@ -96,18 +96,18 @@ class Fitter:
         thorough: bool = False,
         ordered: bool = False,
     ) -> list[np.ndarray]:
-        """Fit each of several data of the same variables from given starts.
+        """Fit each of several data sets with the same variables from given starts.
 
         Parameters
         ----------
         ops : sequence of Operator
         card : tuple of k ints
         starts : sequence of sequences of ndarray of shape (p, k)
-            As many for one operator as for another; the best fit is returned.
+            Starts for each operator, the same number for all; the best fit is returned.
         thorough : bool
             As for `path`.
         ordered : bool
-            Whether components keep the order of the starts; otherwise those of one cardinality are sorted.
+            Whether components keep the order of the starts; otherwise those of equal cardinality are sorted.
 
         Returns
         -------

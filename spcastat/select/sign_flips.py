@@ -1,8 +1,8 @@
-"""What the data would look like without correlations: the signs of centred cells flipped at random.
+"""Simulation of uncorrelated data by flipping the signs of centred cells at random.
 
-Flips keep the size of every cell, and so the sizes of rows and the variances of columns; permutations of
-columns mix the sizes of rows, and take heavy tails for components. Hong, Sheng and Dobriban, "Selecting the
-number of components in PCA via random signflips".
+Flips keep the absolute value of every cell, and so the norms of rows and the variances of columns.
+Permutations of columns mix the norms of rows, so that heavy tails appear as components. Hong, Sheng and
+Dobriban, "Selecting the number of components in PCA via random signflips".
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import numpy as np
 from spcastat.errors import CovarianceError
 from spcastat.kernels.eig import top_dense, top_eigh
 
-#: Numbers in the rows that are drawn for a covariance matrix; beyond, flips follow the central limit theorem.
+#: Up to this many cells, rows are drawn for a covariance matrix; beyond, the central limit theorem is used.
 MOST_CELLS = 3_000_000
-#: Up to this many variables the covariance matrix is formed; of twice as many where rows are not few.
+#: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
 HELD = 500
-#: Up to this order all eigenvalues take no longer than a few.
+#: Up to this order, computing all eigenvalues is as fast as computing a few.
 ORDER = 1500
-#: A variable of which less is left than this share of its variance is not brought to more.
+#: Smallest remaining share of a variance that is used for rescaling a variable.
 LEAST_LEFT = 0.05
-#: Truncated power steps of a sparse component, and starts.
+#: Truncated power steps for a sparse component, and number of starts.
 STEPS, STARTS = 8, 4
 #: The largest number of values in the covariance matrices that are processed together.
 TOGETHER = 200_000
 
 
 class Noise(ABC):
-    """Data, of which components can be removed and signs flipped.
+    """Data from which components can be removed and whose signs can be flipped.
 
     Attributes
     ----------
     p : int
     values : ndarray of shape (r,)
-        Eigenvalues of the covariance matrix, descending; r is the smaller of p and the number of rows.
+        Eigenvalues of the covariance matrix, descending, where r is the smaller of p and the number of rows.
     """
 
     p: int
@@ -63,11 +63,11 @@ class Noise(ABC):
 
     @abstractmethod
     def without(self, Q: np.ndarray) -> Noise:
-        """Return what is left when the directions of an orthonormal Q, shape (p, j), are projected out.
+        """Return the data with the directions of an orthonormal Q, shape (p, j), projected out.
 
-        Its flips are those of noise without these directions: the projection takes a share h_i = |Q_i|^2 from
-        the variance of variable i, and correlates what was independent, by I - QQ'. So cells are scaled to
-        their full variance, flipped, and the directions projected out of them as well.
+        The projection removes a share h_i = |Q_i|^2 of the variance of variable i, and makes independent
+        variables correlated, by I - QQ'. Flips of the result take both into account: cells are scaled to
+        their full variance, flipped, and the directions are projected out again.
         """
 
     @abstractmethod
@@ -75,7 +75,7 @@ class Noise(ABC):
         """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
 
     def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
-        """Return the variances of the components that `sparse` finds in flips by each generator."""
+        """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
         at_once = max(TOGETHER // self.p**2, 1)
         found: list[float] = []
         for first in range(0, len(rngs), at_once):
@@ -88,11 +88,11 @@ class Noise(ABC):
 
     @abstractmethod
     def whole(self, v: np.ndarray) -> np.ndarray:
-        """Return the component of all variables that go with that of loadings v, shape (p,).
+        """Return the component with loadings v extended to all variables correlated with it, shape (p,).
 
-        Those of v, and those whose covariance with its score is beyond what flips of their cells give: more
-        than sqrt(2 log p) standard deviations, which none of p variables of noise is likely to exceed
-        (the universal threshold of Donoho and Johnstone 1994).
+        These are the variables of v and those whose covariance with its score exceeds sqrt(2 log p) standard
+        deviations of that of flipped cells, which is unlikely for any of p noise variables (the universal
+        threshold of Donoho and Johnstone 1994).
         """
 
 
@@ -168,15 +168,15 @@ class RowNoise(Noise):
 
 @dataclass(frozen=True, eq=False)
 class Tails:
-    """How rows differ from normal ones, as far as flips of their cells feel it.
+    """Deviations of rows from normality that matter for sign flips.
 
     Attributes
     ----------
     ratio : ndarray of shape (p, p)
-        How many times the variance of each flipped covariance is that of normal rows.
+        Variance of each covariance under flips, relative to that for normal rows.
     sizes : ndarray of shape (h,)
-        The mean squared cell of the largest rows, as a share of that of all rows: a row that is much larger
-        than others has an eigenvalue of its own however its signs are flipped.
+        Mean squared cell of the largest rows relative to that of all rows: a row that is much larger than
+        the others gives a separate eigenvalue whatever its signs.
     """
 
     ratio: np.ndarray
@@ -184,20 +184,20 @@ class Tails:
 
 
 class MomentNoise(Noise):
-    """A covariance matrix of many rows, for which flips follow the central limit theorem.
+    """A covariance matrix of many rows, whose flips are simulated by the central limit theorem.
 
-    Flips leave the variances as they are. Covariances get the mean zero and, for normal rows, the variance
-    (s_ii s_jj + 2 s_ij^2) / n. Together they are like those of n rows of independent variables, whose
-    largest eigenvalues have the mean and the spread that p variables give them, however many there are.
+    Flips keep the variances. Covariances get mean zero and, for normal rows, the variance
+    (s_ii s_jj + 2 s_ij^2) / n. They are drawn like the covariances of n rows of independent variables, so
+    that the largest eigenvalues have the right mean and spread for any p.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
     n : float
     beside : ndarray of shape (p, j), optional
-        Directions that were taken out.
+        Directions that have been projected out.
     tails : Tails, optional
-        How the rows differ from normal ones.
+        Deviations of the rows from normality.
     """
 
     def __init__(self, S: np.ndarray, n: float, beside: np.ndarray | None = None, tails: Tails | None = None):
@@ -233,7 +233,7 @@ class MomentNoise(Noise):
 
     def without(self, Q: np.ndarray) -> Noise:
         left = _projected(self.S, Q)
-        np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # of nothing, rounding
+        np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # rounding errors may be negative
         return MomentNoise(left, self.n, Q, self.tails)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
@@ -260,11 +260,11 @@ def _largest(S: np.ndarray, m: int) -> np.ndarray:
 
 
 def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:
-    """Return covariances of n rows of p independent normal variables of variance 1, shape (p, p).
+    """Return covariances of n rows of p independent standard normal variables, shape (p, p).
 
-    The largest rows have the given `sizes`, their mean squares, and all others share what is left of n.
-    Covariances are divided by what that makes of their variance, so that it is 1 / n. Of more rows than
-    variables by Bartlett's decomposition of their cross-products.
+    The largest rows have the mean squares `sizes`, and the other rows equal parts of the rest. Covariances
+    are rescaled so that their variance is 1 / n. With more rows than variables, the Bartlett decomposition of
+    the cross-products is used.
     """
     sizes = sizes[: n - 1]
     others = n - len(sizes)
@@ -279,17 +279,17 @@ def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.nd
         rows = rng.standard_normal((p, len(sizes)))
         rows *= np.sqrt(sizes / (rows**2).mean(axis=0))
         A = np.hstack([A * np.sqrt(each), rows])
-        square += (sizes**2).sum() * p / (p + 2.0)  # entries of vectors of a fixed length
+        square += (sizes**2).sum() * p / (p + 2.0)  # moments of entries of a vector of fixed length
     return np.asarray(A @ A.T / np.sqrt(n * square))
 
 
 def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
-    """Return normal rows that have exactly the covariance matrix S, or its law for many rows.
+    """Return noise for normal rows with sample covariance matrix S, simulated by rows or by moments.
 
     Raises
     ------
     CovarianceError
-        Where so few rows cannot have this matrix.
+        If n rows cannot have this covariance matrix.
     """
     p = len(S)
     if n * p > MOST_CELLS or n != int(n):
@@ -299,8 +299,8 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
     rank = int(some.sum())
     if rank > n - 1:
         raise CovarianceError(
-            f"n_obs={int(n)} was given for a covariance matrix of rank {rank}, and so many rows have one of "
-            f"rank {int(n) - 1} at most. Give the true n_obs, or the rows themselves."
+            f"n_obs={int(n)} was given for a covariance matrix of rank {rank}, but its rank cannot exceed "
+            f"{int(n) - 1} with so many rows. Give the true n_obs, or the rows themselves."
         )
     Z = rng.standard_normal((int(n), rank))
     Q = np.linalg.qr(Z - Z.mean(axis=0))[0]
@@ -308,7 +308,7 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
 
 
 def _beyond(covariance: np.ndarray, spread: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return where covariances with the score of v are beyond such noise, and the variables of v."""
+    """Return which variables have covariances with the score of v beyond the noise, or are in v."""
     return np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(len(v))) * spread))
 
 
@@ -321,7 +321,7 @@ def _leading_of_rows(Z: np.ndarray) -> np.ndarray:
 
 
 def _inflation(Q: np.ndarray) -> np.ndarray:
-    """Return what brings variables to the variance that they had before Q was taken out."""
+    """Return the factors that restore the variances of variables after projecting out Q."""
     return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), LEAST_LEFT))
 
 
@@ -332,10 +332,10 @@ def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
 
 
 def sparse_components(S: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return variances, (B,), and loadings, (B, p), of a component of `card` variables in each of B matrices.
+    """Return variances, (B,), and loadings, (B, p), of components of `card` variables for B matrices.
 
-    Truncated power steps start from the columns whose largest entries are largest together, and the best
-    support is fitted exactly.
+    Truncated power steps start from the columns with the largest norm of their `card` largest entries, and
+    the leading eigenvector is computed on the best support.
 
     Parameters
     ----------
@@ -367,12 +367,12 @@ def _first(found: tuple[np.ndarray, np.ndarray]) -> tuple[float, np.ndarray]:
 
 
 def _largest_places(W: np.ndarray, card: int) -> np.ndarray:
-    """Return the places of the `card` largest entries along the last axis."""
+    """Return the indices of the `card` largest entries along the last axis."""
     return np.argpartition(-np.abs(W), card - 1, axis=-1)[..., :card]
 
 
 def _cut(W: np.ndarray, card: int) -> np.ndarray:
-    """Return rows with all but their `card` largest entries zero, at unit length."""
+    """Set all but the `card` largest entries of each row to zero, and scale rows to unit length."""
     keep = _largest_places(W, card)
     V = np.zeros_like(W)
     np.put_along_axis(V, keep, np.take_along_axis(W, keep, axis=-1), axis=-1)

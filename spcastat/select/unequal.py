@@ -1,4 +1,4 @@
-"""A cardinality for each component: one component after another takes its own, until none changes."""
+"""Unequal cardinalities: one component at a time is given a new cardinality, until none changes."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from spcastat.select.crossvalidation import Errors
 from spcastat.select.fits_along_path import Cards
 from spcastat.select.parsimony import BARE_MENTION, WORTH, Limit, by_ebic, by_errors
 
-#: When so many sets of cardinalities were tried, the search ends.
+#: The search ends after this many sets of cardinalities.
 MOST_SETS = 200
-#: Steps along the grid that a component looks to both sides.
+#: Steps along the grid, in both directions, that are tried for a component.
 STEPS = (0, 1, 2, 4)
-#: The share of `Limit` for single components: with WORTH scales of five items get traces of other scales.
+#: `Limit.share` for single components: with WORTH, components of five items get small loadings of others.
 SINGLE = 0.25
 #: Unequal cardinalities that predict no better must save this share of the loadings.
 SAVED = 0.1
 
 
 class Unequal:
-    """The search for cardinalities of single components, from a set of them on.
+    """The search for a cardinality of each component, starting from given cardinalities.
 
-    Every set is fitted to all rows, and without each fold, from the present fit to the same rows and that of
-    the cardinality before.
+    Every set of cardinalities is fitted to all rows and without each fold, starting from the present fit to
+    the same rows and from the fit with the previous cardinality.
 
     Parameters
     ----------
     found : Candidates
-        `start` is among its fits.
+        Must contain the fit of `start`.
     start : tuple of k ints
     by : {"cv", "ebic"}
     rule : str
         See :func:`spcastat.select.parsimony.by_errors`.
     dense : float
-        The share of all loadings that equal cardinalities want for the best prediction.
+        The share of loadings with the best prediction among equal cardinalities.
 
     Attributes
     ----------
     card : tuple of k ints
         The choice.
     tried : int
-        Sets of cardinalities that were fitted.
+        Number of sets of cardinalities fitted.
     """
 
     def __init__(self, found: Candidates, start: Cards, by: str, rule: str, dense: float):
@@ -71,7 +71,7 @@ class Unequal:
 
     @cached_property
     def ops(self) -> list[Operator]:
-        """The operators of all rows, and of those outside each fold."""
+        """The operators of all rows, and of the rows outside each fold."""
         return [self.found.op, *(op for op, _ in self._parted)]
 
     @property
@@ -79,13 +79,13 @@ class Unequal:
         return len(self.fits)
 
     def search(self, grid: list[int]) -> Cards:
-        """Change one cardinality at a time until none changes, or MOST_SETS were tried, and return them.
+        """Change one cardinality at a time until none changes or MOST_SETS were tried; return the result.
 
         Parameters
         ----------
         grid : list of int
         """
-        self.least = min(grid)  # one loading is what others are compared with, and may not be wanted
+        self.least = min(grid)  # a single loading is the reference, but may not be among the candidates
         grid = sorted({1, *grid})
         k, unchanged, number = len(self.card), 0, 0
         with stage("unequal cardinalities", MOST_SETS, "sets") as advance:
@@ -105,7 +105,7 @@ class Unequal:
         return self.card
 
     def _chosen(self, tried: Sequence[Cards], sizes: list[int]) -> Cards:
-        """Return the choice among sets that differ in one component, with so many loadings in it."""
+        """Return the choice among sets that differ in one component, which has `sizes` loadings."""
         last = self.fits[self.card]
         for card in tried:
             if card not in self.fits:
@@ -129,7 +129,7 @@ class Unequal:
         )
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
-        """Return the errors of sets that were fitted."""
+        """Return the errors of fitted sets."""
         assert self.found.mean is not None
         assert self.found.weight is not None
         shape = self.found.mean.shape
@@ -137,7 +137,7 @@ class Unequal:
         return Errors(press, self.found.mean, self.found.weight)
 
     def _values(self, cards: Sequence[Cards]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the EBIC and the apparent errors of sets that were fitted."""
+        """Return the EBIC and the in-sample errors of fitted sets."""
         for card in cards:
             self.found.keep(card, self.fits[card][0])
         return self._criteria(cards)
@@ -147,10 +147,11 @@ class Unequal:
         return np.array(values), np.array([self.found.apparent(card) for card in cards])
 
     def preferred(self, start: Cards) -> bool:
-        """Return whether the settled choice is to be preferred to equal cardinalities.
+        """Return whether the final choice is preferred to equal cardinalities.
 
-        It is where it surely predicts better with no more loadings, or with more that are worth it, and where
-        it has clearly fewer, to which those of the equal cardinalities are not worth adding.
+        It is preferred if it predicts better by more than one standard error with no more loadings; if it has
+        more loadings that are worth adding; or if it has clearly fewer, and the further ones of the equal
+        cardinalities are not worth adding.
         """
         both = [start, self.card]
         sizes = [sum(card) for card in both]
@@ -167,17 +168,17 @@ class Unequal:
         return bool(surely[0, 1] or (passed[1] and sizes[1] <= (1.0 - SAVED) * sizes[0]))
 
     def settled(self) -> Cards:
-        """Fit the choice as the fit that is returned, sorted by variance; add it to the candidates."""
+        """Fit the choice with the final method, sort components by variance, and add it to the candidates."""
         found, V = self.found, self.fits[self.card][0]
         known: dict[Cards, np.ndarray] = {}
-        while True:  # the fit may change with the order, and then need another order
+        while True:  # the fit depends on the order, so sorting may require another fit
             order = np.argsort(-np.diag(found.op.products(V)), kind="stable")
             self.card = tuple(self.card[j] for j in order)
             if self.card in known or len(set(self.card)) == 1:
                 break
             known[self.card] = V = found.final.fits([found.op], self.card, [[V[:, order]]])[0]
         if self.card in known:
-            found.fits.pop(self.card, None)  # of the search, where EBIC has kept it
+            found.fits.pop(self.card, None)  # replaces the quick fit stored for EBIC
             found.add([self.card], known[self.card])
         return self.card
 
@@ -189,17 +190,17 @@ class Selected:
     Attributes
     ----------
     keys : list
-        What the table calls the candidates: a number, or a tuple for unequal cardinalities.
+        Labels of the candidates in the table: a number, or a tuple for unequal cardinalities.
     cards : list of tuples of k ints
     place, best, equal : int
-        The places of the choice, of the best value, and of the choice without the search for unequal ones.
+        Indices of the choice, of the best value, and of the choice among equal cardinalities.
     tried : int
-        Sets of cardinalities that this search tried; 0 without it.
+        Number of sets of unequal cardinalities tried; 0 without that search.
     price : float
-        What a further loading must bring under the rule "worth", as a share of what those of a fit bring on
-        average.
+        Required improvement per further loading under the rule "worth", as a share of the mean improvement
+        per loading.
     readings : dict
-        The key of the best equal cardinality by every criterion that can be computed.
+        The best equal cardinality under every available criterion.
     """
 
     keys: list[Any]
@@ -215,7 +216,7 @@ class Selected:
 def select(
     found: Candidates, keys: list[Any], cards: list[Cards], by: str, rule: str, each: str, share: float
 ) -> Selected:
-    """Choose among candidates that were fitted, and among unequal cardinalities where these are wanted.
+    """Choose among fitted candidates and, if requested, among unequal cardinalities.
 
     Parameters
     ----------
@@ -224,8 +225,8 @@ def select(
     keys : list
         See :class:`Selected`.
     each : {"auto", "equal", "free"}
-        With "auto" unequal cardinalities are tried by the rule "worth", for up to HELD variables, and taken
-        where they are preferred.
+        With "auto", unequal cardinalities are tried under the rule "worth" for up to HELD variables, and
+        chosen if preferred.
     """
     place, best = choose(found, cards, by, rule, share)
     dense = 1.0
