@@ -17,6 +17,11 @@ from spcastat.kernels.sparsity import is_sparse
 UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?|__index_level_\d+__|)")
 #: Names of identifiers, such as id, patient_id and row.
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|idx|index|key|row|rownames|obs|case|nr|no)", re.IGNORECASE)
+#: Names of the subjects that several rows may be of, such as subject, patient_id and participantId.
+_SUBJECT = re.compile(
+    r"(.*[\W_])?(id|(subject|patient|participant|person|individual|respondent)([\W_]?(id|nr|no))?)",
+    re.IGNORECASE,
+)
 #: Names of variables that may increase by one from row to row: times and ranks.
 _COUNTED = re.compile(
     r".*(year|yr|time|date|month|week|day|hour|minute|second|quarter|period|wave|age|rank|order|trend)s?\d*|t",
@@ -30,8 +35,9 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     """Warn if a column seems to hold row numbers or identifiers rather than measurements.
 
     These are columns without a name; columns whose values increase by exactly one from row to row, unless
-    their name is that of a time or a rank; and columns of increasing whole numbers whose name is that of an
-    identifier.
+    their name is that of a time or a rank; columns of increasing whole numbers whose name is that of an
+    identifier; and columns of repeated whole numbers whose name is that of subjects, where the rows are
+    sorted by them or each has as many rows. Times give no warning: a year may be a variable.
 
     Parameters
     ----------
@@ -47,10 +53,11 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     found = {j for j, name in enumerate(names) if UNNAMED.fullmatch(name)}
     if matrix is not None and not is_sparse(matrix) and len(matrix) >= FEWEST:
         first = matrix[1] - matrix[0]
-        for j in np.flatnonzero((first >= 1.0) & (first == np.floor(first))):
-            named = bool(_IDENTIFIER.fullmatch(names[j]))
-            if (named or first[j] == 1.0) and _numbers_rows(matrix[:, j], names[j], named):
-                found.add(int(j))
+        counted = set(np.flatnonzero((first >= 1.0) & (first == np.floor(first))).tolist())
+        for j, name in enumerate(names):
+            rows = j in counted and _numbers_rows(matrix[:, j], name)
+            if rows or (_SUBJECT.fullmatch(name) and _numbers_subjects(matrix[:, j])):
+                found.add(j)
     if not found:
         return
     labels = [columns[j] for j in sorted(found)]
@@ -65,11 +72,20 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     )
 
 
-def _numbers_rows(values: np.ndarray, name: str, named: bool) -> bool:
-    """Whether the values are whole numbers that increase by one, or, if `named` an identifier, increase."""
+def _numbers_rows(values: np.ndarray, name: str) -> bool:
+    """Whether the values are whole numbers that increase by one, or, if an identifier is named, increase."""
     with np.errstate(invalid="ignore"):
         steps = np.diff(values)
         whole = bool((values == np.floor(values)).all())
     if not whole or _COUNTED.fullmatch(name):
         return False
-    return bool((steps == 1.0).all() or (named and (steps > 0.0).all()))
+    return bool((steps == 1.0).all() or (_IDENTIFIER.fullmatch(name) and (steps > 0.0).all()))
+
+
+def _numbers_subjects(values: np.ndarray) -> bool:
+    """Whether the values are repeated whole numbers that never decrease, or each as often as the others."""
+    if not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return False
+    counts = np.unique(values, return_counts=True)[1]
+    balanced = counts[0] > 1 and (counts == counts[0]).all()
+    return bool(len(counts) > 1 and (balanced or (np.diff(values) >= 0.0).all()))

@@ -212,7 +212,6 @@ def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
         va="top",
         fontsize=_note_size(),
         color=shade(ax, 0.7),
-        linespacing=1.25,
         parse_math=False,
         annotation_clip=False,
         gid=NOTE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,9 +87,17 @@ def draw_biplot(
         written, key = name_arrows(ax, scene, labelled, content.named, layout.fontsize)
         rows, missed = _name_points(ax, scene, data, clouds if centroids else [])
         unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
-        if not note_has_room(ax, [*sentences, *told, key, unnamed]):
+        full = not note_has_room(ax, [*sentences, *told, key, unnamed])
+        most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
+        if full and told and most > 2:  # the lists have no room in full
+            content = replace(content, most=2 * most // 3)
+            for label in [*lists, *written, *rows]:
+                label.remove()
+            continue
+        if full:
             numbers = [label for label in written if label.get_gid() == "number"]
-            named = len(written) - len(numbers) + sum(text.get_text().count("\n") for text in lists)
+            listed = sum(min(text.get_text().count("\n"), most) for text in lists)
+            named = len(written) - len(numbers) + listed
             for label in numbers:
                 label.remove()
             written = [label for label in written if label not in numbers]

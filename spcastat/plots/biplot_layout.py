@@ -3,7 +3,8 @@
 Variables with a loading on only one of the two components lie on an axis, and those of each half axis are
 named in a list. A list is placed where it covers no point, arrow or other text, as close as possible to the
 end of its axis. The data are drawn as large as the axes allow; if lists do not fit then, smaller; then names
-are shortened and text is made smaller. A list without room goes into the note below the axes.
+are shortened and text is made smaller. A list without room goes into the note below the axes; where that
+has no room either, lists name their first variables and count the others.
 """
 
 from __future__ import annotations
@@ -59,11 +60,15 @@ GAP = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """The contents of a biplot: finite points (n, 2) in data units, arrows of BiplotData, component names."""
+    """The contents of a biplot: finite points (n, 2) in data units, arrows of BiplotData, component names.
+
+    `most` is the largest number of names in a list, without those that are counted at its end; None for all.
+    """
 
     points: Array
     arrows: pd.DataFrame
     components: tuple[str, str]
+    most: int | None = None
 
     @cached_property
     def tips(self) -> Array:
@@ -93,13 +98,15 @@ class Content:
         return short_names(list(self.arrows.index), limit, positions=self.arrows["position"].tolist())
 
     def list_lines(self, side: str, labels: list[str], weighted: bool = True) -> list[str]:
-        """Return the lines of a list: the component, then names, with or without their weights."""
+        """Return the lines of a list: the component, then names with or without weights, at most `most`."""
         sign, component = SIDES[side]
         weights = self.arrows["weight"].to_numpy(dtype=float)
         texts = [("+" if weight > 0 else "") + value_text(weight) for weight in weights.tolist()]
         here = self.lists[side].tolist()
         entries = [f"{texts[i]}  {labels[i]}" if weighted else labels[i] for i in here]
-        return [f"{sign} {self.components[component]} alone", *entries]
+        shown = entries if self.most is None else entries[: self.most]
+        rest = [f"and {len(entries) - len(shown)} more"] * (len(shown) < len(entries))
+        return [f"{sign} {self.components[component]} alone", *shown, *rest]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +160,7 @@ def lay_out(
     told : list of str
         Sentences for the note, with the lists that have no room.
     """
-    probe = ax.text(0, 0, "", parse_math=False, linespacing=1.15)
+    probe = ax.text(0, 0, "", parse_math=False)
     legend = None if write_legend is None else write_legend(0)
     room = _room(ax, content, own)
     best = _best(content, room, probe, FILLED[own], None if legend is None else size_of(ax, legend))
@@ -313,7 +320,6 @@ def _write_list(ax: Axes, text: str, box: Array, fontsize: str) -> Text:
         transform=ax.transAxes,
         fontsize=fontsize,
         color=ink(ax),
-        linespacing=1.15,
         parse_math=False,
         zorder=6,
         gid="stack",

@@ -129,7 +129,7 @@ def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
         good[np.flatnonzero(led)] = ~meeting(lines, others).any(axis=1)
     kept = np.flatnonzero(good)
     boxes, distance = boxes[kept], distance[kept]
-    cost = distance + 4.0 * turn[kept] + 2.0 * np.minimum(_count(_padded(boxes, 1.5), scene.dots), 8)
+    cost = distance + 4.0 * turn[kept] + 4.0 * np.minimum(_count(_padded(boxes, 1.5), scene.dots), 8)
     order = np.argsort(cost, kind="stable")
     return _Choices(boxes[order], distance[order], cost[order])
 

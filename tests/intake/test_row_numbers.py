@@ -22,6 +22,8 @@ NUMBERS = {
     "plot": np.arange(1001.0, 1001 + N),
     "patient_id": np.cumsum(RNG.integers(1, 9, N)),
     "ID": np.cumsum(RNG.integers(1, 9, N)),
+    "SubjectID": np.repeat([3, 7, 8, 12], [9, 10, 11, 10]),  # sorted, several rows of each
+    "person": np.tile(np.arange(N // 4), 4),  # as often as the others
 }
 ORDINARY = {
     "count": RNG.poisson(5, N),
@@ -35,6 +37,9 @@ ORDINARY = {
     "time": np.arange(N) / 10,
     "id": RNG.normal(size=N),
     "fluid": np.cumsum(RNG.integers(1, 9, N)),
+    "persons": np.sort(RNG.poisson(3, N)),
+    "person": RNG.poisson(3, N),
+    "years": np.repeat(np.arange(1980, 1980 + N // 4), 4),
 }
 
 

@@ -173,6 +173,21 @@ def test_points_and_arrows_fill_the_axes_and_lists_cover_none(name, size):
     assert "No room" not in note_of(ax)
 
 
+def test_lists_without_room_name_their_first_variables_and_count_the_others():
+    """Thirty variables of two components, and a note on 3.4 inches that has no room for half of them."""
+    rng = np.random.default_rng(0)
+    names = [f"substance number {i} in the water" for i in range(30)]
+    scores = pd.DataFrame(rng.standard_normal((400, 2)), columns=["PC1", "PC2"])
+    weights = pd.DataFrame(0.0, index=names, columns=scores.columns)
+    weights.iloc[:15, 0], weights.iloc[15:, 1] = np.linspace(0.4, 0.1, 15), np.linspace(0.4, 0.1, 15)
+    ax = sp.plots.biplot(scores, weights, ax=Figure(figsize=(3.4, 3.4), layout="constrained").subplots())
+    assert "No room" not in note_of(ax)
+    for text in texts_of(ax, "stack"):
+        _, *entries, last = text.get_text().splitlines()
+        assert len(entries) + int(last.removeprefix("and ").removesuffix(" more")) == 15
+    assert_lists_cover_nothing(ax)
+
+
 def test_names_are_whole_where_they_have_room(scores):
     """On a new figure; on one of 3.4 inches the same names are shortened in their middle."""
     names = [f"concentration of substance {i} in mg/l" for i in range(6)]
