@@ -169,7 +169,9 @@ def lay_out(
             legend.set_loc(tuple(best.boxes["legend"][:2].tolist()))
         else:
             width = 72 * figure_of(ax).get_size_inches()[0]
-            write_legend(max(int(1.2 * width / size_of(ax, legend)[0]), 1))
+            columns = max(int(1.2 * width / size_of(ax, legend)[0]), 1)
+            while size_of(ax, write_legend(columns))[0] > width and columns > 1:
+                columns = (columns + 1) // 2
             best = _best(content, _room(ax, content, own), probe, FILLED[own], None)
     probe.remove()
     _apply(ax, best, own)
