@@ -61,6 +61,10 @@ def test_wines_of_the_loire_as_factominer_prints_them():
     first = fit.loadings["PC1"] ** 2 * printed[0]
     coordinates = [first[names].sum() for names in blocks.values()]
     np.testing.assert_allclose(coordinates, [0.7820738, 0.8546846, 0.9247734, 0.9004187], atol=6e-8)
+    # its contributions of groups to the first dimension are these over the eigenvalue
+    table = str(fit)[str(fit).index("Blocks, % of a component") :].splitlines()
+    shares = [line.split()[1] for line in table[2:6]]
+    assert shares == [f"{100 * one / printed[0]:.1f}" for one in coordinates]
 
 
 @pytest.mark.parametrize("kind", ["blocks", "raw blocks"])

@@ -12,6 +12,7 @@ from spcastat.certify.adjusted_bounds import Sequence
 from spcastat.certify.best_met import Leaves
 from spcastat.certify.clock import Clock, formed
 from spcastat.certify.orthogonal_bounds import Orthogonal, OrthogonalLeaves
+from spcastat.certify.partitions import MOST, partition_bound
 from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import Relaxed
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
@@ -21,7 +22,7 @@ from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Operator
 from spcastat.progress import stage
 from spcastat.search.rule import SupportRule
-from spcastat.state.proven import UNRULED
+from spcastat.state.proven import PARTITIONS, UNRULED
 
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5
@@ -246,6 +247,52 @@ class _Search:
         if problem.choices > 10_000 and len(S) <= 60 and clock.left > PATIENCE:
             self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards, self.rule))
         self.tuples.run()
+
+
+def certify_partition(
+    op: Operator, V: np.ndarray, measure: str, pca: np.ndarray | None = None, time_limit: float = 60.0
+) -> JointCertificate | None:
+    """Bound what k disjoint components can explain together if every variable is in one of them.
+
+    Parameters
+    ----------
+    op, V, measure, pca, time_limit
+        As for `certify_joint`.
+
+    Returns
+    -------
+    JointCertificate or None
+        None for more than `MOST` variables, for the least-squares share, and if there was too little time
+        for a bound.
+    """
+    if op.p > MOST or measure == "least_squares":
+        return None
+    begun = time.perf_counter()
+    eigenvalues = op.leading(V.shape[1])[0] if pca is None else pca
+    value, most = float(MEASURES[measure](V, op)[-1]), float(eigenvalues.sum()) / op.total
+    S = op.block(np.arange(op.p)) / op.total
+    bound, left = partition_bound(S, V.shape[1], measure, value, Clock(begun + time_limit))
+    if not np.isfinite(bound):
+        return None
+    bound = max(bound, value)
+    gap, optimal = verdict(value, bound)
+    return JointCertificate(
+        measure,
+        tuple(np.count_nonzero(V, axis=0).tolist()),
+        value,
+        bound,
+        max(most, bound),
+        gap,
+        optimal,
+        f"{PARTITIONS}, {left} of them bounded by multipliers"
+        if left
+        else PARTITIONS + " (time limit)" * (left is None),
+        0,
+        0,
+        time.perf_counter() - begun,
+        value,
+        V,
+    )
 
 
 def verdict(value: float, bound: float) -> tuple[float, bool]:

@@ -28,7 +28,7 @@ from spcastat.state.support_rule import forced, groups_of, rule_words, shares
 from spcastat.state.variance import variance as variance_of
 
 if TYPE_CHECKING:
-    from spcastat.tables import Document
+    from spcastat.tables import Document, Table
 
 #: With more passes than this over rows that are computed again each time, a note is added.
 FEW = 3
@@ -157,6 +157,7 @@ def summarise(
         tables=(
             loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further),
             variance_table(variance, largest if record.k > 1 else None),
+            *_tables_of_groups(state, loadings),
             *sure,
         ),
         notes=(
@@ -234,6 +235,34 @@ def _groups(state: FitState) -> Iterator[tuple[str, str]]:
     if groups.counts[-1]:
         parts.append(f"{plural(int(groups.counts[-1]), 'number')} {100.0 * shares[-1]:.1f} %")
     yield "Factors" if mixed else "Blocks", f"shares of the total variance: {', '.join(parts)}"
+
+
+def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table]:
+    """Yield the eigenvalues of disjoint groups of all variables, and the shares of blocks of variables."""
+    from spcastat.tables import Row, Table
+    from spcastat.tables.cells import each
+
+    headings, details = tuple(full_names(state.components)), state.record.details
+    if "second eigenvalue" in details:
+        first, second = details["first eigenvalue"], details["second eigenvalue"]
+        more = [
+            name
+            for name, value in zip(headings, second, strict=True)
+            if value > state.moments.total / len(loadings)
+        ]
+        note = f"{', '.join(more)}: the second eigenvalue of the group is larger than the mean variance of a "
+        note += "variable, so there is more than one direction in it."
+        rows = (Row("First eigenvalue", each(first, 3)), Row("Second", each(second, 3)))
+        yield Table("Groups", headings, rows, notes=(note,) if more else ())
+    blocks = stored(state.record.groups)
+    if blocks is not None and blocks.kind != "mixed":
+        squares = 100.0 * state.V**2
+        parts = [(name, squares[blocks.of == number].sum(axis=0)) for number, name in enumerate(blocks.names)]
+        yield Table(
+            "Blocks, % of a component",
+            headings,
+            tuple(Row(name, each(own.tolist(), 1)) for name, own in parts),
+        )
 
 
 def _split_factors(state: FitState) -> Iterator[str]:

@@ -23,7 +23,7 @@ from spcastat.state.fit_moments import Moments
 from spcastat.state.proof_sentences import with_proof
 from spcastat.state.proven import JOINT, Proven
 from spcastat.state.record import Record
-from spcastat.state.support_rule import forced, groups_of, rule_of
+from spcastat.state.support_rule import forced, grouped, groups_of, rule_of
 
 #: Loadings whose products are below this are orthogonal.
 ORTHOGONAL = 1e-6
@@ -49,8 +49,9 @@ def certify(
     valid whenever the search is stopped. For nonnegative loadings it is the bound without that
     constraint. Under a rule for the supports (`include`, `exclude`, `disjoint`) each component is compared
     with supports under the rule, of disjoint ones with those that share no variable with earlier ones; a
-    joint bound is that of loadings under the rule, or says that it is one without. From then on the
-    summary reports the proof, and files keep it.
+    joint bound is that of loadings under the rule, or says that it is one without. For disjoint components
+    of up to 16 variables, all of them, it is that of all partitions (PEV and adjusted variance); otherwise
+    groups of other sizes are not compared. From then on the summary reports the proof, and files keep it.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def _all_together(
     state: FitState, op: Operator, objective: str, orthogonal: bool, time_limit: float, max_nodes: int | None
 ) -> tuple[Proven, np.ndarray]:
     """Prove all components together; return the proof, and the best loadings that were met."""
-    from spcastat.certify.joint import certify_joint
+    from spcastat.certify.joint import certify_joint, certify_partition
 
     if orthogonal:
         _require_orthogonal(state)
@@ -131,16 +132,13 @@ def _all_together(
             "must have has a loading of zero, so that others under its rule have more. Leave joint=True out."
         )
     rule = rule_of(state.record)
-    found = certify_joint(
-        op,
-        state.V,
-        objective,
-        orthogonal=orthogonal,
-        pca=None if state.record.pca_errors else state.moments.pca / op.unit**2,  # an upper bound is needed
-        time_limit=time_limit,
-        max_nodes=max_nodes,
-        rule=rule,
-    )
+    pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # an upper bound is needed
+    how: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
+    whole = grouped(state.record) and not orthogonal
+    found = certify_partition(op, state.V, objective, **how) if whole else None
+    if found is None:
+        how |= {"orthogonal": orthogonal, "max_nodes": max_nodes, "rule": rule}
+        found = certify_joint(op, state.V, objective, **how)
     row, V = _plain(found), found.V
     if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:  # what was met is none of its fits
         row["best_known"], V = row["value"], state.V

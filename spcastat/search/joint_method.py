@@ -72,6 +72,7 @@ class Joint(JointSolver):
 
     criterion = "adjusted variance"
     out_of_core = True
+    units = (("objective", 2), ("first eigenvalue", 2), ("second eigenvalue", 2))
 
     @property
     def own_order(self) -> bool:
@@ -187,12 +188,18 @@ class Joint(JointSolver):
         value = found.value * op.total
         ends = np.round(np.array(found.values) / SAME).astype(int)
         counts = np.bincount(ends.max() - ends)
+        groups = [np.flatnonzero(v) for v in found.V.T]
+        eigenvalues = [[0.0, *np.linalg.eigvalsh(symmetric(op.block(J)))] for J in groups]
         return Solution(
             found.V,
             "searched",
             len(ends),
             value,
             np.array([value]),
+            {
+                "first eigenvalue": [float(own[-1]) for own in eigenvalues],
+                "second eigenvalue": [float(own[-2]) for own in eigenvalues],
+            },
             criterion=f"{OBJECTIVES[self.objective]}, search over groups",
             search=Searched(
                 len(ends), int(counts[0]), 1, 1, float((counts == 1).sum() / len(ends)), None, k == 1

@@ -10,7 +10,8 @@ import numpy as np
 from spcastat.labels import full_names
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
-from spcastat.state.proven import UNRULED, Proven
+from spcastat.state.proven import PARTITIONS, UNRULED, Proven
+from spcastat.state.support_rule import EVERY
 
 #: Largest number of gaps listed in a sentence.
 FEW = 8
@@ -38,8 +39,10 @@ def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> 
         text += " The bound is that without the sign constraint."
     if rule and proven.scope == "joint" and proven.rows[0]["proof"].endswith(UNRULED):
         text += f" The bound is that {UNRULED} ({rule}), under which it holds too."
-    elif rule:
+    elif rule and not (proven.scope == "joint" and proven.rows[0]["proof"].startswith(PARTITIONS)):
         text += f" Compared with supports under the rule: {rule}."
+        if proven.scope == "joint" and rule == EVERY:
+            text += " Groups of other sizes are not compared."
     return text
 
 
@@ -47,14 +50,13 @@ def _joint(proven: Proven, nonneg: bool) -> str:
     (row,) = proven.rows
     name = OBJECTIVES[proven.measure]
     value, bound = _percent(row["value"]), _percent(row["upper_bound"], up=True)
-    whose = "orthogonal loadings" if proven.orthogonal else "loadings"
+    whose = f"{'orthogonal ' * proven.orthogonal}loadings with these cardinalities"
+    if row["proof"].startswith(PARTITIONS):
+        whose = "disjoint components of all variables"
     if row["optimal"]:
-        return (
-            f"Proven optimal: no {whose} with these cardinalities have a larger {name} than this fit, "
-            f"{value} %."
-        )
+        return f"Proven optimal: no {whose} have a larger {name} than this fit, {value} %."
     text = (
-        f"No {whose} with these cardinalities have a larger {name} than {bound} %; this fit has {value} %: "
+        f"No {whose} have a larger {name} than {bound} %; this fit has {value} %: "
         f"the best is at most {_percent(row['gap'] / 100.0, up=True)} % above it."
     )
     if row["upper_bound"] >= row["pca_bound"]:

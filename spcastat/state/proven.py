@@ -14,6 +14,8 @@ JOINT = ("pev", "adjusted", "least_squares")
 
 #: Added to the description of a bound computed without the rule for supports, which still holds under it.
 UNRULED = "without the rule"
+#: Beginning of `proof` if the bound is that of disjoint components of all variables, with groups of any size.
+PARTITIONS = "all partitions"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,8 @@ from spcastat.state.record import Record
 NEXT_TO_NOTHING = 0.01
 #: Largest number of variables named per component.
 FEW = 8
+#: The rule of disjoint components of all variables, in words.
+EVERY = "every variable is in one component"
 
 
 def rule_of(record: Record) -> SupportRule | None:
@@ -58,7 +60,7 @@ def rule_words(state: FitState) -> str:
     if rule is None:
         return ""
     if grouped(state.record):
-        return "every variable is in one component"
+        return EVERY
     names, noun, parts = full_names(state.spec.columns), "variable", []
     if isinstance(rule, GroupRule):
         groups = state.record.options["together"]

@@ -110,12 +110,59 @@ def test_fits_of_draws_search_for_groups_again_and_files_keep_the_rule(tmp_path)
     assert fit.refit(objective="pev").options["disjoint"] is True
 
 
-def test_the_certificate_compares_with_disjoint_components():
-    fit = sp.spca_cov(PITPROPS, 2, disjoint=True)
-    (row,) = fit.certify(joint=True, time_limit=5).to_dict("records")
-    # the bound is of groups of 9 and 4 variables, of which the fit has the best
-    assert row["best_known"] == pytest.approx(row["value"])
-    assert row["value"] <= row["upper_bound"] <= fit.certify(joint=True).iloc[0]["pca_bound"]
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_is_above_all_partitions(seed):
+    X = np.random.default_rng(seed).standard_normal((20, 6))
+    X[:, 3:] += X[:, :3]
+    S = pd.DataFrame(np.cov(X.T))
+    for k in (2, 3):
+        best = sp.spca_cov(S, k, disjoint=True, objective="pev").certify(joint=True)
+        (row,) = best.to_dict("records")
+        assert row["upper_bound"] == pytest.approx(exhaustive(S.to_numpy(), k, "pev"), rel=1e-12)
+        assert row["optimal"]
+        (row,) = sp.spca_cov(S, k, disjoint=True).certify(joint=True).to_dict("records")
+        assert row["upper_bound"] >= exhaustive(S.to_numpy(), k, "adjusted") * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("k", "bound", "left"),
+    [
+        (2, 0.46306, 6),
+        (3, 0.56927, 60),
+        (4, 0.64214, 232),
+        pytest.param(5, 0.70473, 874, marks=pytest.mark.slow),
+    ],
+)
+def test_partitions_of_pitprops_are_bounded(k, bound, left):
+    """Figures of another implementation: five digits, and how many partitions have a larger PEV."""
+    fit = sp.spca_cov(PITPROPS, k, disjoint=True)
+    (row,) = fit.certify(joint=True).to_dict("records")
+    assert row["value"] <= row["upper_bound"] < row["pca_bound"]
+    assert row["upper_bound"] == pytest.approx(bound, abs=1.5e-5)
+    assert int(row["proof"].split()[2]) == pytest.approx(left, abs=1)  # theirs are above a rounded value
+    assert "No disjoint components of all variables have a larger adjusted" in " ".join(str(fit).split())
+
+
+def test_other_bounds_are_of_these_sizes_and_say_so():
+    fit = sp.spca_cov(PITPROPS, 2, disjoint=True, objective="least_squares")
+    proof = fit.certify(joint=True, max_nodes=1, time_limit=1)
+    assert "No loadings with these cardinalities have a larger least-squares share" in proof.sentence
+    assert proof.sentence.endswith("Groups of other sizes are not compared.")
+    assert "cardinalities" in fit.certify(joint=True, objective="pev", time_limit=1e-9).sentence
+
+
+def test_the_summary_has_the_eigenvalues_of_the_groups():
+    fit = sp.spca_cov(PITPROPS, 3, disjoint=True)
+    text = str(fit)
+    assert "First eigenvalue      3.312   2.280  1.995\n" in text
+    assert "Second                0.779   0.810  0.976\n" in text
+    assert "more than one direction" not in text
+    two = sp.spca_cov(PITPROPS, 2, disjoint=True)
+    for name, row in two.details.iterrows():
+        J = np.flatnonzero(two.loadings[name])
+        values = np.linalg.eigvalsh(PITPROPS.to_numpy()[np.ix_(J, J)])
+        np.testing.assert_allclose(row, values[[-1, -2]], rtol=1e-12)
+    assert "there is more than one direction in it" in " ".join(str(two).split())
 
 
 def test_what_does_not_go_together_is_refused():
