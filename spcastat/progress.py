@@ -22,8 +22,6 @@ __all__ = ["Advance", "Listener", "Step", "listening", "stage"]
 PATIENCE = 3.0
 #: Seconds after which the bar of a stage within another appears, so that short ones do not flicker.
 DELAY = 0.5
-#: Seconds between updates of a bar in a file or a pipe, where each update is a line.
-INTERVAL = 2.0
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,8 @@ class _Bars:
                     file=sys.stderr,
                     leave=step.depth == 0,
                     delay=DELAY if step.depth else 0,
-                    mininterval=0.1 if _watched() else INTERVAL,
+                    # Seconds between updates of a bar in a file or a pipe, where each update is a line
+                    mininterval=0.1 if _watched() else 2.0,
                 )
                 self._stages[i] = step, bar
             bar.update(step.done - bar.n)

@@ -93,8 +93,6 @@ class Request:
 DEFAULT = "joint"
 #: Options for the length of an iteration, which the default method does not have.
 STEPS = ("n_init", "tol", "max_iter")
-#: Default for `variance`, used if no control of sparsity is given.
-DEFAULT_VARIANCE = 0.9
 #: Options for the choice between fits from several starts.
 AIM = tuple(one.name for one in fields(Aim))
 
@@ -239,7 +237,8 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
         if "variance" not in chosen.controls:
             wanted = " or ".join(f"{name}=" for name in chosen.controls)
             raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be.")
-        options["variance"] = DEFAULT_VARIANCE
+        # Default for `variance`, used if no control of sparsity is given
+        options["variance"] = 0.9
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
     _check_promise(options, checked)
     refuse_rule(checked, asked.order, p)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Orders of the cardinalities that are searched, at most.
 MOST_ORDERS = 6
-#: Values that differ by less than this share count as equal.
-SAME_VALUE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +186,8 @@ def _in_the_best_order(
         if cards not in tried:
             tried.add(cards)
             fit = run(op, replace(plan.with_card(cards), order=None), k, rng, starts)
-            if best is None or fit.solution.objective > best.solution.objective * (1.0 + SAME_VALUE):
+            # Values that differ by less than this share count as equal
+            if best is None or fit.solution.objective > best.solution.objective * (1.0 + 1e-10):
                 best, taken = fit, order
         if not orders:
             assert best is not None

@@ -21,9 +21,6 @@ from spcastat.search.working_set import gram_of, improved
 from spcastat.solvers import Solution
 from spcastat.solvers.bcd import BCD
 
-#: Tolerance of the sweeps (or that of the call, if larger); swaps then improve the fit further.
-ROUGH = 1e-5
-
 
 @dataclass(frozen=True)
 class Screening:
@@ -149,4 +146,5 @@ def _from_starts(
     tried = starting_loadings(sub, first, n_init, rng)
     if starts is not None:
         tried = np.concatenate([tried, starts])
-    return replace(solver, tol=max(solver.tol, ROUGH)).solve(sub, k, tried, rng)
+    # Tolerance of the sweeps (or that of the call, if larger); swaps then improve the fit further
+    return replace(solver, tol=max(solver.tol, 1e-5)).solve(sub, k, tried, rng)

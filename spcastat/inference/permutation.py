@@ -17,8 +17,6 @@ from spcastat.resample.refit import Refit
 from spcastat.resample.sampler import RowSampler
 from spcastat.state.resampled import Tested
 
-#: Correlations that differ by less than this are equal: sums in another order differ by rounding.
-EQUAL = 1e-10
 #: A score depends on the other scores if these leave less than this share of its length.
 DEPENDENT = 1e-8
 
@@ -123,7 +121,8 @@ def permutation_test(
         raise KeyboardInterrupt
     scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
     observed = _against(X, scores, np.arange(len(X)))
-    permuted = _Work(X, scores, np.abs(observed) - EQUAL, seed)
+    # Correlations that differ by less than this are equal: sums in another order differ by rounding
+    permuted = _Work(X, scores, np.abs(observed) - 1e-10, seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
     p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
     p_value[still] = np.nan

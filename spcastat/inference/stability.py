@@ -20,13 +20,6 @@ from spcastat.resample.sampler import CovarianceSampler, Sampler
 from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Halved
 
-#: Variables may be listed as substitutes of a selected variable that at least this many fits of halves leave
-#: out, ...
-FEWEST = 5
-#: ... if at least this share of these fits selects them, and so much more than of the fits with that
-#: variable.
-SHARE, MORE = 0.25, 0.1
-
 
 @dataclass(frozen=True, eq=False)
 class _Work:
@@ -188,11 +181,13 @@ def _associates(
         selected = V[variables, component] != 0
         for a in np.flatnonzero(selected):
             without = ~picked[:, a]
-            if without.sum() < FEWEST:
+            # Substitutes are listed of a selected variable that at least five fits of halves leave out: those
+            # that a quarter of these fits selects, and a tenth more than of the fits with that variable
+            if without.sum() < 5:
                 continue
             beside = picked[~without].mean(axis=0) if (~without).any() else np.zeros(len(own))
             instead = picked[without].mean(axis=0)
-            for b in np.flatnonzero(~selected & (instead >= SHARE) & (instead >= beside + MORE)):
+            for b in np.flatnonzero(~selected & (instead >= 0.25) & (instead >= beside + 0.1)):
                 r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
                 found.append((component, variables[a], variables[b], r))
     return np.array(found, dtype=float).reshape(-1, 4)

@@ -27,8 +27,6 @@ _COUNTED = re.compile(
     r".*(year|yr|time|date|month|week|day|hour|minute|second|quarter|period|wave|age|rank|order|trend)s?\d*|t",
     re.IGNORECASE,
 )
-#: With fewer rows than this, whole numbers may be in order by chance.
-FEWEST = 10
 
 
 def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
@@ -51,7 +49,8 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     """
     names = [str(label) for label in columns]
     found = {j for j, name in enumerate(names) if UNNAMED.fullmatch(name)}
-    if matrix is not None and not is_sparse(matrix) and len(matrix) >= FEWEST:
+    # With fewer rows than this, whole numbers may be in order by chance
+    if matrix is not None and not is_sparse(matrix) and len(matrix) >= 10:
         first = matrix[1] - matrix[0]
         counted = set(np.flatnonzero((first >= 1.0) & (first == np.floor(first))).tolist())
         for j, name in enumerate(names):

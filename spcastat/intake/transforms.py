@@ -59,8 +59,6 @@ CONTRASTS: dict[str, tuple[str, ...]] = {
 LARGEST = 1000
 #: Largest degrees of polynomials and of splines.
 HIGHEST = {"poly": 100, "bs": 20}
-#: A formula may make this many numbers (4 GB), or 100 times as many as it reads if that is more.
-NUMBERS = 5 * 10**8
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +196,8 @@ def require_size(text: str, rows: int, columns: int, read: int) -> None:
     read : int
         Number of values of the data that it reads.
     """
-    allowed = max(NUMBERS, 100 * read)
+    # A formula may make this many numbers (4 GB), or 100 times as many as it reads if that is more
+    allowed = max(5 * 10**8, 100 * read)
     if rows * columns > allowed:
         raise FormulaError(
             f"{_shown(text)} makes {columns} columns of {rows} rows, {rows * columns} numbers; "

@@ -10,10 +10,6 @@ from spcastat.kernels.ties import flip_signs, settled, tie_width
 
 #: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
-#: Up to this order NumPy computes all pairs. That costs little more than computing a few, scipy.linalg need
-#: not be imported, and the threads of SciPy and NumPy do not wait for one another (which took up to ten times
-#: as long).
-WHOLE_ORDER = 250
 
 
 def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +26,10 @@ def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     p = S.shape[0]
     m = min(k + 1, p)
     while True:
-        if p <= WHOLE_ORDER:
+        # Up to this order NumPy computes all pairs. That costs little more than computing a few, scipy.linalg
+        # need not be imported, and the threads of SciPy and NumPy do not wait for one another (which took up
+        # to ten times as long)
+        if p <= 250:
             m = p
         values, vectors = largest_pairs(S, m)
         values, vectors = values[::-1], vectors[:, ::-1]

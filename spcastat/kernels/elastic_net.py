@@ -13,11 +13,6 @@ import numpy as np
 
 from spcastat.kernels.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
 
-#: A variable whose Cholesky pivot is below this share of its diagonal entry is collinear with the model's.
-SINGULAR = 1e-11
-#: Below this share of the first penalty no variable enters: rounding, or a small ridge, would decide which.
-NOTHING = 1e-6
-
 
 class Columns:
     """A cache of the columns of S.
@@ -73,7 +68,9 @@ class _Model:
 
             border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True)
             pivot = pivot - border @ border
-        if pivot <= SINGULAR * (row[j] + self.ridge):
+        # A variable whose Cholesky pivot is below this share of its diagonal entry is collinear with the
+        # model's
+        if pivot <= 1e-11 * (row[j] + self.ridge):
             return False
         if m == len(self.rows):
             self.rows = np.vstack([self.rows, np.empty_like(self.rows)])
@@ -156,7 +153,9 @@ def path(
         if free.size:
             gap = _entry(c[free], drift[free], level, free == gone, rounding)
             first = gap.min()
-            if first < step and level - first > NOTHING * largest:
+            # Below this share of the first penalty no variable enters: rounding, or a small ridge, would
+            # decide which
+            if first < step and level - first > 1e-6 * largest:
                 step = first
                 entering = int(free[np.argmax(gap <= first + RELATIVE * level)])
         active = model.active

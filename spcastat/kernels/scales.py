@@ -7,8 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 
-#: 1 / Phi^-1(3/4)
-_MAD = 1.482602218505602
 #: 1 / (sqrt(2) Phi^-1(5/8))
 _QN = 2.219144465985076
 
@@ -21,7 +19,8 @@ def sd(Z: np.ndarray) -> np.ndarray:
 def mad(Z: np.ndarray) -> np.ndarray:
     """Return the median absolute deviation from the median, times 1.4826."""
     away = np.abs(Z - _median(Z)[..., None])
-    return _MAD * _median(away)
+    # 1 / Phi^-1(3/4)
+    return 1.482602218505602 * _median(away)
 
 
 def qn(Z: np.ndarray) -> np.ndarray:

@@ -20,10 +20,6 @@ from spcastat.missing.model import Expected, PpcaModel, expect, outers
 from spcastat.missing.patterns import Patterns
 from spcastat.progress import stage
 
-#: EM stops when the log-likelihood is expected to gain less than this for each measured value.
-TOLERANCE = 1e-8
-MAX_ITER = 1000
-
 
 @dataclass(frozen=True, eq=False)
 class EmMoments:
@@ -71,8 +67,9 @@ def em_moments(
     names: pd.Index | None = None,
     index: pd.Index | None = None,
     start: PpcaModel | None = None,
-    tol: float = TOLERANCE,
-    max_iter: int = MAX_ITER,
+    # EM stops when the log-likelihood is expected to gain less than this for each measured value
+    tol: float = 1e-8,
+    max_iter: int = 1000,
 ) -> EmMoments:
     """Estimate means and covariances of rows with missing values, and impute these, by EM.
 

@@ -27,9 +27,6 @@ def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-#: If all means are within this many standard deviations of zero, rows are multiplied without centring them
-#: first. That costs two of sixteen digits and saves a copy of the rows.
-NEAR = 10.0
 #: This is decided by the first rows of a block, at most this many.
 SAMPLE = 200
 #: Rows that need not be copied are multiplied in blocks of about this many numbers.
@@ -275,7 +272,9 @@ class SquareProducts(CrossProducts):
 
 
 def _is_near(mean: np.ndarray, variance: np.ndarray) -> bool:
-    return not np.any(mean**2 > NEAR**2 * variance)
+    # If all means are within ten standard deviations of zero, rows are multiplied without centring them
+    # first. That costs two of sixteen digits and saves a copy of the rows
+    return not np.any(mean**2 > 100.0 * variance)
 
 
 def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:

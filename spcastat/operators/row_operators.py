@@ -15,9 +15,6 @@ from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, 
 from spcastat.operators.covariance_operator import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
 from spcastat.operators.sparse_products import product, sparse_squares
 
-#: Sparse rows are converted to dense blocks for cross-products if more than this share of the entries is
-#: stored.
-FULL = 0.08
 #: They are also converted, and centred block by block, if a mean exceeds this many standard deviations.
 FAR_MEAN = 100.0
 #: Blocks of S for at most this many variables are computed from a copy of their columns (CSR).
@@ -334,7 +331,9 @@ class SparseRows(Rows):
         """
         if self.X.dtype != np.float64 or self.X.format == "csr" or self._far_from_zero(J):
             return True
-        return int(np.diff(self.X.indptr)[J].sum()) > FULL * self.n * len(J)
+        # Sparse rows are converted to dense blocks for cross-products if more than this share of the entries
+        # is stored
+        return int(np.diff(self.X.indptr)[J].sum()) > 0.08 * self.n * len(J)
 
     def _row_products(self) -> np.ndarray:
         """Return Y Y' as a dense array, shape (n, n)."""

@@ -27,8 +27,6 @@ _RADII = np.array([2.5, 4.5, 7.0, 10.0, 14.0, 19.0, 25.0, 32.0, 40.0])
 _TURNS = np.deg2rad(np.concatenate([[0.0], *([a, -a] for a in range(15, 166, 15)), [180.0]]))
 #: If a name is at least this far from its tip, in points, a line connects them.
 LEADER = 9.0
-#: Points between a name and a list, or the legend.
-BETWEEN = 3.0
 #: If there are more dots than this, only some are used to count the dots under a box.
 MOST_DOTS = 1500
 
@@ -271,7 +269,8 @@ def occupy(ax: Axes, scene: Scene, artist: Any) -> None:
 
 def grown(box: Array) -> Array:
     """Return the box of a list or a legend, shape (4,), with the space that names leave around it."""
-    return box + BETWEEN * np.array([-1.0, -1.0, 1.0, 1.0])
+    # Points between a name and a list, or the legend
+    return box + 3.0 * np.array([-1.0, -1.0, 1.0, 1.0])
 
 
 def write_names(

@@ -22,8 +22,6 @@ from spcastat.tables import Arrangement, Document, Layout
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-#: The resolution of figures in Word, in dots per inch.
-DPI = 300
 #: The font size of code and formulas in Word, in points.
 CODE = 8.5
 
@@ -142,7 +140,8 @@ def _add_picture(word: WordDocument, picture: Picture) -> None:
 
     from spcastat.tables.docx_tables import add_caption
 
-    file = io.BytesIO(picture.saved("png", DPI))
+    # The resolution of figures in Word, in dots per inch
+    file = io.BytesIO(picture.saved("png", 300))
     shape = word.add_picture(file, width=Inches(min(picture.width, PAGE)))
     word.paragraphs[-1].paragraph_format.keep_with_next = True
     about = shape._inline.docPr

@@ -18,8 +18,6 @@ from spcastat.tables.cells import alike, fixed
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
 ROWS, PAIRS = 40, 5
-#: The largest number of characters for the listed members of a cluster; the first is always listed.
-MEMBERS = 36
 #: A zero loading is shown only if its q value is at most this.
 LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
@@ -286,7 +284,8 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
         frame = frame.sort_values("frequency", ascending=False, kind="stable").head(PAIRS)
         for component, members, often, largest in frame.itertuples(index=False):
             names = full_names(members)
-            some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= MEMBERS), 1)
+            # The largest number of characters for the listed members of a cluster; the first is always listed
+            some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
             text = ", ".join(names[:some]) + (f" and {len(names) - some} more" if names[some:] else "")
             rows.append((f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(

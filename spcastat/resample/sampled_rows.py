@@ -20,7 +20,6 @@ from spcastat.state import FitState
 from spcastat.state.distances import distances
 from spcastat.streams.base import Stream
 
-SEED = 0
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: Centre and scale, loadings, and the covariance matrix of the scores.
 Projection = tuple[Standardisation, np.ndarray, np.ndarray]
@@ -70,7 +69,7 @@ class DrawnRows:
         self.keys, self.values = keys[first], values[first]
 
 
-def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = SEED) -> pd.DataFrame:
+def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = 0) -> pd.DataFrame:
     """Return scores, T2 and Q of at most `size` rows of a stream, after one pass.
 
     Parameters

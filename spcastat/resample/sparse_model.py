@@ -15,8 +15,6 @@ from spcastat.missing.model import expect, outers
 from spcastat.missing.patterns import Patterns
 from spcastat.operators import Operator
 
-#: Eigenvalues of V'V below this share of the largest are rounding: loadings that are linearly dependent.
-DEPENDENT = 1e-10
 #: Smallest noise variance, as a share of the mean variance.
 LEAST_NOISE = 1e-10
 
@@ -53,7 +51,9 @@ class SparseModel:
         """Return the model for loadings V, shape (p, k) with p > k, and the covariance matrix `op`."""
         used = np.flatnonzero(V.any(axis=1))
         squares, turn = np.linalg.eigh(V[used].T @ V[used])
-        some = squares > DEPENDENT * squares[-1]
+        # Eigenvalues of V'V below this share of the largest are rounding: loadings that are linearly
+        # dependent
+        some = squares > 1e-10 * squares[-1]
         Q = np.zeros((op.p, int(some.sum())))
         Q[used] = V[used] @ (turn[:, some] / np.sqrt(squares[some]))
         variances, axes = np.linalg.eigh(op.products(Q))

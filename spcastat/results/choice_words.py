@@ -18,12 +18,8 @@ from spcastat.state.record import Record
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
-#: Data whose best prediction needs more than this share of the loadings are not sparse.
-NOT_SPARSE = 0.6
 #: What is said to whoever left very different variances as they are.
 SCALED = "choose(data, scale=True)"
-#: With fewer rows the rule of one standard error selects too few.
-FEW_ROWS = 60
 #: What each rule takes.
 RULES = {
     "worth": "the sparsest fit to which no further loadings are worth adding",
@@ -177,7 +173,8 @@ def cautions_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterato
     line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
     if chosen.by == "cv" and best["error"] >= 1.0:
         yield "No candidate predicts better than the column means: do not make much of these components."
-    if record.n is not None and record.n < FEW_ROWS and (chosen.by, chosen.rule) == ("cv", "1se"):
+    # With fewer rows the rule of one standard error selects too few
+    if record.n is not None and record.n < 60 and (chosen.by, chosen.rule) == ("cv", "1se"):
         yield (
             f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
             "rule='worth' and rule='paired' compare by fold and take more."
@@ -274,7 +271,8 @@ def is_dense(table: pd.DataFrame, state: FitState, chosen: Chosen) -> bool:
     everything = state.record.p * state.record.k
     if chosen.by not in ("cv", "ebic") or (chosen.by == "cv" and best["error"] >= 1.0):
         return False
-    return bool(best["nonzeros"] > NOT_SPARSE * everything)
+    # Data whose best prediction needs more than this share of the loadings are not sparse
+    return bool(best["nonzeros"] > 0.6 * everything)
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -31,8 +31,6 @@ from spcastat.tables.cells import fixed, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: More components than this have no row of their own.
-FEW = 8
 #: Folds and repeats, at most.
 MOST_FOLDS = 1000
 #: What the columns of held-out errors are called.
@@ -251,7 +249,8 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
         Row("Nonzeros", tuple(str(count) for count in measures["nonzeros"])),
         Row("Variables used", tuple(str(count) for count in measures["variables"])),
     ]
-    if card.shape[1] <= FEW:
+    # More components than this have no row of their own
+    if card.shape[1] <= 8:
         rows += [
             Row(label, tuple("" if pd.isna(count) else str(count) for count in card[name]), "Cardinality")
             for label, name in zip(full_names(card.columns), card.columns, strict=True)

@@ -21,8 +21,6 @@ from spcastat.results.result import SpcaResult
 from spcastat.select.crossvalidation import Errors
 from spcastat.select.fold_errors import held_out
 
-#: Sums of the same rows agree to this share: rows may be stored in single precision.
-SAME = 1e-6
 #: What a table of measures holds of them.
 COLUMNS = ("held_out", "held_out_se", "held_out_excess", "held_out_excess_se")
 
@@ -101,7 +99,8 @@ def _require_same_rows(sources: Mapping[str, Source]) -> None:
     for name in others:
         now = _row_sums(sources[name], sources[first].spec.columns)
         if not all(
-            a.shape == b.shape and np.allclose(a, b, rtol=SAME, atol=0.0, equal_nan=True)
+            # Sums of the same rows agree to this share: rows may be stored in single precision
+            a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True)
             for a, b in zip(before, now, strict=True)
         ):
             raise ShapeError(

@@ -27,8 +27,6 @@ from spcastat.state.support_rule import forced, grouped, groups_of, rule_of
 
 #: Loadings whose products are below this are orthogonal.
 ORTHOGONAL = 1e-6
-#: A fit is better where its measure exceeds that of another by this share.
-BETTER = 1e-9
 
 
 def certify(
@@ -213,7 +211,8 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
     sorts = equal and falling and measure != "adjusted" and rule is None
     V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
     old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
-    if not new > old * (1.0 + BETTER):
+    # A fit is better where its measure exceeds that of another by this share
+    if not new > old * (1.0 + 1e-9):
         return None
     value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
     options = state.record.options

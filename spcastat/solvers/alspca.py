@@ -14,13 +14,6 @@ from spcastat.kernels.ties import RELATIVE, first_max, hard, levelled, soft_at, 
 from spcastat.operators import Operator
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: The largest number of steps between two updates of the multipliers.
-INNER = 100
-#: Number of earlier values with which the nonmonotone line search compares.
-MEMORY = 5
-#: The largest number of rounds over the penalties of all components in the search for given cardinalities.
-ROUNDS = 1
-
 
 @dataclass(frozen=True)
 class ALSPCA(JointSolver):
@@ -84,27 +77,24 @@ class ALSPCA(JointSolver):
         return self._at_total(op, problem, start, self.total)
 
     def _at_cards(self, op: Operator, problem: _Problem, start: np.ndarray, cards: np.ndarray) -> Solution:
-        """Adjust one penalty after another until all cardinalities are met or a round does not improve."""
+        """Adjust one penalty after another to meet the cardinalities."""
         highest = float(np.abs(op.dot(start)).max())
         penalty = np.zeros(len(cards))
         found = problem.solve(start, penalty, self.max_iter)
         best, least = (penalty.copy(), found), _missed(found[0], cards)
-        for _ in range(ROUNDS):
-            for j in range(len(cards)):
-                low, at, high = 0.0, float(penalty[j]), highest
-                for _ in range(7):
-                    nonzeros = int(np.count_nonzero(found[0][:, j]))
-                    if nonzeros == cards[j]:
-                        break
-                    low, high = (at, high) if nonzeros > cards[j] else (low, at)
-                    if high == 0.0:  # too few nonzeros even without a penalty
-                        break
-                    at = penalty[j] = 0.5 * (low + high)
-                    found = problem.solve(start, penalty, self.max_iter)
-                if _missed(found[0], cards) < least:
-                    best, least = (penalty.copy(), found), _missed(found[0], cards)
-            if least == 0 or best[1] is not found:
-                break
+        for j in range(len(cards)):
+            low, at, high = 0.0, float(penalty[j]), highest
+            for _ in range(7):
+                nonzeros = int(np.count_nonzero(found[0][:, j]))
+                if nonzeros == cards[j]:
+                    break
+                low, high = (at, high) if nonzeros > cards[j] else (low, at)
+                if high == 0.0:  # too few nonzeros even without a penalty
+                    break
+                at = penalty[j] = 0.5 * (low + high)
+                found = problem.solve(start, penalty, self.max_iter)
+            if _missed(found[0], cards) < least:
+                best, least = (penalty.copy(), found), _missed(found[0], cards)
         penalty, (V, n, converged) = best
         V = np.column_stack([hard(V[:, [j]], int(card))[:, 0] for j, card in enumerate(cards)])
         extra = {"by penalty": [least == 0] * len(cards)}
@@ -204,7 +194,8 @@ class _Problem:
         value, slope = self._smooth(V, multipliers, weight, scale)
         recent = [value + float(penalty @ np.abs(V).sum(axis=0))]
         curvature = 2.0
-        for _ in range(INNER):
+        # The largest number of steps between two updates of the multipliers
+        for _ in range(100):
             while True:
                 trial = _step(curvature * V - slope, penalty)
                 new, new_slope = self._smooth(trial, multipliers, weight, scale)
@@ -216,7 +207,8 @@ class _Problem:
                 curvature *= 2.0
             V, change = trial, new_slope - slope
             slope = new_slope
-            recent = [*recent[-MEMORY + 1 :], whole]
+            # The nonmonotone line search compares with the last five values
+            recent = [*recent[-4:], whole]
             if np.sqrt(distance) <= self.tol or curvature > 1e8:
                 break
             curvature = float(np.clip((moved * change).sum() / distance, 1e-2, 1e6))

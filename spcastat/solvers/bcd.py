@@ -27,8 +27,6 @@ QUIET_SWEEPS = 3
 MEETING = 5
 #: Smallest improvement of the residual variance that counts, as a share of the total variance.
 ROUNDING = 1e-13
-#: Loadings that differ by less than this are the same.
-SAME = 1e-6
 #: With `accelerate`: the largest number of quasi-Newton steps between sweeps.
 STEPS = 50
 
@@ -246,7 +244,8 @@ def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> I
         for other in first:
             if (
                 abs(value[this] - value[other]) <= width
-                and np.abs(np.abs(V[this]) - np.abs(V[other])).max() < SAME
+                # Loadings that differ by less than this are the same
+                and np.abs(np.abs(V[this]) - np.abs(V[other])).max() < 1e-6
             ):
                 yield this, other
                 break

@@ -17,11 +17,6 @@ from spcastat.kernels.ties import first_max, ranked, top
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: Number of iterations from each starting variable.
-TRIED = 3
-#: Loadings below this share of the largest are rounding errors of zero.
-ROUNDED = 1e-12
-
 
 @dataclass(frozen=True)
 class BCDLAD(JointSolver):
@@ -105,7 +100,8 @@ class _Blocks:
             ends = []
             for j in ranked(self.counts @ np.abs(left))[:50]:
                 u = left[:, j]
-                for _ in range(TRIED):
+                # Number of iterations from each starting variable
+                for _ in range(3):
                     u, v = self.step(left, u, card)
                 ends.append((self.loss(left - np.outer(u, v)), u))
             u = ends[first_max(-np.array([loss for loss, _ in ends]))][1]
@@ -121,7 +117,8 @@ class _Blocks:
         before = self.counts @ np.abs(left)
         v = _medians(left.T, u, self.counts)
         gains = before - self.counts @ np.abs(left - np.outer(u, v))
-        v = np.where(top(gains, card) & (np.abs(v) > ROUNDED * np.abs(v).max()), v, 0.0)
+        # Loadings below this share of the largest are rounding errors of zero
+        v = np.where(top(gains, card) & (np.abs(v) > 1e-12 * np.abs(v).max()), v, 0.0)
         if not v.any():  # no loading reduces the residuals
             v[first_max(before)] = 1.0
         v /= np.linalg.norm(v)

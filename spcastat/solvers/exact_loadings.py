@@ -17,9 +17,6 @@ from spcastat.operators import GRAM_ORDER, Gram, Operator
 STEPS = 500
 #: Values that differ by at most this share are equal up to rounding.
 ROUNDED = 1e-13
-#: Columns of V are linearly dependent if V'V has an eigenvalue up to this share of the largest; then V is
-#: kept.
-DEPENDENT = 1e-10
 
 
 def fitted(
@@ -79,7 +76,9 @@ def _eigenvector(view: Operator, W: np.ndarray) -> np.ndarray:
 
 def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarray:
     values = np.linalg.eigvalsh(W.T @ W)
-    if values[0] <= DEPENDENT * values[-1]:
+    # Columns of V are linearly dependent if V'V has an eigenvalue up to this share of the largest; then V is
+    # kept
+    if values[0] <= 1e-10 * values[-1]:
         return W
     total = view.total
     where = np.nonzero(W)

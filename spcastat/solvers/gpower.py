@@ -80,11 +80,6 @@ def longest_column(view: Operator) -> float:
     return float(np.sqrt(max(view.diagonal().max(), np.finfo(float).tiny)))
 
 
-#: Directions with an eigenvalue below this share of the largest are dropped.
-DEPENDENT = 1e-10
-#: A penalty implied by a cardinality is increased by this share, as a margin for rounding.
-BEYOND = 1e-9
-
 #: Absolute values of A'X, shape (p, k) -> a mask of the entries kept, and the threshold of each column, (k,).
 Rule = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -164,7 +159,8 @@ class GPowerBlock(JointSolver):
             run = self._given(op, V, mu, np.array(self.penalty))
         elif self.card is not None:
             run = self._run(op, V, mu, _each(self.card))
-            found = self._run(op, V, mu, _above(run.penalty * (1.0 + BEYOND), self._power, op))
+            # A penalty implied by a cardinality is increased by this share, as a margin for rounding
+            found = self._run(op, V, mu, _above(run.penalty * (1.0 + 1e-9), self._power, op))
             searched = found.converged and bool(((found.Z != 0) == (run.Z != 0)).all())
             run = found if searched else run
         else:
@@ -270,7 +266,8 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
     SW = op.dot(W)
     M = W.T @ SW
     values, vectors = np.linalg.eigh(symmetric(M))
-    extends = values > DEPENDENT * values[-1]
+    # Directions with an eigenvalue below this share of the largest are dropped
+    extends = values > 1e-10 * values[-1]
     root = np.where(extends, 1.0 / np.sqrt(np.where(extends, values, 1.0)), 0.0)
     return np.asarray(SW @ ((vectors * root) @ vectors.T))
 

@@ -16,9 +16,6 @@ from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: Number of sweeps at each width of the smoothed absolute value.
-SWEEPS = 10
-
 
 @dataclass(frozen=True)
 class L1Factor(JointSolver):
@@ -143,7 +140,8 @@ class _Entries:
         U = self.X @ V
         size = self.loss(U @ V.T)
         for width in size * np.geomspace(1.0, 1e-6, 30):
-            for _ in range(SWEEPS):
+            # Number of sweeps at each width of the smoothed absolute value
+            for _ in range(10):
                 U = _weighted(V, self.X, self._weights(U, V, width))
                 weights = self._weights(U, V, width) * (self.counts / self.counts.mean())[:, None]
                 V = _weighted(U, self.X.T, weights.T)

@@ -23,8 +23,6 @@ BATCH = 128
 ROUGH = 1e-6
 #: Slopes and curvatures below this share of variance plus alpha are rounding.
 ROUNDED = 1e-13
-#: How often components with too few nonzeros may use variables that others dropped.
-ROUNDS = 10
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,8 @@ class NSPCA(JointSolver):
         if self.card is None:
             return V, n, converged, ascent.value(V)
         cards, short = np.array(self.card), np.zeros(len(self.card), dtype=bool)
-        for _ in range(ROUNDS):
+        # How often components with too few nonzeros may use variables that others dropped
+        for _ in range(10):
             allowed = _largest(V, self.card)
             before, short = short, np.count_nonzero(allowed, axis=0) < cards
             if not short.any() or (before & ~short).sum() == 0 < before.sum():

@@ -21,8 +21,6 @@ from spcastat.solvers.power import correlations
 
 #: Number of levels rho tried on a grid, and then around the best of them.
 GRID, STEPS = 7, 8
-#: Seed for the fixed starting vector of Lanczos iterations.
-SEED = 11
 #: A component is optimal if no other of its cardinality can exceed its variance by this share.
 EXACT = 1e-9
 EPS = float(np.finfo(float).eps)
@@ -171,7 +169,8 @@ def _largest_of_sum(
         out = alpha[:, None] * (view.dot(scaled) + np.outer(q, along))
         return np.asarray(out + np.outer(beta, q @ scaled + along)).squeeze()
 
-    start = np.random.default_rng([SEED, view.p]).standard_normal(view.p)
+    # Seed for the fixed starting vector of Lanczos iterations
+    start = np.random.default_rng([11, view.p]).standard_normal(view.p)
     return float(top_lanczos(product, view.p, 1, start)[0][0])
 
 

@@ -18,11 +18,6 @@ from spcastat.kernels.ties import first_max
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: Residuals below this share of the typical length of a row are rounding.
-ROUNDED = 1e-12
-#: The largest number of values in memory at a time.
-BLOCK = 1_000_000
-
 
 @dataclass(frozen=True)
 class R1PCA(JointSolver):
@@ -107,7 +102,8 @@ class _Residuals:
         mean_square = float(self.counts @ lengths**2 / self.counts.sum())
         row = float(np.sqrt(self.squares.sum() / self.counts.sum()))
         sharp = 1e-6 * (typical if typical > 0 else np.sqrt(mean_square))
-        self.cutoff = max(typical if loss == "huber" else 0.0, sharp, ROUNDED * row)
+        # Residuals below this share of the typical length of a row are rounding
+        self.cutoff = max(typical if loss == "huber" else 0.0, sharp, 1e-12 * row)
 
     def lengths(self, scores: np.ndarray, U: np.ndarray) -> np.ndarray:
         """Return the length of the residual of each row from the subspace of U, shape (p, k)."""
@@ -119,7 +115,8 @@ class _Residuals:
     def _by_blocks(self, scores: np.ndarray, U: np.ndarray) -> np.ndarray:
         """Compute the squared residuals for a block of variables at a time."""
         squares = np.zeros(self.op.n)
-        for block in blocks(self.op.p, self.op.n, BLOCK):
+        # The largest number of values in memory at a time
+        for block in blocks(self.op.p, self.op.n, 1_000_000):
             J = np.arange(self.op.p)[block]
             squares += ((self.op.values(J) - scores @ U[J].T) ** 2).sum(axis=1)
         return squares

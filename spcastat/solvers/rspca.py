@@ -20,8 +20,6 @@ from spcastat.kernels.ties import first_max, hard, l1_bounded, soft, unit
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: Two loading vectors that differ by at most this in every entry are the same.
-SAME = 1e-12
 #: Smallest relative improvement of the l1 variance that counts.
 BETTER = 1e-10
 
@@ -185,7 +183,8 @@ class _Climb:
             value = self._value(new)
             if value > highest * (1.0 + BETTER):
                 best, highest = new, value
-            if np.abs(new - w).max() <= SAME or fingerprint in seen:
+            # Two loading vectors that differ by at most this in every entry are the same
+            if np.abs(new - w).max() <= 1e-12 or fingerprint in seen:
                 return best, highest, step, True
             seen.add(fingerprint)
             w = new

@@ -20,8 +20,6 @@ from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: The largest number of steps of a run with `card`; after that t is found by bisection.
 SETTLING = 300
-#: Bisection ends when the bracket is narrower than this share of t.
-BRACKET = 1e-3
 #: A run ends after this many consecutive steps that exceed the bound or return to earlier loadings.
 PATIENCE = 5
 
@@ -109,7 +107,8 @@ class ScotLASS(ComponentSolver):
         """Return the run at the largest bound with `card` nonzeros, or None if there is none."""
         low, high = 1.0, float(np.sqrt(card))  # bounds on the l1 norm of unit vectors with `card` nonzeros
         best = None
-        while high - low > BRACKET * high:
+        # Bisection ends when the bracket is narrower than this share of t
+        while high - low > 1e-3 * high:
             middle = 0.5 * (low + high)
             run = self._run(view, start, partial(soft.bounded, bound=middle), middle, SETTLING)
             nonzeros = int(np.count_nonzero(run[0]))

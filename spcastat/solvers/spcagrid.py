@@ -18,14 +18,8 @@ from spcastat.kernels.ties import ranked, top
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: Bisection ends when the bracket of the penalty is narrower than this share of its upper end.
-BRACKET = 1e-2
-#: Sweeps end when one increases the criterion by at most this share of the largest variance of a variable.
-QUIET = 1e-6
 #: Smallest improvement by an angle that counts, as a share of the variance.
 GAIN = 1e-12
-#: The largest number of values processed at a time.
-BLOCK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,8 @@ def _by_card(search: _Search, card: int) -> tuple[_Found, bool]:
         if found.card == card:
             best = found
         high, low = low, 0.5 * low
-    while many is not None and high - low > BRACKET * high:
+    # Bisection ends when the bracket of the penalty is narrower than this share of its upper end
+    while many is not None and high - low > 1e-2 * high:
         middle = 0.5 * (low + high)
         found = search.at(middle)
         if found.card > card:
@@ -169,7 +164,8 @@ class _Search:
         return SCALES[self.spread](Z) ** 2
 
     def _chunks(self, J: np.ndarray, angles: int) -> list[np.ndarray]:
-        return [J[block] for block in blocks(len(J), len(self.rows) * angles, BLOCK)]
+        # The largest number of values processed at a time
+        return [J[block] for block in blocks(len(J), len(self.rows) * angles, 1_000_000)]
 
     def in_plane(self, y: np.ndarray, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return the squared scale of y cos + z sin for every z and angle, shape (len(Z), len(angles))."""
@@ -209,7 +205,9 @@ class _Search:
         while len(values) <= self.sweeps:
             state.sweep(order, np.pi * 0.5 ** len(values), not values)
             values.append(state.criterion())
-            if len(values) > 2 and values[-1] - values[-2] <= QUIET * float(self.single.max()):
+            # Sweeps end when one increases the criterion by at most this share of the largest variance of a
+            # variable
+            if len(values) > 2 and values[-1] - values[-2] <= 1e-6 * float(self.single.max()):
                 break
         a = state.a / np.linalg.norm(state.a)
         return _Found(a, float(self.variances(state.y)), penalty, len(values))

@@ -20,8 +20,6 @@ from spcastat.operators import Gram, Operator
 SEEDS = 1500
 #: The largest number of steps of the truncated power iteration.
 SWEEPS = 60
-#: Number of distinct supports improved by exchanges of two variables.
-DEEP = 3
 #: Smallest relative improvement by an exchange that counts.
 GAIN = 1e-11
 #: Exchanges of two variables need matrices of order p; with more variables only the most promising are tried.
@@ -77,7 +75,8 @@ def best_support(
             break
         pool.add(_polish(op, variances, support, go_on, visited)[None])
     tried: set[tuple[int, ...]] = set()
-    for support in pool.best(DEEP if pairs else 0):
+    # Number of distinct supports improved by exchanges of two variables
+    for support in pool.best(3 if pairs else 0):
         if not go_on():
             break
         pool.add(_polish(op, variances, support, go_on, tried, pairs=True)[None])

@@ -33,8 +33,6 @@ EXPANSION = 50
 SMALL = 16 << 20
 #: Largest number of arrays in a file.
 MOST_ARRAYS = 10_000
-#: Members are read in chunks of this many bytes.
-PIECE = 1 << 20
 #: Allowed types of arrays.
 DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
 
@@ -272,7 +270,8 @@ class _Reader:
         """Return the bytes of a member, which must be exactly `size`."""
         part = bytearray()
         with self.archive.open(self.members[name]) as member:
-            while piece := member.read(min(PIECE, size + 1 - len(part))):
+            # Members are read in chunks of this many bytes
+            while piece := member.read(min(1 << 20, size + 1 - len(part))):
                 part += piece
                 if len(part) > size:
                     break

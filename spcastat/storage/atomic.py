@@ -13,9 +13,6 @@ from typing import IO, Any
 from spcastat.config import shown
 from spcastat.errors import FileError, OptionError
 
-#: Largest number of bytes of a path.
-LONGEST = 4096
-
 
 def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     """Check a user's path of a file to write, and return it.
@@ -56,7 +53,8 @@ def _speakable(name: str) -> bool:
     """Whether a file can have this name: without NUL, not too long, and with encodable characters."""
     try:
         encoded = os.fsencode(name)
-        return b"\0" not in encoded and len(encoded) <= LONGEST
+        # Largest number of bytes of a path
+        return b"\0" not in encoded and len(encoded) <= 4096
     except UnicodeEncodeError:
         return False
 

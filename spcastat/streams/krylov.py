@@ -20,8 +20,6 @@ PASSES = 30
 ACCURACY = 1e-11
 #: Largest number of elements of the basis; a larger basis is reduced to its best vectors.
 BASIS = 10_000_000
-#: New directions shorter than this share of the largest eigenvalue are rounding.
-NOTHING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +130,8 @@ def krylov(
         length = np.linalg.norm(residuals, axis=0)
         errors = _error(values, length, k)
         if made < passes or basis.shape[1] == p:
-            block = _beyond(product, basis, NOTHING * max(float(values[0]), 0.0))
+            # New directions shorter than this share of the largest eigenvalue are rounding
+            block = _beyond(product, basis, 1e-13 * max(float(values[0]), 0.0))
             errors = errors if block.shape[1] else np.zeros(k)
         found = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, made)
         if found.exact or made == passes:

@@ -43,8 +43,6 @@ _CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 FOLD = 200
 #: Headings with more characters than this may wrap.
 LONG = 14
-#: Names with more characters than this may be broken within words.
-BROKEN = 24
 
 
 def render(document: Document, layout: Layout | None = None) -> str:
@@ -91,7 +89,8 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
 
 def _name(text: str) -> str:
     """Return a name with marks where a line may break, if it is long."""
-    return "<wbr>".join(map(escape, BREAKS.split(text))) if len(text) > BROKEN else escape(text)
+    # Names with more characters than this may be broken within words
+    return "<wbr>".join(map(escape, BREAKS.split(text))) if len(text) > 24 else escape(text)
 
 
 def _cell(cell: str) -> str:

@@ -26,8 +26,6 @@ from spcastat.tables.table_layout import Layout
 PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
 #: In points: smallest width of a column of long labels, largest width of long headings.
 LEAST, HEADING = 120, 62
-#: Number of characters in a line of the notes below a table.
-NOTE = 85
 
 
 def render(document: Document, layout: Layout | None = None) -> str:
@@ -234,4 +232,5 @@ def _below(document: Document) -> Iterator[str]:
 def _height(document: Document) -> float:
     """Return the height of the facts, notes and key below the tables, in points."""
     texts = [label + text for label, text in (*document.facts, *document.key)] + list(document.all_notes)
-    return sum(1 + len(text) // NOTE for text in texts) * 0.8 * LINE
+    # Number of characters in a line of the notes below a table
+    return sum(1 + len(text) // 85 for text in texts) * 0.8 * LINE

@@ -15,9 +15,6 @@ from spcastat.errors import DuplicateNamesError, FileError
 from spcastat.textfiles.encoded import EncodedFile
 from spcastat.textfiles.notation import MISSING, decimal_in, in_python, require_names, separator_in
 
-#: Separator and decimal mark are determined from at least this many characters, if the file has them.
-SAMPLE = 100_000
-
 
 class TextTable:
     """A table in a text file. Every line is checked when the file is opened.
@@ -76,7 +73,9 @@ class TextTable:
         self.name, self._say = path, say
         self.found = [("encoding", self._file.encoding)] if self._file.marked else []
         with self._file.text() as text:
-            sample = [*text.readlines(SAMPLE), *islice(text, 2)]  # the first line alone may be longer
+            # Separator and decimal mark are determined from at least this many characters, if the file has
+            # them
+            sample = [*text.readlines(100_000), *islice(text, 2)]  # the first line alone may be longer
         first = next((line for line in sample if line.strip()), None)
         if first is None:
             raise FileError(f"{path} cannot be read: it is empty.")
