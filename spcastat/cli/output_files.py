@@ -191,7 +191,7 @@ def require_picture(path: str | None) -> None:
     from matplotlib.figure import Figure
 
     known = sorted(set(Figure().canvas.get_supported_filetypes()) - _NEED_MORE)
-    if _format_of(path) not in known:
+    if Path(path).suffix.lower().removeprefix(".") not in known:
         raise FileError(f"{path} is not a picture: its name must end in one of {listed(known, 20)}.")
 
 
@@ -217,7 +217,7 @@ def save_figure(
     figure, close = _figure_of(plot, size)
     picture = io.BytesIO()
     try:
-        figure.savefig(picture, format=_format_of(path), dpi=dpi)
+        figure.savefig(picture, format=Path(path).suffix.lower().removeprefix("."), dpi=dpi)
     except SpcaError:
         raise
     except Exception as error:  # the writers of image formats raise errors of any type
@@ -245,7 +245,3 @@ def _figure_of(
         plt.switch_backend("agg")  # without windows
     drawn: Any = plot(None).get_figure(root=True)
     return drawn, lambda: plt.close(drawn)
-
-
-def _format_of(path: str) -> str:
-    return Path(path).suffix.lower().removeprefix(".")

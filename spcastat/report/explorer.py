@@ -205,7 +205,7 @@ def _position(
         "shares": _numbers(table["share of total"]),
         "correlation": [_numbers(line) for line in correlation.to_numpy()],
         "variance": [told.title, list(told.headings), [[r.group, r.label, list(r.cells)] for r in told.rows]],
-        "equations": _equations(state),
+        "equations": equations(state, max_terms=MOST_TERMS, width=100_000).splitlines(),
         "raw": _raw(state),
         "note": "" if state.record.converged else f"{state.record.advice}.",
     }
@@ -231,10 +231,6 @@ def _spread(scores: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
     return np.where(np.isfinite(spread), spread, 0.0)
-
-
-def _equations(state: FitState) -> list[str]:
-    return equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
 
 
 def _raw(state: FitState) -> list[str] | None:

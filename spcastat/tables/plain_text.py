@@ -178,13 +178,13 @@ def lines_of(document: Document, width: int) -> Iterator[str]:
     parts = [_header(document, width)]
     for block in blocks(document.tables):
         parts += _block(block, width)
-    parts.append("\n".join(_wrap(note, width) for note in document.all_notes))
+    parts.append("\n".join(textwrap.fill(" ".join(note.split()), width) for note in document.all_notes))
     parts.append("\n".join(_key(document.key, width)))
     yield from filter(None, parts)
 
 
 def _header(document: Document, width: int) -> str:
-    lines = [_wrap(document.heading, width)] if document.heading else []
+    lines = [textwrap.fill(" ".join(document.heading.split()), width)] if document.heading else []
     indent = max((display_width(label) for label, _ in document.facts), default=0) + GAP
     indent = min(indent, width // 2)
     for label, text in document.facts:
@@ -255,7 +255,3 @@ def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
             short_one += " " * (indent - display_width(short_one)) + lines.pop(0)
         yield short_one
         yield from (" " * indent + line for line in lines)
-
-
-def _wrap(text: str, width: int) -> str:
-    return textwrap.fill(" ".join(text.split()), width)
