@@ -11,12 +11,8 @@ from spcastat.progress import stage
 from spcastat.resample import draw_generator
 from spcastat.select.sign_flips import Noise
 
-#: Level of the sequential tests, as a share of that of parallel analysis.
-STRICT = 0.2
 #: A sparse component must explain at least this mean correlation of its variables.
 LEAST_CORRELATION = 0.1
-#: A component whose variance is below this share of the largest eigenvalue counts as zero.
-NOTHING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +91,8 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
             advance(1)
     p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n_resample + 1.0)
     bound = np.quantile(drawn, 1.0 - alpha, axis=0)
-    level = max(STRICT * alpha, 1.0 / (n_resample + 1.0))
+    # Level of the sequential tests, as a share of that of parallel analysis
+    level = max(0.2 * alpha, 1.0 / (n_resample + 1.0))
     parallel = _leading(p_values, alpha)
     deflated = _deflated(noise, p_values[0], parallel, m, level, n_resample, seed)
     variances, sparse, correlations = _sequential(noise, values[0], card, m, level, n_resample, seed)
@@ -148,7 +145,8 @@ def _sequential(
             if j:
                 left = noise.without(np.linalg.qr(found)[0])
             variances[j], v = left.sparse(card)
-            if variances[j] <= NOTHING * largest:  # only rounding errors are left
+            # A component whose variance is below this share of the largest eigenvalue counts as zero
+            if variances[j] <= 1e-10 * largest:  # only rounding errors are left
                 break
             some = np.flatnonzero(v)
             each, own = left.variances[some].mean(), noise.variances[some].mean()

@@ -18,8 +18,6 @@ from spcastat.search.objectives import products
 from spcastat.select.fits_along_path import Cards
 from spcastat.solvers import JointSolver
 
-#: Largest number of sweeps per start.
-SWEEPS = 8
 #: Variables that may enter in exchanges, and exchanges that are evaluated.
 WIDTH, VALUED = 30, 6
 
@@ -120,7 +118,8 @@ class Fitter:
             parts = zip(ops, starts, strict=True)
             return [self.fits([op], card, [own], thorough, ordered)[0] for op, own in parts]
         criterion = several(ops, card, self.objective) if held else products(ops[0], card, self.objective)
-        fits = swept(criterion, begun(criterion, starts), SWEEPS)
+        # Largest number of sweeps per start
+        fits = swept(criterion, begun(criterion, starts), 8)
         fits = best_of_each(fits if ordered else reordered(criterion, fits), len(ops))
         if thorough and held:
             fits = climbed(criterion, fits, WIDTH, VALUED)

@@ -20,14 +20,8 @@ from spcastat.kernels.eig import top_dense, top_eigh
 MOST_CELLS = 3_000_000
 #: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
 HELD = 500
-#: Up to this order, computing all eigenvalues is as fast as computing a few.
-ORDER = 1500
-#: Smallest remaining share of a variance that is used for rescaling a variable.
-LEAST_LEFT = 0.05
 #: Truncated power steps for a sparse component, and number of starts.
 STEPS, STARTS = 8, 4
-#: The largest number of values in the covariance matrices that are processed together.
-TOGETHER = 200_000
 
 
 class Noise(ABC):
@@ -76,7 +70,8 @@ class Noise(ABC):
 
     def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
         """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
-        at_once = max(TOGETHER // self.p**2, 1)
+        # The largest number of values in the covariance matrices that are processed together
+        at_once = max(200_000 // self.p**2, 1)
         found: list[float] = []
         for first in range(0, len(rngs), at_once):
             drawn = [self.flipped(rng) for rng in rngs[first : first + at_once]]
@@ -254,7 +249,8 @@ class MomentNoise(Noise):
 
 def _largest(S: np.ndarray, m: int) -> np.ndarray:
     """Return the m largest eigenvalues of S, descending."""
-    if len(S) <= ORDER:
+    # Up to this order, computing all eigenvalues is as fast as computing a few
+    if len(S) <= 1500:
         return np.linalg.eigvalsh(S)[::-1][:m].clip(min=0.0)
     return top_dense(S, min(m, len(S)), np.random.default_rng(0).standard_normal(len(S)))[0].clip(min=0.0)
 
@@ -322,7 +318,8 @@ def _leading_of_rows(Z: np.ndarray) -> np.ndarray:
 
 def _inflation(Q: np.ndarray) -> np.ndarray:
     """Return the factors that restore the variances of variables after projecting out Q."""
-    return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), LEAST_LEFT))
+    # Smallest remaining share of a variance that is used for rescaling a variable
+    return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), 0.05))
 
 
 def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:

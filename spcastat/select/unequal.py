@@ -23,10 +23,6 @@ from spcastat.select.parsimony import BARE_MENTION, WORTH, Limit, by_ebic, by_er
 MOST_SETS = 200
 #: Steps along the grid, in both directions, that are tried for a component.
 STEPS = (0, 1, 2, 4)
-#: `Limit.share` for single components: with WORTH, components of five items get small loadings of others.
-SINGLE = 0.25
-#: Unequal cardinalities that predict no better must save this share of the loadings.
-SAVED = 0.1
 
 
 class Unequal:
@@ -57,7 +53,9 @@ class Unequal:
     def __init__(self, found: Candidates, start: Cards, by: str, rule: str, dense: float):
         self.found, self.by, self.card = found, by, start
         self.rule = "paired" if by == "cv" and rule == "1se" else rule
-        self.limit = Limit(found.op.p * len(start), dense, nested=True, share=SINGLE)
+        # `Limit.share` for single components: with WORTH, components of five items get small loadings of
+        # others
+        self.limit = Limit(found.op.p * len(start), dense, nested=True, share=0.25)
         self.fits: dict[Cards, list[np.ndarray]] = {}
         self.press: dict[Cards, np.ndarray] = {}
         self._fit(start, [[found.fits[start]]] * len(self.ops))
@@ -165,7 +163,8 @@ class Unequal:
         passed = limit.passed(error, surely, np.array(sizes), 0)
         if sizes[1] > sizes[0]:
             return not passed[0]
-        return bool(surely[0, 1] or (passed[1] and sizes[1] <= (1.0 - SAVED) * sizes[0]))
+        # Unequal cardinalities that predict no better must save a tenth of the loadings
+        return bool(surely[0, 1] or (passed[1] and sizes[1] <= 0.9 * sizes[0]))
 
     def settled(self) -> Cards:
         """Fit the choice with the final method, sort components by variance, and add it to the candidates."""

@@ -16,8 +16,6 @@ from spcastat.state.fit_moments import Moments
 
 #: Up to this many components, shares are averaged over all orders.
 ALL_ORDERS = 12
-#: Scores count as linearly dependent if an eigenvalue of their correlation matrix is below this.
-DEPENDENT = 1e-10
 #: Residuals below this share of the row count as zero.
 ROUNDING = 1e-12
 
@@ -27,7 +25,8 @@ def whitener(C: np.ndarray) -> np.ndarray:
     size = np.sqrt(np.diag(C).clip(min=0.0))
     inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     values, vectors = np.linalg.eigh(C * np.outer(inverse, inverse))
-    kept = values > DEPENDENT
+    # Scores count as linearly dependent if an eigenvalue of their correlation matrix is below this
+    kept = values > 1e-10
     return inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import row_blocks
 
-#: Sums of a partition must agree to this share of the sums of absolute values.
-SAME = 1e-12
 #: Number of sums that are stored: columns beyond these are added to the sums of others, with alternating
 #: signs.
 GROUPS = 64
@@ -114,4 +112,5 @@ class Print:
         if self.rows != other.rows:
             return False
         away = np.abs(self.sums - other.sums)
-        return bool((away <= SAME * np.maximum(self.sizes, other.sizes)).all())
+        # Sums of a partition must agree to this share of the sums of absolute values
+        return bool((away <= 1e-12 * np.maximum(self.sizes, other.sizes)).all())
