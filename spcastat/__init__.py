@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spcastat.correlations import correlation
     from spcastat.results import SpcaResult
     from spcastat.results.compare import compare
-    from spcastat.results.load import load
+    from spcastat.results.result import load
 
 __all__ = [
     "SpcaResult",
@@ -54,7 +54,7 @@ _HOME = {
     "correlation": "spcastat.correlations",
     "datasets": "spcastat.datasets",
     "errors": "spcastat.errors",
-    "load": "spcastat.results.load",
+    "load": "spcastat.results.result",
     "measures": "spcastat.measures",
     "methods": "spcastat.catalogue",
     "spca": "spcastat.api",

@@ -17,8 +17,7 @@ from spcastat.operators import Operator
 from spcastat.progress import listening
 from spcastat.registry import SOLVERS
 from spcastat.results import Call, SpcaResult
-from spcastat.results.hints import hint, refuse_controls
-from spcastat.results.other_names import refuse_other_names, require_k
+from spcastat.results.other_names import hint, refuse_controls, refuse_other_names, require_k
 from spcastat.solvers import ADVICE
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from spcastat.resample.divide import divided
 from spcastat.results.call import call_text
 from spcastat.results.choice_words import Chosen
 from spcastat.results.choices import Choice
-from spcastat.results.hints import hint
+from spcastat.results.other_names import hint
 from spcastat.select import candidates
 from spcastat.select.fits_along_path import path_cards
 from spcastat.select.parsimony import RULES

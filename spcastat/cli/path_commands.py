@@ -170,7 +170,7 @@ def run_compare(args: argparse.Namespace) -> str:
 
 
 def _load_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
-    from spcastat.results.load import load
+    from spcastat.results.result import load
 
     if len(args.files) < 2:
         raise OptionError("One saved fit was given; it takes two or more to compare.")

@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> str:
 
 def _saved(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     """Return a saved fit; raise for options that need data."""
-    from spcastat.results.load import load
+    from spcastat.results.result import load
 
     of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "together", "method"]
     of_data += ["groups", "color", "bootstrap", "stability"]

@@ -8,10 +8,9 @@ loadings as a labelled table.
 
 from __future__ import annotations
 
-from spcastat.datasets.hastie import make_hastie
 from spcastat.datasets.known import true_loadings
 from spcastat.datasets.pitprops import load_pitprops, pitprops_sample
-from spcastat.datasets.synthetic import make_highdim, make_toy
+from spcastat.datasets.synthetic import make_hastie, make_highdim, make_toy
 
 __all__ = [
     "BUNDLED",

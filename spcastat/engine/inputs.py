@@ -46,11 +46,8 @@ from spcastat.operators import (
     standard_of,
 )
 from spcastat.operators.build import GRAM_ORDER
-from spcastat.operators.mixed_data import Mixed
-from spcastat.operators.scaling_groups import ScalingGroups
-from spcastat.operators.scalings import Scale
+from spcastat.operators.scaling_groups import KINDS, Mixed, Scale, ScalingGroups
 from spcastat.operators.standardisation import ColumnUnits, Extremes, fits
-from spcastat.operators.variable_blocks import KINDS
 from spcastat.streams import open_stream
 
 if TYPE_CHECKING:

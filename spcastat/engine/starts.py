@@ -9,7 +9,7 @@ import pandas as pd
 
 from spcastat.config import listed
 from spcastat.errors import OptionError
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.kernels.ties import first_max, unit
 from spcastat.operators import Operator
 

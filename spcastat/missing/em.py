@@ -16,8 +16,7 @@ import pandas as pd
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.missing.checks import require_measured, require_rank
-from spcastat.missing.model import Expected, PpcaModel, expect, outers
-from spcastat.missing.patterns import Patterns
+from spcastat.missing.model import Expected, Patterns, PpcaModel, expect, outers
 from spcastat.progress import stage
 
 

@@ -25,9 +25,8 @@ from spcastat.operators.deflation import (
     deflate_rows,
 )
 from spcastat.operators.row_operators import DenseRows, Rows, SparseRows
-from spcastat.operators.scaling_groups import ScalingGroups
+from spcastat.operators.scaling_groups import Blocks, ScalingGroups
 from spcastat.operators.standardisation import Standardisation
-from spcastat.operators.variable_blocks import Blocks
 
 __all__ = [
     "DEFLATIONS",

@@ -15,9 +15,8 @@ from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_outer
 from spcastat.operators.covariance_operator import Gram, Operator
-from spcastat.operators.mixed_data import Mixed
 from spcastat.operators.row_operators import DenseRows, SparseRows
-from spcastat.operators.scalings import Scale
+from spcastat.operators.scaling_groups import Blocks, Mixed, Scale
 from spcastat.operators.sparse_products import sparse_squares
 from spcastat.operators.standardisation import (
     ColumnUnits,
@@ -27,7 +26,6 @@ from spcastat.operators.standardisation import (
     is_constant,
     largest_of,
 )
-from spcastat.operators.variable_blocks import Blocks
 
 #: If there are at least as many rows as variables, the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000

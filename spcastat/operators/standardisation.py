@@ -15,10 +15,7 @@ import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import Accumulator, row_blocks
-from spcastat.operators.mixed_data import Mixed
-from spcastat.operators.scaling_groups import ScalingGroups
-from spcastat.operators.scalings import Scale
-from spcastat.operators.variable_blocks import Blocks
+from spcastat.operators.scaling_groups import Blocks, Mixed, Scale, ScalingGroups
 
 #: A standard deviation below this share of the mean is rounding, not variation.
 CONSTANT = 1e-13

@@ -14,7 +14,7 @@ from spcastat.engine.inputs import Source
 from spcastat.intake.design import Partial
 from spcastat.labels import full_names, name_text
 from spcastat.measures.adjusted import best_order, totals_in_orders
-from spcastat.operators.scalings import stored
+from spcastat.operators.scaling_groups import stored
 from spcastat.report.loading_columns import loading_columns
 from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings

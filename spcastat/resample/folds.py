@@ -19,7 +19,7 @@ from spcastat.errors import ConstantColumnError, DataError, TooFewRowsError, Wei
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator, Standardisation, prepare
 from spcastat.operators.build import Given, from_products
-from spcastat.operators.scalings import Scale
+from spcastat.operators.scaling_groups import Scale
 from spcastat.resample.sparse_model import SparseModel
 
 

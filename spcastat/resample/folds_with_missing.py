@@ -11,10 +11,10 @@ import pandas as pd
 
 from spcastat.engine.missing_values import prepare_with_gaps, rank_of
 from spcastat.errors import ConstantColumnError, MissingValuesError
-from spcastat.missing.patterns import Patterns
+from spcastat.missing.model import Patterns
 from spcastat.operators import Operator
 from spcastat.operators.build import Given
-from spcastat.operators.scalings import Scale
+from spcastat.operators.scaling_groups import Scale
 from spcastat.resample.folds import Folds, Held
 from spcastat.resample.sparse_model import SparseModel
 

@@ -13,7 +13,7 @@ import pandas as pd
 from spcastat.engine import Plan, Request, make_plan, run
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.intake import Spec
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.operators import Operator
 from spcastat.registry import SOLVERS
 from spcastat.solvers.exact_loadings import fitted

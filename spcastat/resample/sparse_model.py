@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.missing.model import expect, outers
-from spcastat.missing.patterns import Patterns
+from spcastat.missing.model import Patterns, expect, outers
 from spcastat.operators import Operator
 
 #: Smallest noise variance, as a share of the mean variance.

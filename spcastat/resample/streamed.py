@@ -26,7 +26,7 @@ from spcastat.errors import NoRowsError, WeightsError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator
 from spcastat.operators.build import Given, from_products
-from spcastat.operators.scalings import Scale
+from spcastat.operators.scaling_groups import Scale
 from spcastat.resample.folds import PartSums, row_keys
 from spcastat.resample.sampler import Sampler
 from spcastat.resample.screened_columns import among, columns_near

@@ -16,7 +16,7 @@ from spcastat.intake import replay
 from spcastat.intake.frames import open_table
 from spcastat.intake.replay import formula_inputs, replay_both, replay_table
 from spcastat.operators import prepare
-from spcastat.operators.scalings import stored
+from spcastat.operators.scaling_groups import stored
 from spcastat.state import FitState
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spcastat.report.methods_text import describe
 from spcastat.report.report_file import write_report
 from spcastat.report.workbook import fit_sheets, write_workbook
-from spcastat.results.delegation import delegated
-from spcastat.results.inherited_docs import documented
+from spcastat.results.delegation import delegated, documented
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
 

@@ -13,7 +13,7 @@ from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
-from spcastat.results.inherited_docs import documented
+from spcastat.results.delegation import documented
 from spcastat.results.result import SpcaResult
 from spcastat.state.component_frames import largest_correlation, measure_if_known
 from spcastat.state.copies import own

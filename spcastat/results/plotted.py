@@ -14,7 +14,7 @@ from spcastat.config import flag, one_of
 from spcastat.plots.biplot_table import ARROWS
 from spcastat.plots.plot_and_table import Plot, table_of
 from spcastat.results.columns import row_values
-from spcastat.results.inherited_docs import documented
+from spcastat.results.delegation import documented
 from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told
 from spcastat.results.supplement import DRAWN, Supplement, checked
 from spcastat.state import FitState

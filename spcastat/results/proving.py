@@ -16,7 +16,7 @@ from spcastat.measures import MEASURES
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
 from spcastat.results.certificate import Certificate
-from spcastat.results.hints import no_data
+from spcastat.results.other_names import no_data
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.fit_moments import Moments

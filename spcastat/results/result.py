@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -20,13 +21,11 @@ from spcastat.results import proving
 from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate, told_of
-from spcastat.results.delegation import attribute, computed, delegated
+from spcastat.results.delegation import attribute, computed, delegated, documented
 from spcastat.results.export import Written
-from spcastat.results.hints import no_data
 from spcastat.results.inferred import Inferred
-from spcastat.results.inherited_docs import documented
 from spcastat.results.interpretation import Interpreted
-from spcastat.results.other_names import no_such_attribute
+from spcastat.results.other_names import no_data, no_such_attribute
 from spcastat.results.plotted import Plotted
 from spcastat.results.sampled import is_apart
 from spcastat.state import FitState
@@ -35,6 +34,7 @@ from spcastat.state import imputation as gaps
 from spcastat.state import row_scores as rows
 from spcastat.state.copies import own
 from spcastat.state.variance import variance as variance_table
+from spcastat.storage.fits import read_state
 from spcastat.storage.fits import save as save_fit
 from spcastat.storage.score_files import transform_to as write_transformed
 
@@ -315,3 +315,30 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         return self if better is None else SpcaResult(better, self._source, self._call)
 
     save = delegated(save_fit)
+
+
+def load(path: str | PathLike[str]) -> SpcaResult:
+    """Read a fit from a file that ``fit.save(path)`` wrote.
+
+    Nothing in a file is run: it holds numbers and text, and a formula only of known functions.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    SpcaResult
+        With the same loadings, variances, measures, printed summary and plots; `transform` and `diagnostics`
+        take data as before. What needs the rows of the fit, such as `refit` and `residuals`, raises
+        NoRowsError, and so do `scores` and `biplot` if it was saved without scores.
+
+    Raises
+    ------
+    FileError
+        Where the file does not exist, does not hold a fit, is damaged, truncated or of a newer layout, or
+        contradicts itself.
+    OptionError
+        For anything but a path.
+    """
+    return SpcaResult(read_state(path))

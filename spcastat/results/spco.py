@@ -20,8 +20,7 @@ from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
-from spcastat.results.delegation import attribute
-from spcastat.results.inherited_docs import documented
+from spcastat.results.delegation import attribute, documented
 from spcastat.results.spco_path import SpcoPath
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft

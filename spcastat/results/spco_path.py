@@ -11,7 +11,7 @@ from spcastat import plots
 from spcastat.config import listed, plural, shown
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
-from spcastat.results.inherited_docs import documented
+from spcastat.results.delegation import documented
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.kernels.eig import symmetric, top_eigh
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Gram
 from spcastat.search.nearby_fits import near

@@ -8,7 +8,7 @@ import numpy as np
 
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.kernels.eig import symmetric
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.one_nonzero_less import PATIENCE, Shrinking

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, MANY, rebuild
 from spcastat.search.small_matrices import largest

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.kernels.eig import symmetric
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.search.adjusted_variance import inverse, triangle
 from spcastat.search.best_predictor import best_predictor

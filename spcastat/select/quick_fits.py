@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.engine import Plan, run
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.operators import Operator
 from spcastat.search.climbing import climbed, swept
 from spcastat.search.component_order import reordered

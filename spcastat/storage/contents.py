@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import FileError
-from spcastat.operators.scalings import NAMED
+from spcastat.operators.scaling_groups import NAMED
 from spcastat.solvers import ADVICE
 from spcastat.state.proven import JOINT, SCOPES
 from spcastat.state.record import CENTRING, SCALING, Record

@@ -15,8 +15,8 @@ import pandas as pd
 
 from spcastat.errors import DataError, OptionError, SpcaError
 from spcastat.intake.frames import require_unique
-from spcastat.streams.naming import named
 from spcastat.streams.parquet import BUFFER, Layout, require_pyarrow
+from spcastat.streams.read import named
 from spcastat.streams.sources import ONCE, rows_at_once, same_file
 
 #: Function of column names (None for all) and an approximate number of rows: batches of that size.

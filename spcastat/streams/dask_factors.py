@@ -13,7 +13,7 @@ from spcastat.intake import ReadOptions
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import kind_of
 from spcastat.intake.rowwise import TRIED
-from spcastat.streams.naming import named
+from spcastat.streams.read import named
 
 
 def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataFrame:

@@ -6,10 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from spcastat.errors import DataError, SpcaError
+from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.progress import stage
 from spcastat.streams.base import A, Pass
-from spcastat.streams.dask_failure import failure
 from spcastat.streams.dask_tasks import Summing, Work, merge_parts
 
 #: Largest number of parts that one task merges.
@@ -193,3 +192,14 @@ def _locally(parts: list[Any], root: Any, work: Summing[A], advance: Callable[[i
         if raised:  # an error of the user's progress function
             raise
         raise failure(error, f"A partition of the {work.reading.title}") from error
+
+
+def failure(error: BaseException, name: str) -> Exception:
+    """Return an error of the package for an `error` in the computation of the partition called `name`."""
+    if isinstance(error, (SpcaError, MemoryError)):
+        return error
+    distributed = type(error).__module__.partition(".")[0] == "distributed"
+    lost = distributed or isinstance(error, (ConnectionError, TimeoutError))
+    family = FileError if isinstance(error, OSError) and not lost else DataError
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return family(f"{name} cannot be computed: {reason}")

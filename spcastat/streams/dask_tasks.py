@@ -20,9 +20,8 @@ from spcastat.intake.checks import read_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Block, Pass, Tally
-from spcastat.streams.naming import named
 from spcastat.streams.prints import Print
-from spcastat.streams.read import read_block
+from spcastat.streams.read import named, read_block
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from spcastat.intake import formula as formulas
 from spcastat.intake.checks import read_weights
 from spcastat.intake.frames import open_table, require_unique
 from spcastat.intake.weights import take_weights
-from spcastat.streams.naming import named
+from spcastat.streams.read import named
 
 
 def array_weights(weights: Any, data: Any) -> Any:

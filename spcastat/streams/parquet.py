@@ -15,7 +15,7 @@ from spcastat.config import listed, one_line, plural
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.intake.frames import require_unique
 from spcastat.intake.stored_index import StoredIndex
-from spcastat.streams.naming import named
+from spcastat.streams.read import named
 from spcastat.streams.sources import rows_at_once, same_file
 
 #: Size of the read buffer for each column, in bytes.

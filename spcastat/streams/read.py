@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import listed, shown
-from spcastat.errors import ColumnTypeError, DataError, FormulaError, NewDataError, OptionError, ShapeError
+from spcastat.errors import (
+    ColumnTypeError,
+    DataError,
+    FormulaError,
+    NewDataError,
+    OptionError,
+    ShapeError,
+    SpcaError,
+)
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import kind_of, read_weights, refuse, suspicious, without_numbers
@@ -22,7 +31,6 @@ from spcastat.intake.terms import Model
 from spcastat.intake.weights import take_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.streams.base import Block
-from spcastat.streams.naming import named
 
 
 def spec_of(
@@ -275,3 +283,12 @@ def _tried(
     where = " for a stream of chunks"
     require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text, where=where)
     return model, names, formulas.levels_of(data, kinds)
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Prefix errors of the package that are raised in the ``with`` block by the name of a chunk."""
+    try:
+        yield
+    except SpcaError as error:
+        raise type(error)(f"{name}: {error}") from error.__cause__

@@ -17,8 +17,7 @@ from spcastat.intake.design import PLAIN
 from spcastat.streams.base import Stream
 from spcastat.streams.local import Chunks, LocalStream
 from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
-from spcastat.streams.sources import ONCE, ArrayChunks, IterableChunks, is_chunk
-from spcastat.streams.text_chunks import TextChunks
+from spcastat.streams.sources import ONCE, ArrayChunks, IterableChunks, TextChunks, is_chunk
 from spcastat.textfiles import usual_separator
 
 

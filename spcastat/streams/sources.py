@@ -1,4 +1,4 @@
-"""Chunks from arrays in files, and from iterables that can be read repeatedly."""
+"""Chunks from arrays and tables of text in files, and from iterables that can be read repeatedly."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import offers
+from spcastat.config import offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.textfiles import TextTable, usual_separator
 
 #: A block of rows has about this many numbers (4 MB of float64), ...
 BLOCK_SIZE = 500_000
@@ -157,3 +158,33 @@ def same_file(one: Any, other: Any) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return Path(one).absolute() == Path(other).absolute()
+
+
+class TextChunks:
+    """The rows of a text table: a file whose name ends in .csv, .tsv or .tab, compressed or not.
+
+    Every line is checked once, when the file is opened. A first column without a name has the row labels.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    FileError, OptionError
+        As :class:`spcastat.textfiles.TextTable` does.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self._path = Path(path).absolute()  # the working directory may change before the next pass
+        self._table = TextTable(str(self._path), usual_separator(path) or ",")
+        self.title = f"text file {one_line(self._path.name, 100)}"
+        self.total: int | None = self._table.rows
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        rows = rows_at_once(len(self._table.columns))
+        for number, chunk in enumerate(self._table.chunks(rows, needed), start=1):
+            yield f"chunk {number} of {self.title}", chunk
+
+    def holds(self, path: Any) -> bool:
+        return same_file(path, self._path)

@@ -13,7 +13,7 @@ from spcastat.engine.plan import Request, make_plan
 from spcastat.engine.start_choice import Aim, candidates_among, candidates_to_begin, chosen
 from spcastat.engine.starts import _longest_columns, of_component, row_seeded, starting_loadings
 from spcastat.errors import SpcaError
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 from spcastat.measures import MEASURES
 from spcastat.operators import GRAM_ORDER, Gram
 from spcastat.solvers import Solution

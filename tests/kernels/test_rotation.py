@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.multivariate.factor_rotation import rotate_factors
 
-from spcastat.kernels.rotation import varimax
+from spcastat.kernels.orthonormal import varimax
 
 
 def criterion(L: np.ndarray) -> float:

@@ -71,10 +71,10 @@ def test_the_extended_bic_counts_the_supports_among_all_variables(pieces, monkey
     monkeypatch.setattr(choosing, "ROOM", 1)
     from scipy.special import gammaln
 
-    from spcastat.select import criteria
+    from spcastat.select import candidates
 
     told = []
-    plain = criteria.ebic
+    plain = candidates.ebic
     monkeypatch.setattr(
         "spcastat.select.candidates.ebic", lambda *given: told.append((plain(*given), given)) or told[-1][0]
     )

@@ -24,7 +24,7 @@ from spcastat.errors import (
 from spcastat.operators import Gram
 from spcastat.resample.folds import FoldSums, MomentFolds, RowFolds, hashed_labels
 from spcastat.resample.sparse_model import SparseModel
-from spcastat.select.criteria import ebic
+from spcastat.select.candidates import ebic
 from spcastat.select.crossvalidation import Errors
 from spcastat.select.parsimony import Limit, by_errors
 

@@ -10,7 +10,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import FileError, OptionError
-from spcastat.streams import text_chunks
+from spcastat.streams import sources
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from spcastat.streams import text_chunks
     ],
 )
 def test_the_fit_is_that_of_the_table(tmp_path, monkeypatch, name, how):
-    monkeypatch.setattr(text_chunks, "rows_at_once", lambda columns: 50)  # four chunks
+    monkeypatch.setattr(sources, "rows_at_once", lambda columns: 50)  # four chunks
     data = sp.datasets.pitprops_sample().set_axis([f"{i:03}" for i in range(180)])
     path = tmp_path / name
     data.to_csv(path, **how)
