@@ -18,10 +18,7 @@ T = TypeVar("T")
 RESULTS = Path(__file__).with_name("results")
 #: Page of results -> the names of its sections, or how they begin; RESULTS.md is the index of the pages.
 PAGES = {
-    "papers-000": ("papers-000",),
-    "papers-002": ("papers-002",),
-    "papers-003": ("papers-003",),
-    "papers-004": ("papers-004",),
+    **{f"papers-{paper}": (f"papers-{paper}", f"{paper}-") for paper in ("000", "002", "003", "004")},
     "default-search": ("defaults", "large", "wide", "planted"),
     "quality": ("quality", "sparsest"),
     "proofs": ("joint-proofs",),
@@ -56,14 +53,20 @@ def add_data(parser: argparse.ArgumentParser, full: str) -> None:
 
 
 def read_arguments(
-    parser: argparse.ArgumentParser, tables: Collection[str], arguments: Sequence[str] | None
+    parser: argparse.ArgumentParser,
+    tables: Collection[str],
+    arguments: Sequence[str] | None,
+    apart: bool = False,
 ) -> argparse.Namespace:
-    """Read a command line; one that cannot be carried out ends the program with the reason."""
+    """Read a command line; one that cannot be carried out ends the program with the reason.
+
+    With `apart` every table is a section of its own, so that some can be written without the others.
+    """
     given = parser.parse_args(arguments)
     unknown = [name for name in given.tables if name not in tables]
     if unknown:
         parser.error(f"unknown table {', '.join(unknown)}; there are {', '.join(tables)}")
-    if given.write and given.tables:
+    if given.write and given.tables and not apart:
         parser.error("--write replaces the whole section; leave the names of tables out")
     folder = getattr(given, "data", None)
     if folder is not None and not folder.is_dir():

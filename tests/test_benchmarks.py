@@ -171,7 +171,8 @@ def test_a_share_of_none_has_an_error():
 
 
 def test_a_row_is_as_printed_or_has_a_cause():
-    from benchmarks.papers.sheet import Cause, Estimate, Sheet
+    from benchmarks.papers.sheet import Cause, Sheet
+    from benchmarks.papers.verdicts import Estimate
 
     sheet = Sheet("t", "title", "method", {"PEV": 2, "RRE": 4})
     sheet.causes = [Cause("its start is not printed.", ("far",), True)]
@@ -182,6 +183,23 @@ def test_a_row_is_as_printed_or_has_a_cause():
     sheet.add("not printed", [None, None], [3.0, 0.1])
     assert sheet.verdicts() == ["as printed", "as printed", "(1) tested", "unexplained"]
     assert "(1) tested: its start is not printed." in sheet.as_markdown()
+
+
+def test_a_row_is_as_printed_only_where_so_many_draws_could_refuse_it():
+    from benchmarks.papers.sheet import Cause, Sheet
+    from benchmarks.papers.verdicts import Claim, Estimate
+
+    sheet = Sheet("t", "title", "method", {"of 1000": 0, "CPU s": 1}, [Cause("said.", ("far", "it"), False)])
+    sheet.beside = ("CPU s",)
+    print_of = Estimate(122.0, 10.4, 1000)
+    sheet.add(
+        "few draws", [print_of, 1.0], [Estimate(250.0, 100.0), 9.0]
+    )  # z = 1.3
+    sheet.add("far", [print_of, 1.0], [Estimate(253.0, 25.0), 9.0])  # z = 4.8
+    sheet.add("near", [print_of, 1.0], [Estimate(150.0, 20.0), 9.0])  # z = 1.2
+    sheet.claims = [Claim("it rises", "it falls", False), Claim("it ends", "it ends", True)]
+    assert sheet.verdicts() == ["open", "(1) supposed", "as printed", "(1) supposed", "as printed"]
+    assert "| it rises | it falls | (1) supposed |" in sheet.as_markdown()
 
 
 def test_every_row_of_the_papers_is_remade_or_says_why_not():

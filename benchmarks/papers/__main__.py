@@ -5,7 +5,6 @@ The tables and figures of the papers, ours beside print.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable
@@ -14,12 +13,14 @@ from collections.abc import Callable
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import spcastat as sp
 from benchmarks.draws import Draws, Unfinished, add_draws
 from benchmarks.papers import colon, digits, faces, greedy, pitprops, robust, scoring, sparse, toy, uci
 from benchmarks.papers.fits import Call
-from benchmarks.papers.rows import list_of_rows
+from benchmarks.papers.rows import PREPRINT, list_of_rows
 from benchmarks.papers.sheet import Sheet
-from benchmarks.report import add_data, command_line, read_arguments, stamp, write_section
+from benchmarks.papers.verdicts import RULE
+from benchmarks.report import add_data, command_line, page_of, read_arguments, stamp, write_section
 
 TABLES: dict[str, Callable[[Call], Sheet]] = {
     "000-hastie": toy.hastie,
@@ -56,6 +57,7 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
     "004-fig2": robust.figure_2,
     "004-fig3": robust.figure_3,
     "004-4": digits.table_4,
+    "004-4-causes": digits.causes_of_table_4,
     "004-fig5": digits.figure_5,
     "004-fig6": digits.figure_6,
 }
@@ -65,11 +67,6 @@ PAPERS = {
     "003": "He, Monteiro and Park (2010), greedy supports and sparsity control",
     "004": "Zhao, Meng and Xu (2014), robust sparse PCA",
 }
-RULE = (
-    "Verdicts: 'as printed' is within two standard errors (of both, where print has draws) or 0.5 points "
-    "(0.005 of what is no percentage); else the number of the cause below the table, 'tested' by a run or "
-    "'supposed'."
-)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -85,54 +82,48 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--paper", choices=PAPERS, help="the tables of this paper alone")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
-    given = read_arguments(parser, TABLES, arguments)
+    given = read_arguments(parser, TABLES, arguments, apart=True)
     draws = Draws.asked(given)
     most = given.draws
-    sheets: list[Sheet] = []
-    unfinished: dict[str, str] = {}
-    asked = given.tables or [name for name in TABLES if name.startswith(given.paper or "")]
-    for name in asked:
+    unfinished: list[str] = []
+    for name in given.tables or [name for name in TABLES if name.startswith(given.paper or "")]:
+        draws.versions.clear()
         call = Call(given.data, given.full, most.get(name, most.get("")), draws)
         try:
             sheet = TABLES[name](call)
         except Unfinished as rest:
             print(f"\n{rest}", flush=True)
-            unfinished[name] = str(rest).split(": ", 1)[1]
+            unfinished.append(name)
             continue
-        sheets.append(sheet)
         print(f"\n{sheet.as_markdown() if given.markdown else sheet.as_text()}", flush=True)
-    if given.write:
-        for paper in [given.paper] if given.paper else PAPERS:
-            tables = [one.as_markdown() for one in sheets if one.name.startswith(paper)]
-            body = [*_head(given, draws, paper), list_of_rows(paper, sheets, unfinished)]
-            write_section(f"papers-{paper}", "\n\n".join([*body, "## Tables and figures", *tables]))
+        if given.write:
+            made = f"Draws of {', '.join(sorted(draws.versions)) or sp.__version__}; {stamp()}"
+            write_section(name, f"{sheet.as_markdown()}\n\n{made}")
+            write_head(name[:3])
     if unfinished:
         print(f"\nNot all draws of {', '.join(unfinished)} are made: run the same command again.")
     return 1 if unfinished else 0
 
 
+def write_head(paper: str) -> None:
+    """Write what stands above the tables of a paper: the command, the rule, the items and their verdicts."""
+    page = page_of(f"papers-{paper}").read_text(encoding="utf-8")
+    body = [
+        "## Verdicts",
+        f"`python -m benchmarks.papers --paper {paper} --full --data DIR --write` remakes the page, and with "
+        "names of tables instead of `--paper` those alone. Below each stand the code that made its draws and "
+        "the date.",
+        RULE,
+        list_of_rows(paper, page),
+    ]
+    if paper == "000":
+        body += [PREPRINT, list_of_rows("001", page)]
+    write_section(f"papers-{paper}", "\n\n".join(body))
+
+
 def _most(text: str) -> dict[str, int]:
     """Read "100" or "100,000-2=20": the most draws of a cell by table; "" stands for all others."""
     return {one.rpartition("=")[0]: int(one.rpartition("=")[2]) for one in text.split(",")}
-
-
-def _head(given: argparse.Namespace, draws: Draws, paper: str) -> list[str]:
-    """Return what stands above the tables of a paper."""
-    by_table = dict(given.draws)
-    most = by_table.pop("", None)
-    few = "".join(f" ({number} in {name})" for name, number in by_table.items() if name.startswith(paper))
-    command = " ".join(
-        ["python -m benchmarks.papers --paper", paper]
-        + ["--full"] * given.full
-        + ["--data DIR"] * (draws.data is not None)
-        + ["--write"]
-    )
-    return [
-        "## Verdicts",
-        f"`{command}`{f', at most {most} draws a cell{few}' if most else ''}. Code that made the draws: "
-        f"{', '.join(sorted(draws.versions))}. {stamp()}",
-        RULE,
-    ]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -57,12 +58,13 @@ def prepared(draw: Draw, name: str) -> Any:
 
 
 def controlled(draw: Draw, data: str, k: int, variance: float, options: dict[str, Any]) -> list[float] | str:
-    """Return cardinalities, their sum, |z1'z2| and the relative adjusted variance of SC_c-PCA."""
+    """Return cardinalities, their sum, |z1'z2|, relative adjusted variance, trials and CPU s of SC_c-PCA."""
     held = prepared(draw, data)
     if isinstance(held, str):
         return held
+    begun = time.process_time()
     found = _fit(held, k, "controlled", variance=variance, **options)
-    return found if isinstance(found, str) else _figures(found)
+    return found if isinstance(found, str) else _figures(found, 1, begun)
 
 
 def searched(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
@@ -74,13 +76,14 @@ def searched(draw: Draw, data: str, k: int, variance: float, method: str, option
     if isinstance(held, str):
         return held
     low, high, best = 0.0, 1.0, None
+    begun = time.process_time()
     for _ in range(12):
         middle = (low + high) / 2.0
         found = _fit(held, k, method, penalty=middle, **options)
         enough = not isinstance(found, str) and found.measure("relative_adjusted") >= variance
         low, high = (middle, high) if enough else (low, middle)
         best = found if enough else best
-    return "no penalty reaches that much variance" if best is None else _figures(best)
+    return "no penalty reaches that much variance" if best is None else _figures(best, 12, begun)
 
 
 def _fit(held: Any, k: int, method: str, **options: Any) -> Any:
@@ -90,10 +93,12 @@ def _fit(held: Any, k: int, method: str, **options: Any) -> Any:
     return fit(X, k, method, center=center, **options)
 
 
-def _figures(found: Any) -> list[float]:
-    V = loadings(found)
+def _figures(found: Any, trials: int, begun: float) -> list[float]:
+    """Return what the tables have; `begun` is the CPU time at which the first of the trials began."""
+    seconds, V = time.process_time() - begun, loadings(found)
     card = [float(one) for one in found.card]
-    return [*card, sum(card), abs(float(V[:, 0] @ V[:, 1])), found.measure("relative_adjusted")]
+    share = found.measure("relative_adjusted")
+    return [*card, sum(card), abs(float(V[:, 0] @ V[:, 1])), share, trials, seconds]
 
 
 def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
@@ -105,6 +110,7 @@ def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, option
     if isinstance(held, str):
         return held
     penalties: list[float] = []
+    begun = time.process_time()
     found: Any = "no penalty reaches that much variance"
     for j in range(1, k + 1):
 
@@ -120,7 +126,7 @@ def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, option
         if found is None:
             return "no penalty reaches that much variance"
         penalties.append(low)
-    return _figures(found)
+    return _figures(found, 13 * k, begun)
 
 
 def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], start: str = "pca") -> Any:
@@ -133,6 +139,7 @@ def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], s
         return held
     best = None
     low, high = -16.0, 2.0 * np.log(min(mu))
+    begun = time.process_time()
     for _ in range(12):
         middle = (low + high) / 2.0
         shares = [min(float(np.exp(middle)) / weight**2, 0.999) for weight in mu]
@@ -140,7 +147,7 @@ def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], s
         enough = not isinstance(found, str) and found.measure("relative_adjusted") >= variance
         low, high = (middle, high) if enough else (low, middle)
         best = found if enough else best
-    return "no gamma reaches that much variance" if best is None else _figures(best)
+    return "no gamma reaches that much variance" if best is None else _figures(best, 12, begun)
 
 
 def continued(draw: Draw, printed: dict[str, list[float]], card: int) -> list[float]:

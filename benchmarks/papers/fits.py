@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 import spcastat as sp
 from benchmarks.draws import Cell, Draw, Draws, Means
-from benchmarks.papers.sheet import Estimate
+from benchmarks.papers.verdicts import Estimate
 from spcastat.errors import ConvergenceWarning, SpcaError
 
 
@@ -74,7 +74,8 @@ def counted(values: Iterable[float | None], total: int) -> list[Estimate | None]
     found: list[Estimate | None] = []
     for value in values:
         q = None if value is None else (value + 1.0) / (total + 2.0)
-        found.append(None if value is None or q is None else Estimate(value, (total * q * (1 - q)) ** 0.5))
+        error = 0.0 if q is None else (total * q * (1 - q)) ** 0.5
+        found.append(None if value is None else Estimate(value, error, total))
     return found
 
 

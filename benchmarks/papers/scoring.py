@@ -10,9 +10,10 @@ import pandas as pd
 
 import spcastat as sp
 from benchmarks.draws import Cell, Draw
-from benchmarks.papers.fits import Call, both_supports, fit, loadings
+from benchmarks.papers.fits import Call, both_supports, first_reason, fit, loadings
 from benchmarks.papers.readings import nearest, printed_hastie, printed_pitprops
-from benchmarks.papers.sheet import Cause, Estimate, Sheet
+from benchmarks.papers.sheet import Cause, Sheet
+from benchmarks.papers.verdicts import Claim, Estimate
 from spcastat.errors import ConvergenceWarning, SpcaError
 
 #: In the order of the rows.
@@ -324,12 +325,24 @@ def figure_4(call: Call) -> Sheet:
     for kind, options in MICROARRAY.items():
         cells = [Cell(f"{kind}, q = {q}", microarray, _falling(kind, q, options)) for q in steps]
         found = call.measured("002-fig4", cells)
+        reason = first_reason(found, found)
+        if reason is not None and reason.startswith("skipped"):
+            sheet.add(kind, [None] * len(steps), reason)
+            continue
         for which, name in enumerate(("CPEV", "CPZC")):
-            values = [
-                one if isinstance(one := found[cell.name], str) else float(one.mean[which]) for cell in cells
-            ]
-            reason = next((value for value in values if isinstance(value, str)), None)
-            sheet.add(f"{name}, {kind}", [None] * len(steps), reason or values)
+            values = ["n/a" if isinstance(one, str) else float(one.mean[which]) for one in found.values()]
+            sheet.add(f"{name}, {kind}", [None] * len(steps), values)
+        sheet.notes += [f"{name}: {one}." for name, one in found.items() if isinstance(one, str)]
+    rows = {row[0]: [v for v in row[2] if not isinstance(v, str)] for row in sheet.rows}
+    kinds = [kind for kind in MICROARRAY if f"CPEV, {kind}" in rows]
+    rising = [kind for kind in kinds if np.all(np.diff(np.array(rows[f"CPEV, {kind}"], dtype=float)) > 0)]
+    falling = [
+        kind for kind in kinds if np.all(np.diff(np.array(rows[f"CPZC, {kind}"][:3], dtype=float)) < 0)
+    ]
+    for claim, held in (("CPEV rises with q", rising), ("CPZC falls from q = 3 to 10", falling)):
+        least = len(kinds) if held is rising else 1
+        said = f"in {len(held)} of {len(kinds)} settings: {', '.join(held) or 'none'}"
+        sheet.claims.append(Claim(claim, said, bool(kinds) and len(held) >= least))
     sheet.notes += NOTES_FIG4
     return sheet
 

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite, sqrt
+from math import isfinite
 
 from benchmarks.draws import Means
+from benchmarks.papers.verdicts import DEVIATES, MET, Claim, Estimate, Value, compare
 from benchmarks.report import markdown_table, text_table
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its standard error; the error of one that is not drawn is 0."""
-
-    value: float
-    error: float = 0.0
-
-
-Value = float | str | Estimate | None
-MET, DEVIATES = "as printed", "unexplained"
 
 
 @dataclass(frozen=True)
@@ -62,6 +51,10 @@ class Sheet:
         The first that covers a row explains it.
     notes : list of str
         What else the reader must know.
+    claims : list of Claim
+        What print says of a figure in words; a cause covers a claim by the beginning of its text.
+    beside : tuple of str
+        Quantities shown beside print's and not judged: seconds of another machine.
     """
 
     name: str
@@ -71,6 +64,8 @@ class Sheet:
     causes: list[Cause] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rows: list[tuple[str, list[Value], list[Value], int]] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    beside: tuple[str, ...] = ()
 
     def add(self, label: str, printed: Sequence[Value], ours: Sequence[Value] | Means | str) -> None:
         """Add a row; `ours` is a reason where there are no numbers."""
@@ -89,22 +84,26 @@ class Sheet:
         self.rows.append((label, list(printed), list(ours), draws))
 
     def verdict(self, row: tuple[str, list[Value], list[Value], int]) -> str:
-        """Return whether a row is as printed, which cause it has, or that it has none."""
+        """Return whether a row is as printed, which cause it has, or that it has none; "" without print."""
         label, printed, ours, _ = row
-        pairs = zip(printed, ours, self.quantities.values(), strict=True)
-        met = [_met(p, o, digits) for p, o, digits in pairs if p is not None and o is not None]
-        if not met:
-            return ""
-        if all(met):
-            return MET
+        columns = zip(printed, ours, self.quantities, self.quantities.values(), strict=True)
+        found = compare((p, o, digits) for p, o, name, digits in columns if name not in self.beside)
+        return self._caused(label) if found == DEVIATES else found or ""
+
+    def claimed(self, claim: Claim) -> str:
+        """Return the verdict on a claim."""
+        return MET if claim.holds else self._caused(claim.text)
+
+    def _caused(self, label: str) -> str:
         for number, cause in enumerate(self.causes, 1):
             if cause.covers(label):
                 return f"({number}) {cause.kind}"
         return DEVIATES
 
     def verdicts(self) -> list[str]:
-        """Return the verdicts of all rows that print has."""
-        return [found for row in self.rows if (found := self.verdict(row))]
+        """Return the verdicts of all rows that print has, and of its claims."""
+        rows = [found for row in self.rows if (found := self.verdict(row))]
+        return [*rows, *(self.claimed(claim) for claim in self.claims)]
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells as text; a quantity without printed values has one column."""
@@ -128,7 +127,7 @@ class Sheet:
 
     def lines(self) -> list[str]:
         """Return the causes that are needed, numbered, and the notes."""
-        used = {number for row in self.rows for number in [self.verdict(row).split(")")[0]]}
+        used = {verdict.split(")")[0] for verdict in self.verdicts()}
         causes = [
             f"({number}) {cause.kind}: {cause.text}"
             for number, cause in enumerate(self.causes, 1)
@@ -141,6 +140,8 @@ class Sheet:
         body = [f"{self.name}: {self.title}"]
         if self.rows:
             body += ["", text_table(*self.grid())]
+        if self.claims:
+            body += ["", text_table(*self._claims())]
         return "\n".join([*body, *(f"* {line}" for line in self.lines())])
 
     def as_markdown(self) -> str:
@@ -153,20 +154,12 @@ class Sheet:
             body += ["", "Trials, which print does not have:"]
         if trials.rows:
             body += ["", markdown_table(*trials.grid())]
+        if self.claims:
+            body += ["", markdown_table(*self._claims())]
         return "\n".join([*body, "", *(f"- {line}" for line in self.lines())])
 
-
-def _met(printed: Value, ours: Value, digits: int) -> bool:
-    """Return whether a number is within two standard errors of the printed one, or within 0.5 points.
-
-    Printed means have standard errors of their own, at least ours: print seldom has more draws. A number
-    with three decimals or more is no percentage: 0.005 there.
-    """
-    if isinstance(printed, str) or isinstance(ours, str):
-        return printed == ours
-    p, o = (one if isinstance(one, Estimate) else Estimate(float(one or 0.0)) for one in (printed, ours))
-    points = 0.5 if digits <= 2 else 0.005
-    return abs(p.value - o.value) <= max(2.0 * sqrt(p.error**2 + o.error**2), points + 1e-9)
+    def _claims(self) -> tuple[list[str], list[list[str]]]:
+        return ["print says", "ours", "verdict"], [[c.text, c.ours, self.claimed(c)] for c in self.claims]
 
 
 def _cell(value: Value, digits: int) -> str:

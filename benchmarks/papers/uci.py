@@ -13,6 +13,7 @@ from benchmarks.papers.fits import Call, fit, loadings, nearest_neighbour
 from benchmarks.papers.readings import neighbours
 from benchmarks.papers.scoring import _spco, smallest_card
 from benchmarks.papers.sheet import Cause, Sheet
+from benchmarks.papers.verdicts import Claim
 
 #: CPEV (%), accuracy (%) and its standard deviation, in the order of FOUR.
 TABLE_6 = {
@@ -90,19 +91,27 @@ def table_6(call: Call) -> Sheet:
         for label, row in zip(FOUR, rows, strict=True)
     }
     for name, found in _classified(call).items():
-        row: list[Any] = [None, *printed[name][1:], None, None, None]
+        row: list[Any] = [*printed[name], None, None, None]
         sheet.add(name, row, found if isinstance(found, str) else list(found.mean[:6]))
     for name in printed if call.full else ():
         if name.endswith(" SPCO"):
             for label, found in call.measured("002-6", _dense(name.removesuffix(" SPCO"))).items():
                 ours = found if isinstance(found, str) else list(found.mean)
                 sheet.add(label, [None] * 6, ours)
+    for label, found in (call.measured("002-6", _other_readings()) if call.full else {}).items():
+        row = [*printed[label.split(",")[0]], None, None, None]
+        if isinstance(found, str):
+            sheet.add(label, row, found)
+            continue
+        cpev, accuracy, sd, k = (float(one) for one in found.mean)
+        sheet.add(label, row, [cpev, accuracy, sd, None, None, k])
     sheet.causes = CAUSES_6
     sheet.notes += [
         "The number of components and the scaling are not printed: variables are scaled, k is the smallest "
         "with which PCA passes the printed CPEV by 3 %, and the common cardinality the smallest that "
-        "reaches it. SPCO: a tenth of the coordinates zero; its explained variance hardly depends on that, "
-        "as print says.",
+        "reaches it, so that CPEV is seldom met; in the rows 'from 10 %' the last components have one "
+        "nonzero fewer where that is enough. SPCO: a tenth of the coordinates zero; its explained variance "
+        "hardly depends on that, as print says.",
         "letter: the first 1978 rows of the classes A to J, pendigits: the first 7494 rows (print says "
         "which sizes, not which rows); dermatology: the 358 complete rows.",
     ]
@@ -111,20 +120,79 @@ def table_6(call: Call) -> Sheet:
 
 CAUSES_6 = [
     Cause(
-        "print seems to have learnt from 10 %, and where ours are above that too it has another number of "
-        "components: dense PCA, from 10 %, passes print's accuracies between the numbers below (k = 3 for "
-        "dermatology, 5 to 6 for letter, 3 for pageblocks, 5 for pendigits), with its standard deviations.",
-        ("dermatology", "letter", "pageblocks", "pendigits"),
+        "print cannot have had the settings that its accuracies suggest: from 10 % those of dense PCA pass "
+        "print's with 5 or 6 components (letter) and 5 (pendigits), but so few keep at most 75.60, 80.82 and "
+        "79.91 %, and print has 81.30 to 81.67 and 82.50 to 82.86.",
+        ("letter SPCA", "letter sPCA", "pendigits"),
+        False,
+    ),
+    Cause(
+        "print has learnt from 10 %, it seems, not from 90: with 3 components, from 10 %, CPEV, accuracy "
+        "and standard deviation are print's (see the rows 'from 10 %').",
+        ("pageblocks SPCA-ZHT", "pageblocks sPCA-OS", "pageblocks SPCO"),
         True,
     ),
     Cause(
-        "neither share nor another number of components (see the rows below) gives print's accuracies; nor "
-        "do variables that are not scaled, or the nearest class mean instead of the nearest row (tried "
-        "outside this table).",
+        "from 10 % accuracy and standard deviation are print's as in the other rows of pageblocks, but the "
+        "fewest nonzeros that reach print's CPEV pass it by two points.",
+        ("pageblocks SPCA-WTH",),
+        False,
+    ),
+    Cause(
+        "dense PCA with 3 components and from 10 % has such accuracies, but sparse components with print's "
+        "CPEV do not (see the rows 'from 10 %'), and SPCO with 3 explains more than print has.",
+        ("dermatology",),
+        False,
+    ),
+    Cause("dense PCA from 10 % passes print's accuracy between 5 and 6 components.", ("letter SPCO",), False),
+    Cause(
+        "neither share nor another number of components (see the rows below) gives print's accuracies.",
         ("segmentation", "glass"),
         False,
     ),
 ]
+
+
+def from_a_tenth(draw: Draw, name: str, method: str, least: float, k: int) -> list[float] | str:
+    """Return CPEV, accuracy and its sd learning from 10 %, in %, and k, with the fewest nonzeros in all.
+
+    Components have equal numbers of them but for the last ones, which may have one fewer.
+    """
+    path = draw.file(UCI_FILES.get(name, f"uci_{name}.csv"))
+    if isinstance(path, str):
+        return path
+    X, y = _uci(path, name)
+    if method == "spco":
+        found = _spco(X, k, zeros=0.1, scale=True)
+        if isinstance(found, str):
+            return found
+        scores, cpev = np.asarray(found.coordinates, dtype=float), float(found.cpev)
+    else:
+        S = X.corr()
+        low, high, best = k - 1, k * X.shape[1], fit(S, k, method, covariance=True, card=X.shape[1])
+        while not isinstance(best, str) and high - low > 1:
+            total = (low + high) // 2
+            card = [total // k + (j < total % k) for j in range(k)]
+            one = fit(S, k, method, covariance=True, card=card)
+            enough = not isinstance(one, str) and one.measure("adjusted") >= least
+            low, high, best = (low, total, one) if enough else (total, high, best)
+        if isinstance(best, str):
+            return best
+        scores, cpev = ((X - X.mean()) / X.std()).to_numpy() @ loadings(best), best.measure("adjusted")
+    return [100.0 * cpev, *nearest_neighbour(scores, y, range(20), 0.1), k]
+
+
+def _other_readings() -> list[Cell]:
+    """Return the fits of as many components as dense PCA's accuracies suggest, learning from 10 %."""
+    return [
+        Cell(
+            f"{name} {label}, k = {k}, from 10 %",
+            from_a_tenth,
+            {"name": name, "method": method, "least": row[0] / 100.0, "k": k},
+        )
+        for name, k in (("dermatology", 3), ("pageblocks", 3))
+        for (label, method), row in zip(FOUR.items(), TABLE_6[name], strict=True)
+    ]
 
 
 def by_components(draw: Draw, name: str, k: int) -> list[float] | str:
@@ -163,5 +231,19 @@ def figure_3(call: Call) -> Sheet:
         row = [found[f"{name} {label}"] for label in FOUR]
         reason = next((one for one in row if isinstance(one, str)), None)
         sheet.add(name, [None] * 4, reason or [float(one.mean[6]) for one in row])
-    sheet.notes.append("The figure has no numbers; print says that sPCA-OS has the most zeros on the whole.")
+    rows = [[float(v) for v in ours[:3]] for _, _, ours, _ in sheet.rows if ours[0] != "n/a"]  # type: ignore
+    for j, label in ((0, "SPCA-ZHT"), (2, "sPCA-OS")):
+        more = sum(zeros[j] > zeros[1] for zeros in rows)
+        claim = f"{label} has more zeros than SPCA-WTH on the whole"
+        sheet.claims.append(Claim(claim, f"in {more} of {len(rows)} sets", more > len(rows) / 2))
+    sheet.causes = [
+        Cause(
+            "penalties and numbers of components are not printed, and ours have one cardinality for all "
+            "components of a fit, the smallest that reaches print's CPEV. Its pitprops loadings, which are "
+            "to show the same, do not have the CPEV that they are said to have (Tables 2 and 3).",
+            ("SPCA-ZHT", "sPCA-OS"),
+            False,
+        )
+    ]
+    sheet.notes.append("The figure has no numbers; print says that it shows what Tables 1 to 3 do.")
     return sheet

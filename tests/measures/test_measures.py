@@ -121,6 +121,17 @@ def test_adjusted_variance_depends_on_the_order():
     assert abs(one[0] - other[0]) > 0.01
 
 
+def test_a_further_component_adds_what_least_squares_on_the_earlier_scores_leaves():
+    """He, Monteiro and Park (2010), proposition 3.2, also where it depends on the earlier ones."""
+    X, Z = data(), loadings()
+    Y = (X - X.mean()).to_numpy()
+    for z in (np.linspace(-1.0, 2.0, len(Z)), Z[:, 1], Z @ np.array([1.0, -2.0, 0.5])):
+        score = Y @ (z / np.linalg.norm(z))
+        left = score - Y @ Z @ np.linalg.lstsq(Y @ Z, score, rcond=None)[0]
+        before, after = (sp.measures.adjusted(V, X=X) for V in (Z, np.column_stack([Z, z])))
+        assert after - before == pytest.approx(left @ left / np.sum(Y**2), rel=1e-9, abs=1e-13)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_labels_are_matched(name):
     X, V = data(), pd.DataFrame(loadings(), index=data().columns)

@@ -52,6 +52,24 @@ def test_adjoint_is_the_adjoint(sparse):
     assert view.forward(a) @ b == pytest.approx(a @ view.adjoint(b), rel=1e-12)
 
 
+@pytest.mark.parametrize(("n", "p", "sparse", "weighted"), [(40, 7, False, True), (6, 15, True, False)])
+def test_schur_deflation_projects_on_the_complement_of_all_scores(n, p, sparse, weighted):
+    """He, Monteiro and Park (2010), proposition 3.1, with NumPy's QR factorization of V Z."""
+    view = rows_operator(n, p, sparse, weighted)
+    rows = view.forward(np.eye(p))
+    rng = np.random.default_rng(7)
+    Z = np.zeros((p, 0))
+    for _ in range(4):
+        z = rng.standard_normal(p) * (rng.random(p) < 0.6)
+        z[-1] = 1.0
+        z /= np.linalg.norm(z)
+        view, Z = deflate_rows(view, Removed(z, z, Z), "schur"), np.column_stack([Z, z])
+        Q = np.linalg.qr(rows @ Z)[0]
+        np.testing.assert_allclose(
+            view.forward(np.eye(p)), rows - Q @ (Q.T @ rows), rtol=0, atol=1e-12 * np.linalg.norm(rows)
+        )
+
+
 def test_projected_rows_have_no_score_on_what_was_removed():
     op = rows_operator(30, 8, False, False)
     v = np.full(8, 8**-0.5)

@@ -1,0 +1,85 @@
+"""What a printed number and ours are compared by, and what is said of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+MET, OPEN, DEVIATES = "as printed", "open", "unexplained"
+RULE = (
+    "Verdicts: a number is met within 0.5 points (0.005 of what is no percentage) or, where it is drawn, "
+    "within as many standard errors of the difference as chance passes in one row of twenty (2.0 with one "
+    "drawn number that print has, 2.5 with four). A row is 'as printed' where all are met and no standard "
+    "error of a difference is above 5 hundredths of the range (of the sets, of 100 %, of a cosine's 1), "
+    "'open' where all are met and one is larger, which refuses little. Other rows have the number of the "
+    "cause below the table: 'tested' where a run on this page gives print in all columns, or random starts "
+    "on both sides of it, or shows that print contradicts itself; else 'supposed'. Seconds of print's "
+    "machine stand beside ours, not judged."
+)
+#: Chance that a row is refused although ours and print are draws of the same.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error; the error of one that is not drawn is 0.
+
+    Attributes
+    ----------
+    value, error : float
+    of : float or None
+        The range of the number: how many sets a count is of. None: 100 of percentages, 1 of other numbers.
+    """
+
+    value: float
+    error: float = 0.0
+    of: float | None = None
+
+
+Value = float | str | Estimate | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What print says of a figure, what ours show, and whether they show that."""
+
+    text: str
+    ours: str
+    holds: bool
+
+
+def compare(pairs: Iterable[tuple[Value, Value, int]]) -> str | None:
+    """Return MET, OPEN or DEVIATES for printed numbers, ours and their decimals; None if print has none.
+
+    A number with three decimals or more is no percentage.
+    """
+    found = [(p, o, digits) for p, o, digits in pairs if p is not None and o is not None]
+    errors = [_error(p, o) for p, o, _ in found]
+    drawn = sum(error > 0 for error in errors)
+    if not found:
+        return None
+    z = NormalDist().inv_cdf(1.0 - LEVEL / 2.0 / max(drawn, 1))
+    verdict = MET
+    for (p, o, digits), error in zip(found, errors, strict=True):
+        if isinstance(p, str) or isinstance(o, str):
+            if p != o:
+                return DEVIATES
+            continue
+        points = 0.5 if digits <= 2 else 0.005
+        if abs(_value(p) - _value(o)) > max(z * error, points + 1e-9):
+            return DEVIATES
+        given = p.of if isinstance(p, Estimate) else None
+        if error > 0.05 * (given or (100.0 if digits <= 2 else 1.0)):
+            verdict = OPEN
+    return verdict
+
+
+def _value(one: Value) -> float:
+    return one.value if isinstance(one, Estimate) else float(one or 0.0)
+
+
+def _error(*pair: Value) -> float:
+    """Return the standard error of a difference."""
+    return sqrt(sum(one.error**2 for one in pair if isinstance(one, Estimate)))
