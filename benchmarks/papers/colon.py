@@ -379,6 +379,14 @@ def figure_4(call: Call) -> Sheet:
     for name, found in call.measured(sheet.name, cells).items():
         sheet.add(name, [None] * len(STEPS), found if isinstance(found, str) else found[3:])
     _add_by_number(call, sheet, {"nonneg": True}, NSPCA_CARD)
+    sheet.causes = [
+        Cause(
+            "l0 is first; l1 with as many nonzeros is shrunk, and print's own cardinalities, which are not "
+            "listed, may shrink it less.",
+            ("BCD-NSPCA l1",),
+            False,
+        )
+    ]
     sheet.notes.append(
         "The figure has no numbers. BCD is fitted for every number of components with the first so many "
         "cardinalities of the NSPCA fit of 20 (Table 7); print does not say whether NSPCA, whose "

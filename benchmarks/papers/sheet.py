@@ -163,7 +163,7 @@ class Sheet:
 
 
 def _cell(value: Value, digits: int) -> str:
-    if value is None:
+    if value is None or (isinstance(value, float) and not isfinite(value)):
         return ""
     if isinstance(value, Estimate):
         return f"{value.value:.{digits}f}" + (f" ({value.error:.{digits}f})" if value.error else "")
