@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 from spcastat.certify.joint import JointCertificate, certify_joint, relaxed
-from spcastat.certify.orthogonal_bounds import climbed
+from spcastat.certify.orthogonal_search import climbed
 from spcastat.certify.relaxed import Relaxed
 from spcastat.operators import Gram
 from spcastat.search.fixed_supports import refined

@@ -15,17 +15,12 @@ import numpy as np
 from spcastat.certify import ordered
 from spcastat.certify.best_met import placed
 from spcastat.certify.dual import ROUNDING, Running, ky_fan
+from spcastat.certify.orthogonal_search import climbed, searched
 from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import MOST_SUPPORTS, Alone, Root, Sums, alone
 from spcastat.operators import Operator
 from spcastat.search.default import joint
 from spcastat.search.rule import SupportRule
-from spcastat.search.small_matrices import SMALLEST
-
-#: The largest number of sweeps of the ascent on given supports.
-SWEEPS = 60
-#: Vectors whose norm after projection is below this are treated as linearly dependent.
-DEPENDENT = 1e-8
 
 
 class Orthogonal(Projection):
@@ -88,9 +83,12 @@ class OrthogonalLeaves:
         self.value = float(np.einsum("ij,ik,kj->", V, S, V))
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
-        """Optimise loadings on the supports found by the quick search; return the best value."""
-        V = joint(op, len(cards), cards, "pev", "quick", rule=rule).V
-        return self.climb([[np.flatnonzero(v) for v in V.T]])
+        """Search from this fit and from the quick search among all loadings; return the best value."""
+        starts = [self.V, joint(op, len(cards), cards, "pev", "quick", rule=rule).V]
+        V, value = searched(self.S, self.cards, starts, self.rng)
+        if value > self.value:
+            self.V, self.value = V, value
+        return self.value
 
     def climb(self, tuples: list[list[np.ndarray]]) -> float:
         """Optimise loadings on given supports, a list for each fit in any order; return the best value."""
@@ -106,54 +104,3 @@ class OrthogonalLeaves:
                 if value[best] > self.value:
                     self.value, self.V = float(value[best]), V[best]
         return self.value
-
-
-def climbed(
-    S: np.ndarray, held: np.ndarray, rng: np.random.Generator, disturbed: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal loadings on given supports, by ascent in one component at a time, and their PEV.
-
-    Parameters
-    ----------
-    S : ndarray of shape (p, p)
-    held : ndarray of bool, shape (B, p, k)
-        The supports.
-    rng : numpy Generator
-    disturbed : bool
-        Whether to start from random loadings rather than from leading eigenvectors.
-
-    Returns
-    -------
-    V : ndarray of shape (B, p, k)
-    value : ndarray of shape (B,)
-        Minus infinity if no orthogonal loadings on these supports were found.
-
-    Notes
-    -----
-    Each component in turn becomes the leading eigenvector of S on the part of its support's space that is
-    orthogonal to all other components.
-    """
-    B, p, k = held.shape
-    V = np.zeros((B, p, k))
-    value = np.full(B, -np.inf)
-    shifted = S + np.eye(p) / p  # so that the leading eigenvector lies on the support even if S is zero there
-    order = rng.permutation(k) if disturbed else np.argsort(held[0].sum(axis=0), kind="stable")
-    for sweep in range(SWEEPS):
-        for j in order:
-            others = np.delete(V, j, axis=2) * held[:, :, j, None]
-            U, sizes, _ = np.linalg.svd(others, full_matrices=False)
-            U = U * (sizes > DEPENDENT)[:, None, :]
-            room = held[:, :, j, None] * np.eye(p) - U @ U.mT
-            if sweep == 0 and disturbed:
-                v = (room @ rng.standard_normal((B, p, 1)))[:, :, 0]
-            else:
-                v = np.linalg.eigh(room @ shifted @ room)[1][:, :, -1]
-                v = (room @ v[:, :, None])[:, :, 0] * held[:, :, j]
-            size = np.linalg.norm(v, axis=1, keepdims=True)
-            V[:, :, j] = np.where(size > DEPENDENT, v / np.maximum(size, SMALLEST), 0.0)
-        new = np.einsum("bij,ik,bkj->b", V, S, V)
-        if (new <= value * (1.0 + 1e-12)).all():
-            break
-        value = np.maximum(value, new)
-    products = V.mT @ V - np.eye(k)
-    return V, np.where(np.abs(products).max(axis=(1, 2)) < DEPENDENT, value, -np.inf)

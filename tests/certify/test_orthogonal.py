@@ -11,7 +11,8 @@ import spcastat as sp
 from benchmarks import proofs
 from spcastat.certify.joint import certify_joint
 from spcastat.certify.ordered import certified, ordered_bounds
-from spcastat.certify.orthogonal_bounds import Orthogonal, climbed
+from spcastat.certify.orthogonal_bounds import Orthogonal
+from spcastat.certify.orthogonal_search import climbed, searched
 from spcastat.operators import Gram
 
 
@@ -101,3 +102,29 @@ def test_orthogonal_loadings_have_a_tighter_bound():
     np.testing.assert_allclose(found.V.T @ found.V, np.eye(3), atol=1e-8)
     # the optimum of all loadings, from exhaustive triples; it has disjoint supports
     assert 100 * disjoint == pytest.approx(51.0742, abs=6e-5)
+
+
+def best_of_pairs(S: np.ndarray) -> float:
+    """PEV of the best two orthogonal components of two variables, from the closed forms of all supports.
+
+    Disjoint supports: their largest eigenvalues. The same support: its trace. One variable in common: one of
+    the components is an axis of its own variable.
+    """
+    p = len(S)
+    top = {T: np.linalg.eigvalsh(S[np.ix_(T, T)])[-1] for T in combinations(range(p), 2)}
+    values = [S[i, i] + S[j, j] for i, j in top]
+    for T in top:
+        values += [value + top[T] for U, value in top.items() if not set(T) & set(U)]
+        values += [top[T] + S[j, j] for j in range(p) if j not in T]
+    return max(values)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_finds_the_best_of_all_supports(seed):
+    S = covariance(seed, 6)
+    start = np.linalg.eigh(S)[1][:, -2:]
+    V, value = searched(S, (2, 2), [start], np.random.default_rng(0))
+    np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-8)
+    assert (np.count_nonzero(V, axis=0) <= 2).all()
+    assert value == pytest.approx(np.trace(V.T @ S @ V), rel=1e-12)
+    assert value == pytest.approx(best_of_pairs(S), rel=1e-9)

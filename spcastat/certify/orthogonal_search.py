@@ -1,0 +1,163 @@
+"""Orthogonal loadings of large PEV: exchanges of single variables, and ascent on given supports."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search.small_matrices import SMALLEST
+
+#: The largest number of sweeps of the ascent on given supports.
+SWEEPS = 60
+#: Vectors whose norm after projection is below this are treated as linearly dependent.
+DEPENDENT = 1e-8
+#: Starts of a search, from given supports, directions of PCA rotated at random, and the best fit disturbed.
+STARTS = 48
+#: Exchanges of each component that are climbed from, those that raise PEV most while other loadings rest.
+EXCHANGES = 4
+#: Ascents from random loadings: that from leading eigenvectors may end where no component can turn alone.
+CLIMBS = 1
+
+
+def searched(
+    S: np.ndarray, cards: tuple[int, ...], starts: list[np.ndarray], rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """Return orthonormal loadings of given cardinalities, and their PEV, by exchanges from several starts.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    cards : tuple of int
+        One cardinality a component, below p.
+    starts : list of ndarray of shape (p, k)
+        Loadings, orthogonal or not; their largest entries are the supports where the search starts.
+    rng : numpy Generator
+
+    Returns
+    -------
+    V : ndarray of shape (p, k)
+        Zero where no orthogonal loadings were found.
+    value : float
+    """
+    p, k = len(S), len(cards)
+    leading = np.linalg.eigh(S)[1][:, -2 * k :]
+    V, value, held = np.zeros((p, k)), -np.inf, _largest(starts[0], cards)
+    for number in range(STARTS):
+        if number < len(starts):
+            begin = _largest(starts[number], cards)
+        elif number % 2 or not V.any():
+            turned = np.linalg.qr(rng.standard_normal((leading.shape[1], k)))[0]
+            begin = _largest(leading @ turned, cards)
+        else:
+            begin = held.copy()
+            for j in rng.integers(k, size=2):
+                begin[rng.choice(np.flatnonzero(begin[:, j])), j] = False
+                begin[rng.choice(np.flatnonzero(~begin[:, j])), j] = True
+        found, reached, support = _exchanged(S, begin, rng)
+        if reached > value:
+            V, value, held = found, reached, support
+    return V, value
+
+
+def _largest(V: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
+    """Return the supports of the largest loadings, shape (p, k)."""
+    held = np.zeros(V.shape, dtype=bool)
+    for j, card in enumerate(cards):
+        held[np.argsort(-np.abs(V[:, j]), kind="stable")[:card], j] = True
+    return held
+
+
+def _exchanged(
+    S: np.ndarray, held: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Exchange variables while that raises PEV; return loadings, PEV and supports."""
+    value, V = -np.inf, np.zeros(held.shape)
+    tried = held[None]
+    while True:
+        fits, values = climbed(S, tried, rng)
+        for _ in range(CLIMBS):
+            others, reached = climbed(S, tried, rng, True)
+            better = reached > values
+            fits[better], values[better] = others[better], reached[better]
+        best = int(np.argmax(values))
+        if values[best] <= value + DEPENDENT:
+            return V, value, held
+        V, value, held = fits[best], float(values[best]), tried[best]
+        tried = np.concatenate([_promising(S, V, held, j) for j in range(V.shape[1])])
+
+
+def _promising(S: np.ndarray, V: np.ndarray, held: np.ndarray, j: int) -> np.ndarray:
+    """Return the supports, shape (EXCHANGES, p, k), after the best exchanges of component j by itself.
+
+    With the other loadings as they are, component j explains the largest eigenvalue of S on the part of its
+    support's space that is orthogonal to them.
+    """
+    inside, outside = np.flatnonzero(held[:, j]), np.flatnonzero(~held[:, j])
+    leaves, enters = np.repeat(np.arange(inside.size), outside.size), np.tile(outside, inside.size)
+    at = np.repeat(inside[None], leaves.size, axis=0)
+    at[np.arange(leaves.size), leaves] = enters
+    room = _room(np.delete(V, j, axis=1)[at])
+    gains = np.linalg.eigvalsh(room @ S[at[:, :, None], at[:, None, :]] @ room)[:, -1]
+    best = np.argsort(-gains, kind="stable")[:EXCHANGES]
+    tried = np.repeat(held[None], best.size, axis=0)
+    tried[np.arange(best.size), inside[leaves[best]], j] = False
+    tried[np.arange(best.size), enters[best], j] = True
+    return tried
+
+
+def _room(others: np.ndarray) -> np.ndarray:
+    """Return the projections, (B, c, c), on what is orthogonal to the columns of `others`, (B, c, k - 1)."""
+    U, sizes, _ = np.linalg.svd(others, full_matrices=False)
+    U = U * (sizes > DEPENDENT)[:, None, :]
+    return np.eye(others.shape[1]) - U @ U.mT
+
+
+def climbed(
+    S: np.ndarray, held: np.ndarray, rng: np.random.Generator, disturbed: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return orthonormal loadings on given supports, by ascent in one component at a time, and their PEV.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    held : ndarray of bool, shape (B, p, k)
+        The supports; those of a component have the same size in all fits.
+    rng : numpy Generator
+    disturbed : bool
+        Whether to start from random loadings rather than from leading eigenvectors.
+
+    Returns
+    -------
+    V : ndarray of shape (B, p, k)
+    value : ndarray of shape (B,)
+        Minus infinity if no orthogonal loadings on these supports were found.
+
+    Notes
+    -----
+    Each component in turn becomes the leading eigenvector of S on the part of its support's space that is
+    orthogonal to all other components.
+    """
+    B, p, k = held.shape
+    fit = np.arange(B)[:, None]
+    places = [np.nonzero(held[:, :, j])[1].reshape(B, -1) for j in range(k)]
+    # shifted so that the leading eigenvector is orthogonal to the others even if S is zero on the support
+    blocks = [S[at[:, :, None], at[:, None, :]] + np.eye(at.shape[1]) / p for at in places]
+    V = np.zeros((B, p, k))
+    value = np.full(B, -np.inf)
+    order = rng.permutation(k) if disturbed else np.argsort(held[0].sum(axis=0), kind="stable")
+    for sweep in range(SWEEPS):
+        for j in order:
+            room = _room(np.delete(V, j, axis=2)[fit, places[j]])
+            if sweep == 0 and disturbed:
+                v = rng.standard_normal(places[j].shape)
+            else:
+                v = np.linalg.eigh(room @ blocks[j] @ room)[1][:, :, -1]
+            v = (room @ v[:, :, None])[:, :, 0]
+            size = np.linalg.norm(v, axis=1, keepdims=True)
+            V[fit, places[j], j] = np.where(size > DEPENDENT, v / np.maximum(size, SMALLEST), 0.0)
+        new = np.einsum("bij,bij->b", V, S @ V)
+        if (new <= value * (1.0 + 1e-12)).all():
+            break
+        value = np.maximum(value, new)
+    products = V.mT @ V - np.eye(k)
+    return V, np.where(np.abs(products).max(axis=(1, 2)) < DEPENDENT, value, -np.inf)
