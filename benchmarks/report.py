@@ -25,6 +25,7 @@ PAGES = {
     "trust": ("trust-",),
     "speed": ("speed", "repeats"),
     "scale": ("scale", "scale-limits"),
+    "peers": ("peers",),
     "upkeep": ("traces", "mutants", "size", "hostile"),
 }
 

@@ -1,0 +1,1 @@
+"""spcastat beside other programs for sparse PCA: ``python -m benchmarks.peers``."""

@@ -1,0 +1,306 @@
+"""spcastat beside other programs for sparse PCA, on the same data, cardinalities and criteria.
+
+``python -m benchmarks.peers [table ...] --work DIR [--data DIR] [--fit] [--r] [--write]``. Loadings of all
+programs are kept in the folder ``--work``: ``--fit`` adds those of this package and of scikit-learn, ``--r``
+those of the R packages that are installed (``peers.R``). Fits that are there are not made again, and other
+programs can leave theirs in the same form. One function measures all of them (`benchmarks.peers.measured`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.peers.fits import PROGRAMS, fitted, prepare, run_python, run_r
+from benchmarks.peers.measured import Measured, measured
+from benchmarks.peers.printed import PRINTED
+from benchmarks.report import Table, command_line, read_arguments, run_tables, stamp
+from spcastat.errors import ConvergenceWarning
+
+#: Shares closer than this are the same.
+SAME = 1e-4
+#: Largest violation of orthogonality with which loadings count as orthogonal: the tolerance of msPCA.
+ORTHOGONAL = 1e-4
+OTHERS = (
+    *("msPCA", "GeoSPCA", "abess", "nsprcomp", "elasticnet", "mixOmics"),
+    *("PMA", "sparsepca", "amanpg", "sklearn"),
+)
+NOTE = {
+    "msPCA": "Cory-Wright and Pauphilet: orthogonal loadings",
+    "GeoSPCA": "Bertsimas and Kitane: one support for all components",
+    "nsprcomp": "Sigg and Buhmann",
+    "abess": "best subset splicing, one component after another",
+    "elasticnet": "Zou, Hastie and Tibshirani",
+    "mixOmics": "spca(), after Shen and Huang",
+    "PMA": "Witten et al., along its penalty, cut",
+    "sparsepca": "Erichson et al., along its penalty, cut",
+    "amanpg": "manifold proximal gradient, along its penalty, cut",
+    "sklearn": "SparsePCA, along its penalty, cut",
+}
+Cell = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The cells, and all loadings in the folder."""
+
+    work: Path
+    cells: list[Cell]
+
+    def _array(self, program: str, cell: Cell) -> np.ndarray | None:
+        path = self.work / "found" / f"{program}-{'-'.join(map(str, cell))}.csv"
+        return np.loadtxt(path, delimiter=",", ndmin=2) if path.exists() else None
+
+    @cached_property
+    def measured(self) -> dict[tuple[str, Cell], Measured]:
+        """Program and cell -> its loadings by every criterion, if they have no more nonzeros than asked."""
+        done = {}
+        for cell in self.cells:
+            S = np.cov(np.loadtxt(self.work / f"{cell[0]}.csv", delimiter=",").T)
+            for program in (*PROGRAMS, *OTHERS):
+                if (V := self._array(program, cell)) is not None:
+                    one = measured(V, S)
+                    if max(one.card) <= cell[2]:
+                        done[program, cell] = one
+        return done
+
+    @cached_property
+    def seconds(self) -> dict[tuple[str, Cell], float]:
+        """Program and cell -> CPU seconds."""
+        done = {}
+        for program in (*PROGRAMS, *OTHERS):
+            path = self.work / "found" / f"{program}.csv"
+            for line in path.read_text().splitlines() if path.exists() else ():
+                parts = line.split(",")
+                if len(parts) > 4:
+                    done[program, (parts[0], int(parts[1]), int(parts[2]))] = float(parts[4])
+        return done
+
+    def bounds(self, cell: Cell) -> tuple[float, float]:
+        """Return proven bounds on PEV: of all loadings, and of orthogonal ones; nan where there is none."""
+        kept = self._array("bound", cell)
+        return (np.nan, np.nan) if kept is None else (float(kept[0, 0]), float(kept[1, 0]))
+
+
+def _of(cell: Cell) -> str:
+    return f"{cell[0].removeprefix('norm')}, {cell[1]} of {cell[2]}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None or not np.isfinite(value) else f"{100.0 * value:.2f}"
+
+
+def ahead(found: Found) -> Table:
+    """List every cell where another program is ahead of ours by some criterion."""
+    table = Table(
+        "Where another program is ahead",
+        ["data, k of card", "criterion", "program", "theirs", "ours", "their violation of orthogonality"],
+    )
+    for cell in found.cells:
+        for program in OTHERS:
+            theirs = found.measured.get((program, cell))
+            if theirs is None:
+                continue
+            pairs = [
+                ("adjusted", theirs.adjusted, found.measured["spcastat", cell].adjusted),
+                ("PEV", theirs.pev, found.measured["spcastat-pev", cell].pev),
+            ]
+            if theirs.violation <= ORTHOGONAL:
+                ours = found.measured["spcastat-orthogonal", cell].pev
+                pairs.append(("orthogonal PEV", theirs.pev, ours))
+            for name, value, own in pairs:
+                if value > own + SAME:
+                    violation = f"{theirs.violation:.1e}"
+                    row = [_of(cell), name, program, _percent(value), _percent(own), violation]
+                    table.rows.append(row)
+    table.notes = [
+        "Percent of the total variance; differences below 0.01 points do not count.",
+        "By its own criterion each of ours is the fit for that criterion: the plain call (adjusted), "
+        'objective="pev", and the search for orthogonal loadings of `certify(joint=True, orthogonal=True)`.',
+    ]
+    return table
+
+
+def summary(found: Found) -> Table:
+    """Count for each program where it is ahead, level and behind."""
+    table = Table(
+        "In short: cells where a program is ahead of ours, level, behind",
+        ["program", "cells", "adjusted", "PEV", "orthogonal", "points of PEV behind", "CPU s", "violation"],
+    )
+    for program in OTHERS:
+        mine = [cell for cell in found.cells if (program, cell) in found.measured]
+        if not mine:
+            table.rows.append([program, "0", *["-"] * 6])
+            continue
+        theirs = [found.measured[program, cell] for cell in mine]
+        own = [found.measured["spcastat", cell] for cell in mine]
+        free = [found.measured["spcastat-pev", cell] for cell in mine]
+        bound = [found.measured["spcastat-orthogonal", cell] for cell in mine]
+        held = [i for i, one in enumerate(theirs) if one.violation <= ORTHOGONAL]
+        gaps = [b.pev - a.pev for a, b in zip(theirs, free, strict=True)]
+        table.rows.append(
+            [
+                f"{program} ({NOTE[program]})",
+                str(len(mine)),
+                _counts([a.adjusted - b.adjusted for a, b in zip(theirs, own, strict=True)]),
+                _counts([-gap for gap in gaps]),
+                _counts([theirs[i].pev - bound[i].pev for i in held]) if held else "-",
+                f"{100.0 * float(np.median(gaps)):.2f}",
+                f"{np.median([found.seconds.get((program, cell), np.nan) for cell in mine]):.2f}",
+                f"{max(one.violation for one in theirs):.1e}",
+            ]
+        )
+    for program in list(PROGRAMS)[:3]:
+        times = [found.seconds.get((program, cell), np.nan) for cell in found.cells]
+        table.rows.append(
+            [program, str(len(found.cells)), *["-"] * 4, f"{np.nanmedian(times):.2f}", "-"],
+        )
+    table.notes = [
+        "Ahead, level and behind by more than 0.01 points; medians of points and of CPU seconds; the largest "
+        "sum of |v_i'v_j|. Under orthogonal only fits with a violation of at most 1e-4 count, beside our "
+        "orthogonal ones.",
+        "PMA, sparsepca, amanpg and scikit-learn have a penalty and no cardinality: the best of a path of "
+        "penalties, by PEV, after the largest loadings of every component were kept; CPU seconds of the "
+        "path, without the start of R. A fit with more nonzeros than asked for is left out: mixOmics keeps "
+        "all variables that tie.",
+    ]
+    return table
+
+
+def _counts(differences: list[float]) -> str:
+    better = sum(one > SAME for one in differences)
+    worse = sum(one < -SAME for one in differences)
+    return f"{better} / {len(differences) - better - worse} / {worse}"
+
+
+def constrained(found: Found) -> Table:
+    """Compare by msPCA's own criterion: orthogonal loadings of equal cardinality."""
+    table = Table(
+        "msPCA's own criterion: orthogonal loadings of equal cardinality",
+        ["data, k of card", "msPCA", "ours", "bound", "gap", "unconstrained", "cost", "s", "our s"],
+    )
+    for cell in found.cells:
+        theirs, ours = (found.measured.get((one, cell)) for one in ("msPCA", "spcastat-orthogonal"))
+        free = found.measured["spcastat-pev", cell].pev
+        bound = found.bounds(cell)[1]
+        if ours is None:
+            continue
+        table.rows.append(
+            [
+                _of(cell),
+                _percent(None if theirs is None else theirs.pev),
+                _percent(ours.pev),
+                _percent(bound),
+                _percent(bound / ours.pev - 1.0) if np.isfinite(bound) else "-",
+                _percent(free),
+                _percent(free - ours.pev),
+                f"{found.seconds.get(('msPCA', cell), np.nan):.2f}",
+                f"{found.seconds.get(('spcastat-orthogonal', cell), np.nan):.2f}",
+            ]
+        )
+    table.notes = [
+        "Percent of the total variance that the projection on the loadings reconstructs. Cost is that of the "
+        "constraint: the fit of ours without it, less the one with it. Bound and gap (percent of ours) are "
+        "those of `certify(joint=True, orthogonal=True, time_limit=6)` on a machine with ten processes for "
+        "each processor; none is tried beyond 200 variables, or where a loading of ours is zero. CPU s.",
+        "msPCA's products are up to 1e-4, its tolerance; ours are zero to rounding. Beyond 200 variables "
+        "ours are on supports that do not meet (disjoint=True): orthogonal, and not the best there is.",
+    ]
+    return table
+
+
+def _by(title: str, measure: str, ours: str, found: Found) -> Table:
+    here = [one for one in OTHERS if any((one, cell) in found.measured for cell in found.cells)]
+    pev = measure == "pev"
+    table = Table(title, ["data, k of card", "spcastat", *(["bound"] if pev else []), *here])
+    for cell in found.cells:
+        row = [_of(cell), _percent(getattr(found.measured[ours, cell], measure))]
+        row += [_percent(found.bounds(cell)[0])] if pev else []
+        for program in here:
+            one = found.measured.get((program, cell))
+            row.append(_percent(None if one is None else getattr(one, measure)))
+        table.rows.append(row)
+    return table
+
+
+def shares(found: Found) -> Table:
+    """Return PEV of all programs."""
+    return _by('PEV, ours with objective="pev"', "pev", "spcastat-pev", found)
+
+
+def adjusted(found: Found) -> Table:
+    """Return adjusted variance of all programs."""
+    return _by("Adjusted variance, ours by the plain call", "adjusted", "spcastat", found)
+
+
+def in_print(found: Found) -> Table:
+    """Put what the authors of msPCA print beside what their programs give here."""
+    table = Table(
+        "As printed with msPCA, and here",
+        ["data, k of card", "program", "printed", "variances", "PEV", "PEV, ours", "ours, orthogonal"],
+    )
+    for cell, programs in PRINTED.items():
+        for program, share in programs.items():
+            here = found.measured.get((program, cell))
+            row = [_of(cell), program, f"{100.0 * share:.1f}"]
+            row += [_percent(None if here is None else value) for value in _pair(here)]
+            for own in ("spcastat-pev", "spcastat-orthogonal"):
+                mine = found.measured.get((own, cell))
+                row.append(_percent(None if mine is None else mine.pev))
+            table.rows.append(row)
+    table.notes = [
+        "Print is the median of five runs of the sum of v'Sv, which counts twice what components share "
+        "(variances: the same here). Its pitprops matrix has other correlations of the last variable than "
+        "Jeffers', pitprops_print here, and programs that need rows got 500 drawn ones there. With a "
+        "penalty, print has other numbers of nonzeros than 4; here they are cut.",
+    ]
+    return table
+
+
+def _pair(one: Measured | None) -> tuple[float, float]:
+    return (np.nan, np.nan) if one is None else (one.variances, one.pev)
+
+
+TABLES: dict[str, Callable[[Found], Table]] = {
+    "ahead": ahead,
+    "summary": summary,
+    "orthogonal": constrained,
+    "pev": shares,
+    "adjusted": adjusted,
+    "printed": in_print,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Fit what is missing, measure, print, and write the page where that is asked for."""
+    parser = command_line("peers", __doc__, TABLES)
+    parser.add_argument("--work", type=Path, required=True, help="folder for the loadings of all programs")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
+    parser.add_argument("--fit", action="store_true", help="fit this package and scikit-learn")
+    parser.add_argument("--r", action="store_true", help="run the R packages that are installed")
+    parser.add_argument("--seconds", type=float, default=3.0, help="time limit of each bound")
+    given: argparse.Namespace = read_arguments(parser, TABLES, arguments)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    cells = prepare(given.work, given.data)
+    told = run_r(given.work) if given.r else ""
+    if given.fit:
+        run_python(given.work, cells, given.seconds)
+    cells = [cell for cell in cells if fitted(given.work, cell)]
+    about = Path(__file__).with_name("about.md").read_text(encoding="utf-8").strip()
+    body = [f"# Beside other programs\n\n`python -m benchmarks.peers`. {stamp()} {told}".strip(), about]
+    run_tables("peers", given, TABLES, Found(given.work, cells), body, Table.show)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

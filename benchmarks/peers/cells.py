@@ -1,0 +1,83 @@
+"""What is asked of every program: data, numbers of components and cardinalities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import spcastat as sp
+
+#: Data -> the pairs of number of components and cardinality, the same for all of them.
+CELLS: dict[str, tuple[tuple[int, int], ...]] = {
+    "pitprops": ((2, 5), (3, 5), (6, 4)),
+    "pitprops_print": ((6, 4),),
+    "mtcars": ((2, 4), (3, 4), (3, 6)),
+    "diabetes": ((2, 4), (3, 4), (3, 6)),
+    "wine": ((2, 5), (3, 5), (3, 10)),
+    "breast_cancer": ((2, 5), (3, 5), (3, 10)),
+    "normionosphere": ((2, 5), (3, 5), (3, 10)),
+    "normlung": ((2, 5), (3, 5), (3, 10)),
+    "normGeographic": ((2, 5), (3, 5), (3, 10)),
+    "normCommunities": ((2, 5), (3, 5), (3, 10)),
+    "snp500": ((4, 10), (4, 20), (4, 30)),
+    "colon": ((2, 20), (3, 20), (3, 50)),
+}
+#: The correlations of the last variable of pitprops with the eighth to twelfth in msPCA's benchmarks; those
+#: of Jeffers are others.
+PRINTED_DIAKNOT = (-0.172, -0.175, -0.545, 0.054, 0.220)
+#: Data that scikit-learn brings.
+OF_SKLEARN = ("diabetes", "wine", "breast_cancer")
+
+
+def rows(name: str, folder: Path | None) -> np.ndarray | None:
+    """Return the centred rows of a data set, or None where they are not here.
+
+    Parameters
+    ----------
+    name : str
+        A key of `CELLS`.
+    folder : Path, optional
+        With ``mtcars.csv``, ``micro_alon.npz`` and ``cov_NAME.npz``.
+
+    Returns
+    -------
+    ndarray of shape (n, p) or None
+        Columns of unit variance, except for snp500, which is a covariance matrix of residuals. Where only
+        the matrix is known there are p + 1 rows that have exactly this covariance matrix.
+    """
+    if name == "pitprops":
+        return sp.datasets.pitprops_sample(180).to_numpy()
+    if name == "pitprops_print":
+        R = sp.datasets.load_pitprops().to_numpy()
+        R[7:12, 12] = R[12, 7:12] = PRINTED_DIAKNOT
+        return rows_of(R)
+    if name in OF_SKLEARN:
+        try:
+            from sklearn import datasets
+        except ImportError:
+            return None
+        return _standardised(getattr(datasets, f"load_{name}")().data)
+    files = {"mtcars": "mtcars.csv", "colon": "micro_alon.npz"}
+    path = None if folder is None else folder / files.get(name, f"cov_{name}.npz")
+    if path is None or not path.exists():
+        return None
+    if name == "mtcars":
+        return _standardised(pd.read_csv(path, index_col=0).to_numpy(float))
+    with np.load(path) as stored:
+        return _standardised(stored["X"].astype(float)) if name == "colon" else rows_of(stored["S"])
+
+
+def _standardised(X: np.ndarray) -> np.ndarray:
+    X = X - X.mean(axis=0)
+    return X / X.std(axis=0, ddof=1)
+
+
+def rows_of(S: np.ndarray) -> np.ndarray:
+    """Return p + 1 centred rows, shape (p + 1, p), whose covariance matrix is S, shape (p, p)."""
+    p = len(S)
+    values, vectors = np.linalg.eigh(S)
+    root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    contrasts = np.linalg.qr(np.column_stack([np.ones(p + 1), np.eye(p + 1, p)]))[0][:, 1:]
+    return np.sqrt(p) * contrasts @ root
