@@ -20,7 +20,7 @@ RESULTS = Path(__file__).with_name("results")
 PAGES = {
     **{f"papers-{paper}": (f"papers-{paper}", f"{paper}-") for paper in ("000", "002", "003", "004")},
     "default-search": ("defaults", "large", "wide", "planted"),
-    "quality": ("quality", "sparsest"),
+    "quality": ("quality", "sparsest", "structure"),
     "proofs": ("joint-proofs",),
     "trust": ("trust-",),
     "speed": ("speed", "repeats"),
