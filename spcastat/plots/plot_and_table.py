@@ -61,6 +61,6 @@ def table_of(draw: Callable[..., Any], make: Callable[..., Any]) -> Callable[...
     data.__name__ = f"{name}_data"
     data.__qualname__ = f"{draw.__qualname__}_data"
     data.__module__ = draw.__module__
-    data.__doc__ = f"Return the table that `{name}` draws; its parameters are described there."
+    data.__doc__ = f"Return the table that `{name}` draws, with the same parameters."
     data.__signature__ = signature  # type: ignore[attr-defined]
     return data

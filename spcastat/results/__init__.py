@@ -1,4 +1,4 @@
-"""What users hold: a fit, a path of fits, a comparison, sparse coordinates."""
+"""The result classes: fits, paths, comparisons, choices, sparse coordinates, resampling."""
 
 from spcastat.results.call import Call
 from spcastat.results.result import SpcaResult

@@ -1,4 +1,4 @@
-"""The data of a fit for methods that resample them: those it has, or those that are given once more."""
+"""The data for resampling: those of the fit or, for a fit from a file, those given as `data`."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from spcastat.state import FitState
 if TYPE_CHECKING:
     from spcastat.results.call import Call
 
-#: Variances of the same data agree to this share: files keep all digits, sums may have another order.
+#: Relative tolerance for variances of the same data, whose sums may be computed in another order.
 SAME = 1e-6
 
 
 def source_for(
     state: FitState, source: Source | None, call: Call | None, data: Any, what: str
 ) -> tuple[Source, Call | None]:
-    """Return the data of a fit, and the call that made it where that is known.
+    """Return the data of a fit, and the call that made it if known.
 
     Raises
     ------
     NoRowsError
         For a fit from a file without `data`.
     OptionError
-        For `data` beside those that the fit has.
+        If `data` are given although the fit has its data.
     WeightsError
         For a fit from a file whose rows had weights.
     DataError
-        For `data` that are not those of the fit.
+        If `data` are not the data of the fit.
     """
     if source is not None:
         if data is not None:
             raise OptionError(
-                f"data was given to {what}, and the fit has its data. Leave data out; it is for fits from a "
+                f"data was given to {what}, but the fit has its data. Leave data out; it is for fits from a "
                 "file."
             )
         source.require_same()
@@ -96,37 +96,36 @@ def _rows_again(state: FitState, data: Any) -> Source:
 
 
 def _require_same(state: FitState, found: Source) -> None:
-    """Raise DataError unless the variances are those that the fit had."""
+    """Raise DataError unless the variances are those of the fit."""
     before, now = state.moments.variances, found.op.diagonal() * found.op.unit**2
     if len(before) != len(now) or not np.allclose(now, before, rtol=SAME, atol=SAME * before.max()):
         raise DataError(
-            "The variances of data are not those of the fit: give the data that were fitted, without any "
-            "change."
+            "The variances of data are not those of the fit: give the data that were fitted, without changes."
         )
 
 
 def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
-    """Return the columns that a formula reads, a row for each of the fit; None where it learns nothing.
+    """Return the columns of a formula for the rows of the fit; None if nothing is estimated from them.
 
     Parameters
     ----------
     source : Source
     fitted, given : object
-        The data of the call that made the fit, and those given now for a fit from a file.
+        The data of the original call, and the data given for a fit from a file.
     """
     model = source.spec.model_spec
     if model is None or not model.states or source.matrix is None:
         return None
     if source.gaps is not None and source.gaps.missing.any():
         raise FormulaError(
-            f"The terms of formula={shown(source.spec.formula)} learn from the rows, and cannot learn "
-            "again from draws of rows with missing values. Make these columns in the data frame first, and "
-            "fit without the formula."
+            f"The terms of formula={shown(source.spec.formula)} are estimated from the rows, which is not "
+            "possible in draws of rows with missing values. Compute these columns in the data frame first, "
+            "and fit without the formula."
         )
     if given is None:
         require_unchanged(fitted, source)
     table = open_table(given if given is not None else fitted)
-    if source.dropped:  # rows that lack a covariate, too
+    if source.dropped:  # includes rows with missing covariates
         keep = np.asarray(replay_table(source.spec, table, "drop")[1])
         table = replace(table, values=table.values[keep], index=table.index[keep])
     return formula_inputs(source.spec, table, "raise")[0]

@@ -1,4 +1,4 @@
-"""The call behind a fit: as text, so that a report can say how the fit is made again, and to repeat."""
+"""The call that made a fit: its text for reports, and its repetition with changed arguments."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from spcastat.registry import CONTROLS, SOLVERS
 from spcastat.results.carried import packed_names, unpacked_names
 from spcastat.state import FitState
 
-#: More values than this are not written out.
+#: Sequences with more values than this are not written out.
 LONGEST = 30
-#: Options that say how data are read.
+#: Options for reading data.
 READING = tuple(one.name for one in fields(ReadOptions))
-#: Options that say how to iterate, not what to fit.
+#: Options for the course of the computation.
 ITERATION = ("n_init", "tol", "max_iter", "objective", "screen", "effort", "promise")
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A function, the data, and the other arguments as they were given.
+    """A function, the data, and the other arguments as given.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Call:
         Its first parameter takes the data.
     data : object
     arguments : Mapping
-        By name; those left at their defaults may be among them.
+        Arguments by name; may include defaults.
     """
 
     function: Callable[..., Any]
@@ -46,11 +46,11 @@ class Call:
 
     @property
     def text(self) -> str:
-        """``spca(data, k=3, card=[7, 4, 4])``; what changes no result, and defaults, are left out."""
+        """``spca(data, k=3, card=[7, 4, 4])``, without defaults and options that do not affect results."""
         return call_text(self.function, self.arguments)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what shows progress: a terminal's, or a function of the user's."""
+        """Leave out `progress`, which may be a terminal or a user's function."""
         arguments = {**self.arguments, "progress": False}
         if "context" in arguments:
             arguments["context"] = packed_names(arguments["context"])
@@ -63,26 +63,26 @@ class Call:
         self.__dict__.update({**kept, "arguments": arguments})
 
     def __post_init__(self) -> None:
-        # what the caller may change later
+        # copy arguments that the caller may change later
         arguments = {name: _copied(value) for name, value in self.arguments.items()}
         if arguments.get("blocks") is not None:
             arguments["blocks"] = {name: list(block) for name, block in arguments["blocks"].items()}
         object.__setattr__(self, "arguments", arguments)
 
     def repeat(self, source: Source, changes: Mapping[str, Any]) -> Any:
-        """Make the call again with some arguments changed, on the rows that were fitted.
+        """Repeat the call with some arguments changed, on the rows that were fitted.
 
         Parameters
         ----------
         source : Source
-            What the call was fitted to.
+            The data of the fit.
         changes : Mapping
-            As for `changed`. Where they say how to read the data, these are read again.
+            As for `changed`. If they affect the reading of the data, these are read again.
 
         Raises
         ------
         DataError
-            Where the data have changed since the fit.
+            If the data have changed since the fit.
         """
         call = self.changed(changes)
         data = call.data
@@ -97,11 +97,11 @@ class Call:
         return self.function(data, **call.arguments)
 
     def changed(self, changes: Mapping[str, Any]) -> Call:
-        """Return the call with some arguments changed, and others left out that do not go with them.
+        """Return the call with some arguments changed, dropping arguments that conflict with the changes.
 
-        A new control of sparsity replaces the old one, and the method where that does not have it. With a new
-        method, a control stays where it has that, and so does what says how to iterate. A new formula finds
-        its names where the call is repeated.
+        A new control of sparsity replaces the old one, and also the method if that does not have the control.
+        With a new method, the control of sparsity and the options in ITERATION are kept if the method has
+        them. Names in a new formula are looked up where the call is repeated.
         """
         arguments = {**self.arguments, **changes}
         data = arguments.pop(next(iter(inspect.signature(self.function).parameters)), self.data)
@@ -131,7 +131,7 @@ class Call:
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy of an argument that can be changed in place; of large arrays the array itself."""
+    """Return a copy of a mutable argument; large arrays are not copied."""
     if type(value) is np.ndarray:
         return value.copy() if value.nbytes <= COPY_LIMIT else value
     return value.copy() if isinstance(value, pd.Series) or type(value) in (list, dict) else value
@@ -144,10 +144,9 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str =
     ----------
     function : callable
     call : mapping
-        Its arguments. Left out are those at their defaults, `progress`, which changes no result, and
-        `context`, which holds objects.
+        Its arguments. Defaults, `progress` and `context` are left out of the text.
     data : str
-        What stands for the first argument; its name by default.
+        Text for the first argument; its name by default.
     """
     parameters = inspect.signature(function).parameters
     parts = [data or next(iter(parameters))]
@@ -177,16 +176,16 @@ def _value_text(name: str, value: Any) -> str:
         length = sum(map(len, value.values()))
     if length <= LONGEST:
         return repr(value)
-    return name  # an object of the user's: its name has to do
+    return name  # a user's object is shown by the name of the argument
 
 
 # --- the names of components ----------------------------------------------------------------------
 
 
 def card_by_number(state: FitState, card: Any, k: Any) -> Any:
-    """Return `card` of a refit with k components; a mapping by the names of the fit becomes one by number.
+    """Return `card` for a refit with k components; a mapping by names of components becomes one by number.
 
-    Components of the fit that the mapping leaves out keep their number of nonzeros.
+    Components that the mapping leaves out keep their cardinality.
     """
     names = list(state.components)
     given = card.to_dict() if isinstance(card, pd.Series) and set(card.index) <= set(names) else card
@@ -205,6 +204,6 @@ def card_by_number(state: FitState, card: Any, k: Any) -> Any:
 
 
 def names_for(state: FitState, components: pd.Index) -> list[str]:
-    """Return the names of a fit for the components of a refit; further ones keep their own."""
+    """Return the names of a fit for the components of a refit; additional components keep PC names."""
     names, plain = list(state.components), list(components)
     return [*names[: len(plain)], *plain[len(names) :]]

@@ -1,8 +1,8 @@
-"""Results in pickles and copies: to other processes, and back.
+"""Pickling and copying of results.
 
-A pickle carries the data in memory, so that `refit` and `residuals` work where it is opened; `save` leaves
-them behind. Rows that come in chunks stay where they are: such a fit arrives as one from a file without
-scores does. Collections of dask travel as dask has it. Copies keep everything, chunks as the same source.
+A pickle includes data in memory, so that `refit` and `residuals` work after loading; `save` does not include
+them. Rows in chunks are not pickled: the loaded fit behaves like one from a file without scores. Dask
+collections are pickled by dask. Copies keep everything, and share the source of chunks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from spcastat.intake import Spec
 
 @dataclass(frozen=True)
 class _Module:
-    """A module by its name: modules themselves cannot be pickled."""
+    """A module represented by its name, as modules cannot be pickled."""
 
     name: str
 
 
 def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the names that a formula uses such that they can be pickled, unless the user's own cannot."""
+    """Return the names used by a formula in a form that can be pickled (if the user's objects can)."""
     if context is None:
         return None
     return {
@@ -35,7 +35,7 @@ def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def unpacked_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return what `packed_names` was given."""
+    """Return the argument of `packed_names`."""
     if context is None:
         return None
     return {
@@ -45,13 +45,14 @@ def unpacked_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | Non
 
 
 class Carried:
-    """A result, or what was resampled of one, that can be copied, and pickled.
+    """Mixin for results that can be copied and pickled.
 
-    Its data are in `_source`, the way to new data in that and in `_state`, what repeats the call in `_call`.
+    The data are in `_source`, the specification for new data in `_source` and `_state`, and the call in
+    `_call`.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is worked out when it is asked for stays behind
+        # cached values are not pickled
         kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _WORKED_OUT}
         kept = {name: value for name, value in kept.items() if not name.startswith("_handed_")}
         if _local_stream(self) is not None:
@@ -77,14 +78,14 @@ class Carried:
         return twin
 
 
-#: Parts of a result that hold a spec, and with it the names that a formula uses.
+#: Attributes that contain a Spec, and with it the names used by a formula.
 _SPECS = ("_source", "_state")
-#: Parts that are computed again when they are asked for.
+#: Cached attributes.
 _WORKED_OUT = ("_distances", "_drawn", "_scores")
 
 
 def _repacked(part: Any, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Any:
-    """Return a part of a result with the names that its formula uses packed, or unpacked."""
+    """Return an attribute with the names used by its formula packed or unpacked."""
     return part if part is None else replace(part, spec=_spec_repacked(part.spec, pack))
 
 
@@ -96,14 +97,14 @@ def _spec_repacked(spec: Spec, pack: Callable[[Mapping[str, Any] | None], Mappin
 
 
 def _local_stream(result: Any) -> Any:
-    """Return the stream that walks over chunks in this process, if the data of a result are one."""
+    """Return the stream of chunks read in this process, if the result has one."""
     source = result.__dict__.get("_source")
     stream = None if source is None else source.stream
     return stream if stream is not None and stream.local else None
 
 
 def _shared(result: Any) -> list[Any]:
-    """Return what a deep copy has in common with the original: modules, and sources of chunks."""
+    """Return the objects that a deep copy shares with the original: modules, and sources of chunks."""
     state, source, call = (result.__dict__.get(name) for name in ("_state", "_source", "_call"))
     spec = source.spec if state is None else state.spec
     specs = [spec] if spec.partial is None else [spec, spec.partial.spec]

@@ -1,4 +1,4 @@
-"""What `certify` returns: a frame with every figure, and a print of what was proven."""
+"""The result of `certify`: a data frame of bounds that prints as a summary."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class Certificate(Renderings, pd.DataFrame):
-    """Proven bounds: a data frame with one row a component, or one for all of them together.
+    """Proven bounds: a data frame with one row per component, or one row for all components jointly.
 
-    It prints in a few columns and with a sentence that says what was proven; `columns` names the rest.
+    The printout has a few columns and a sentence that summarises the proof; see `columns` for the others.
     Selections of it are plain data frames.
 
     Attributes
     ----------
     sentence : str
-        What was proven.
+        Summary of the proof.
     loadings : DataFrame, p x k
-        The best that were met on the way, at the cardinalities of the fit; `fit.adopt(certificate)` makes a
-        fit of them.
+        The best loadings found during the proof, with the cardinalities of the fit;
+        `fit.adopt(certificate)` returns the fit with these loadings.
     """
 
-    # What pandas carries along when a frame is copied or pickled.
+    # Attributes that pandas preserves when a frame is copied or pickled.
     _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg", "_names", "_rule"]
     _proven: Proven
     _found: pd.DataFrame
@@ -43,7 +43,7 @@ class Certificate(Renderings, pd.DataFrame):
 
     @classmethod
     def of(cls, proven: Proven, found: np.ndarray, state: FitState) -> Certificate:
-        """Return the certificate of a proof; `found` are the best loadings that were met, shape (p, k)."""
+        """Return the certificate of a proof; `found` are the best loadings found, shape (p, k)."""
         table = cls(proven.rows, index=["fit"] if proven.scope == "joint" else state.components)
         columns = state.spec.columns
         name = "supports" if proven.scope == "joint" else "support"
@@ -69,7 +69,7 @@ class Certificate(Renderings, pd.DataFrame):
 
     @property
     def document(self) -> Document:
-        """What is printed, as tables of text."""
+        """The printout as tables of text."""
         from spcastat.report.proof_tables import certificate
 
         return certificate(self, self._proven, self.sentence)
@@ -78,7 +78,7 @@ class Certificate(Renderings, pd.DataFrame):
 
 
 def told_of(state: FitState, certificate: Certificate) -> FitState:
-    """Return the state of the fit, which knows of the proof from now on."""
+    """Return the state of the fit with the proof of the certificate added."""
     return with_proof(state, certificate._proven)
 
 

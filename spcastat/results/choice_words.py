@@ -1,4 +1,4 @@
-"""A choice of cardinalities as it is printed: its table, its reasons, and other readings of the data."""
+"""The printout of a choice of cardinalities: its table, reasons and warnings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from spcastat.state.record import Record
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
-#: What is said to whoever left very different variances as they are.
+#: The advice for variables with very different variances.
 SCALED = "choose(data, scale=True)"
-#: What each rule takes.
+#: rule -> description of the fit that it chooses.
 RULES = {
     "worth": "the sparsest fit to which no further loadings are worth adding",
     "1se": "the sparsest fit within one standard error of the smallest",
@@ -43,9 +43,9 @@ class Chosen:
     dense : float or None
         The error of dense PCA.
     among : int or None
-        The variables that were considered, where these are not all.
+        The number of variables considered, if not all.
     call : str
-        The call that makes the fit.
+        The call that reproduces the fit.
     """
 
     card: Any
@@ -61,17 +61,17 @@ class Chosen:
 
     @property
     def worth(self) -> bool:
-        """Whether the rule "worth" made the choice: other criteria than these two have no rules."""
+        """Whether the rule "worth" was applied, which only these two criteria use."""
         return self.rule == "worth" and self.by in ("cv", "ebic")
 
 
 def name_of(by: str) -> str:
-    """Return what a criterion is called."""
+    """Return the name of a criterion."""
     return "BIC (Allen and Maletic-Savatic)" if by == "bic" else CRITERIA[by]
 
 
 def document_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Document:
-    """Return all that there is to say, for a report: every candidate, every criterion and every reason."""
+    """Return the full document for a report: all candidates, criteria and reasons."""
     columns = _columns(table, chosen, False)
     notes = (*reasons_of(table, state, chosen), _key(chosen, columns))
     return Document(
@@ -85,9 +85,9 @@ def document_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Documen
 def screen_of(
     table: pd.DataFrame, state: FitState, chosen: Chosen, components: ComponentChoice | None
 ) -> Document:
-    """Return what is printed: the choice, the fits to compare it with, and what there is to beware of.
+    """Return the printout: the choice, the fits to compare it with, and warnings.
 
-    With the tests of the number of components where that was chosen as well.
+    The tests for the number of components are included if that was chosen as well.
     """
     at, selected = table.index, chosen.selected
     compared = {selected.place, selected.equal, selected.best}
@@ -119,7 +119,7 @@ def title_of(state: FitState, chosen: Chosen) -> str:
 
 
 def facts_of(state: FitState, chosen: Chosen, *between: tuple[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the header of a choice; `between` stands between data and rule."""
+    """Yield the lines of the header of a choice; `between` is inserted between data and rule."""
     for note in unequal_variances(state.record, state.moments.variances, SCALED):
         yield "Scale", note
     yield "Data", describe_data(state.record)
@@ -132,7 +132,7 @@ def facts_of(state: FitState, chosen: Chosen, *between: tuple[str, str]) -> Iter
 
 
 def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator[str]:
-    """Say why these cardinalities were chosen, and what else there is to know."""
+    """Yield the reasons for the choice and further remarks."""
     by, record = chosen.by, state.record
     line = table[table["chosen"]].iloc[0]
     yield verdict_of(table, chosen)
@@ -150,7 +150,7 @@ def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator
 
 
 def verdict_of(table: pd.DataFrame, chosen: Chosen) -> str:
-    """Say how the choice compares with the best value."""
+    """Return a sentence that compares the choice with the best value."""
     by, rule = chosen.by, chosen.rule
     line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
     name = _named(line["card"])
@@ -168,11 +168,11 @@ def verdict_of(table: pd.DataFrame, chosen: Chosen) -> str:
 
 
 def cautions_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator[str]:
-    """Say what speaks against the choice: no prediction, few rows, the end of the grid, unseen variables."""
+    """Yield warnings about the choice: no prediction, few rows, the end of the grid, screened variables."""
     record, counts = state.record, table["nonzeros"]
     line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
     if chosen.by == "cv" and best["error"] >= 1.0:
-        yield "No candidate predicts better than the column means: do not make much of these components."
+        yield "No candidate predicts better than the column means: interpret these components with caution."
     # With fewer rows the rule of one standard error selects too few
     if record.n is not None and record.n < 60 and (chosen.by, chosen.rule) == ("cv", "1se"):
         yield (
@@ -191,7 +191,7 @@ def cautions_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterato
 
 
 def method_sentences(table: pd.DataFrame, chosen: Chosen) -> Iterator[str]:
-    """Say how cardinalities were chosen, for a methods section."""
+    """Yield sentences for a methods section on how cardinalities were chosen."""
     line, by = table[table["chosen"]].iloc[0], chosen.by
     cells = ", cells predicted from the others of their row" if by == "cv" else ""
     yield f"The numbers of nonzero loadings were chosen by {name_of(by)}: {_rule_text(chosen)}{cells}."
@@ -203,7 +203,7 @@ def method_sentences(table: pd.DataFrame, chosen: Chosen) -> Iterator[str]:
 
 
 def _unworthy(chosen: Chosen) -> str:
-    """Say what loadings bring that are not worth adding."""
+    """Return a sentence on the loadings that are not worth adding."""
     least = (
         "lower EBIC by less than 2"
         if chosen.by == "ebic"
@@ -222,7 +222,7 @@ def _by_variance(line: pd.Series, name: str, share: float) -> str:
 
 
 def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
-    """Say how a choice compares with the best value, which another candidate has."""
+    """Return a comparison of the choice with the best value of another candidate."""
     rule, at = chosen.rule, card_text(best["card"])
     if rule == "worth":
         return (
@@ -246,7 +246,7 @@ def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
 
 
 def about_components(chosen: Chosen) -> Iterator[str]:
-    """Say whether one cardinality for each component was looked for."""
+    """Yield sentences on the search for a cardinality of each component."""
     tried, equal = chosen.selected.tried, card_text(chosen.selected.keys[chosen.selected.equal])
     if tried and isinstance(chosen.card, list):
         yield f"From {equal} in each, one component at a time was changed; {tried} sets were tried."
@@ -255,7 +255,7 @@ def about_components(chosen: Chosen) -> Iterator[str]:
 
 
 def _about_density(table: pd.DataFrame, chosen: Chosen, record: Record) -> str:
-    """Say that prediction wants most of the loadings, and what to do with that."""
+    """Return the remark that prediction is best with most of the loadings."""
     line, best = table[table["chosen"]].iloc[0], table.iloc[chosen.selected.best]
     words = (
         f"The best value needs {fixed(best['nonzeros'] / record.k, 0)} of {record.p} variables in each "
@@ -266,7 +266,7 @@ def _about_density(table: pd.DataFrame, chosen: Chosen, record: Record) -> str:
 
 
 def is_dense(table: pd.DataFrame, state: FitState, chosen: Chosen) -> bool:
-    """Return whether cross-validation or EBIC wants most of the loadings, and they predict."""
+    """Return whether the best fit by cross-validation or EBIC has most of the loadings, and predicts."""
     best = table.iloc[chosen.selected.best]
     everything = state.record.p * state.record.k
     if chosen.by not in ("cv", "ebic") or (chosen.by == "cv" and best["error"] >= 1.0):
@@ -279,7 +279,7 @@ def is_dense(table: pd.DataFrame, state: FitState, chosen: Chosen) -> bool:
 
 
 def _grid(table: pd.DataFrame, chosen: Chosen, columns: tuple[str, ...], shown: pd.Index) -> Table:
-    """Return columns of the candidates `shown`, marked where they are chosen or best by a criterion."""
+    """Return the table of the candidates `shown`, with marks for the choice and the best values."""
     cells = {
         "error": lambda line: fixed(line["error"], 3),
         "se": lambda line: fixed(line["se"], 3),
@@ -298,9 +298,9 @@ def _grid(table: pd.DataFrame, chosen: Chosen, columns: tuple[str, ...], shown: 
 
 
 def _mark(line: pd.Series, chosen: Chosen) -> str:
-    """Say what a candidate is best by, and whether it is chosen."""
+    """Return the mark of a candidate: the criteria by which it is best, and whether it is chosen."""
     best_by = {**CRITERIA, "cv": "prediction", "is": "IS", "variance": f"{percent(chosen.share, 0)} % of PCA"}
-    if line["relative_adjusted"] < chosen.share * (1.0 - 1e-12):  # none keeps that much
+    if line["relative_adjusted"] < chosen.share * (1.0 - 1e-12):  # no candidate reaches the share
         best_by.pop("variance")
     readings = chosen.selected.readings.items()
     marks = [best_by[by] for by, card in readings if card == line["card"] and by in best_by]
@@ -308,7 +308,7 @@ def _mark(line: pd.Series, chosen: Chosen) -> str:
 
 
 def _columns(table: pd.DataFrame, chosen: Chosen, brief: bool) -> tuple[str, ...]:
-    """Return the headings of the candidates' figures; when `brief` those of the criterion of the choice."""
+    """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
     by = chosen.by
     known = {
         "error": "error" in table,
@@ -339,7 +339,7 @@ def _rule_text(chosen: Chosen) -> str:
 
 
 def _key(chosen: Chosen, columns: tuple[str, ...]) -> str:
-    """Return what the headings of the candidates mean."""
+    """Return the explanation of the headings."""
     dense = "" if chosen.dense is None else f", dense PCA {fixed(chosen.dense, 3)}"
     said = {
         "error": (

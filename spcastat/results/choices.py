@@ -1,4 +1,4 @@
-"""What users hold after choosing cardinalities: their table, the fit, and the reasons."""
+"""The result of `choose`: the chosen cardinalities with the fit, the table of candidates and the reasons."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class Choice(Summary):
-    """Cardinalities that were chosen, why, and the fit with them.
+    """Chosen cardinalities, with the reasons for them and the fit.
 
-    Printed are the choice, the candidates that are best by other criteria, and what there is to beware of.
-    `table` has all candidates and criteria, `reason` all reasons; ``print(choice.components)`` explains how
-    many components were taken.
+    The printout shows the choice, the candidates that are best by other criteria, and warnings. `table` has
+    all candidates and criteria, `reason` all reasons; ``print(choice.components)`` explains the choice of the
+    number of components.
 
-    `frames` holds the table under "choice"; where the number of components was chosen as well, its tables are
-    there under "components" and "spectrum".
+    `frames` has the table under "choice" and, if the number of components was chosen as well, its tables
+    under "components" and "spectrum".
     """
 
     def __init__(
@@ -52,17 +52,17 @@ class Choice(Summary):
         super().__init__(screen_of(table, fit._state, chosen, components), frames)
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
-        """Return the thresholds that chose the number of components; see that of the components."""
+        """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
         if self.components is None:
             raise OptionError(
-                "parallel= is a choice whose number of components was given, so that no parallel analysis "
-                "was run; give what choose_k() returns."
+                "parallel= is a choice with a given number of components, so that no parallel analysis "
+                "was run; give the result of choose_k()."
             )
         return self.components._noise_for(spectrum)
 
     @property
     def fit(self) -> SpcaResult:
-        """The fit with the chosen cardinalities, as a call with them gives it."""
+        """The fit with the chosen cardinalities, as a direct call would return it."""
         return self._fit
 
     @property
@@ -78,24 +78,24 @@ class Choice(Summary):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a candidate: "card", "nonzeros", errors, criteria, shares of variance, "chosen".
+        """One row per candidate: "card", "nonzeros", errors, criteria, shares of variance, "chosen".
 
-        "error" is the mean squared error of prediction as a share of that of the column means, "se" its
-        standard error over folds; "excess" and "excess_se" are those of the difference to the smallest
-        error, paired by fold. "kept" is what a candidate predicts, 1 - error, as a share of the most that
-        any does (without cross-validation: in the data that it was fitted to). "ebic" and "bic" are the
-        better the smaller, "is" the better the larger.
+        "error" is the mean squared prediction error relative to that of the column means, and "se" its
+        standard error over folds; "excess" and "excess_se" are the difference from the smallest error and its
+        standard error, paired by fold. "kept" is 1 - error as a share of the largest value of any candidate
+        (in-sample without cross-validation). Smaller values of "ebic" and "bic" and larger values of "is" are
+        better.
         """
         return own(self._table)
 
     @property
     def reason(self) -> str:
-        """Why these, in words."""
+        """The reasons for the choice, in words."""
         return " ".join(reasons_of(self._table, self._fit._state, self._how))
 
     @property
     def method_text(self) -> str:
-        """How the numbers of loadings were chosen, in words for a methods section."""
+        """Text for a methods section on how the numbers of loadings were chosen."""
         return " ".join(method_sentences(self._table, self._how))
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
@@ -103,7 +103,7 @@ class Choice(Summary):
         return plots.plot_choice(self.table, by=self.by, dense=self._how.dense, ax=ax)
 
     def plot_data(self) -> pd.DataFrame:
-        """Return what `plot` draws."""
+        """Return the data of `plot`."""
         return plots.plot_choice_data(self.table, by=self.by)
 
     def report(
@@ -120,7 +120,7 @@ class Choice(Summary):
         cut: float = 0.0,
         row_groups: Any = None,
     ) -> None:
-        """Write the report of the fit, with the choice and its plot before everything else.
+        """Write the report of the fit, preceded by the choice and its plot.
 
         The parameters are those of ``fit.report``.
         """

@@ -1,4 +1,4 @@
-"""Values for the rows of a fit by the name of a column of the data that were fitted."""
+"""Values for the rows of a fit, given by the name of a column of the fitted data."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 def row_values(given: Any, option: str, source: Source | None, call: Call | None) -> Any:
-    """Return the values that an option gives for the rows of a fit: a text names a column of its data.
+    """Return the values of an option for the rows of a fit; text is the name of a column of its data.
 
     Parameters
     ----------
     given : object
-        Anything but text is returned as it is.
+        Anything but text is returned unchanged.
     option : str
-        What messages call it.
+        Name of the option for messages.
     source, call
-        Of the fit; its rows are those that were kept.
+        Source and call of the fit.
 
     Raises
     ------
     NoRowsError
-        The fit is one from a file or of rows that are not in memory.
+        If the fit is from a file or its rows are not in memory.
     OptionError
-        There is no such column.
+        If there is no such column.
     ShapeError
-        Rows were left out, and the labels of the rows repeat, so that it is open which are left.
+        If rows were left out and row labels are not unique, so that rows cannot be matched.
     """
     if not isinstance(given, str):
         return given
@@ -61,7 +61,7 @@ def row_values(given: Any, option: str, source: Source | None, call: Call | None
         return column
     if not table.index.is_unique:
         raise ShapeError(
-            f"{option}={shown(given)}: rows were left out of the fit, and labels of rows repeat; give "
-            "the values of the rows that are left, or unique labels to the data."
+            f"{option}={shown(given)}: rows were left out of the fit, and row labels are not unique; give "
+            "the values of the remaining rows, or give the data unique labels."
         )
     return column.reindex(source.index)

@@ -1,4 +1,4 @@
-"""Fits beside one another: their sizes and measures, and how far supports and subspaces agree."""
+"""Comparison of fits: sizes, measures, and agreement of supports and subspaces."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from spcastat.tables.cells import fixed, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Folds and repeats, at most.
+#: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
-#: What the columns of held-out errors are called.
+#: Labels of the held-out errors.
 HELD_OUT = ("Error", "Standard error", "Above the smallest", "Its standard error")
 
 
@@ -45,7 +45,7 @@ class Comparison(Summary):
     Its `frames` are:
 
     "measures"
-        One row a fit: method, k, nonzeros, variables used, every measure, dense PCA's share ("pca"),
+        One row per fit: method, k, nonzeros, variables used, all measures, dense PCA's share ("pca"),
         gaps to the bounds of joint proofs in percent ("gap_pev" and so on; NaN without a proof), the
         largest correlation of scores, the total variance, whether the fit converged. With held-out errors
         "held_out" and its standard error "held_out_se", "held_out_excess" over the smallest and its
@@ -53,8 +53,8 @@ class Comparison(Summary):
     "cardinality"
         Nonzeros, fits x components.
     "agreement"
-        Fits x fits: the mean Jaccard index of the supports, components being matched so that it is
-        largest; a component without a partner counts as zero.
+        Fits x fits: the mean Jaccard index of the supports, with components matched so that it is
+        largest; a component without a match counts as zero.
     "angles"
         Fits x fits: the largest principal angle between the spans of the loadings, in degrees.
     "matches"
@@ -67,7 +67,7 @@ class Comparison(Summary):
         return plots.plot_compare(self.frames["measures"], ax=ax)
 
     def plot_data(self) -> pd.DataFrame:
-        """Return what `plot` draws."""
+        """Return the data of `plot`."""
         return plots.plot_compare_data(self.frames["measures"])
 
 
@@ -82,47 +82,48 @@ def compare(
     n_jobs: int = 1,
     progress: Any = False,
 ) -> Comparison:
-    """Put fits of the same variables side by side.
+    """Compare fits of the same variables.
 
-    Components are matched by their supports, without regard to order and sign.
+    Components are matched by their supports, ignoring order and sign.
 
     Parameters
     ----------
     fits : mapping of str to SpcaResult
-        Two or more fits, under the names that the tables show; fits from a file are accepted.
+        Two or more fits by the names used in the tables; fits from a file are accepted.
     held_out : bool
-        Whether each fit is repeated without each fold of the rows, and every cell of the fold predicted from
-        the other cells of its row, as in :func:`spcastat.choose`; all fits have the same folds.
+        Whether to compute cross-validated errors: each fit is repeated without each fold of the rows, and
+        every cell of the fold is predicted from the other cells of its row, as in :func:`spcastat.choose`.
+        All fits use the same folds.
     folds, repeats : int
-        Number of parts of the rows, and how often the rows are divided anew.
+        Number of folds, and of repeated divisions into folds.
     data : optional
         The rows, for held-out errors of fits from a file.
     rng : None, int or numpy Generator
-        Seed of the folds; None is a fixed one.
+        Seed of the folds; None uses a fixed seed.
     n_jobs : int
-        Processes among which folds are shared; -1 for all processors.
+        Number of processes among which folds are distributed; -1 for all processors.
     progress : bool or callable
         As for :func:`spcastat.spca`.
 
     Returns
     -------
     Comparison
-        `frames`, `plot()`, and text, HTML, LaTeX and Markdown as a summary has them.
+        With `frames`, `plot()`, and output as text, HTML, LaTeX and Markdown.
 
     Raises
     ------
     OptionError
-        For anything but a mapping of two or more fits.
+        If `fits` is not a mapping of two or more fits.
     ShapeError
-        Fits of different variables; with `held_out` of different rows or weights.
+        If fits have different variables or, with `held_out`, different rows or weights.
     NoRowsError
-        With `held_out` for fits of a covariance matrix, and fits from a file without `data`.
+        With `held_out`, for fits of a covariance matrix, and for fits from a file without `data`.
 
     Notes
     -----
-    A fit without a fold begins both where the fit of all rows ended and at PCA, with the cardinalities or
-    penalties of the call. Whatever was chosen by looking at all rows is not chosen again, so that the error
-    of such a fit is a little too small.
+    Refits start from the fit to all rows and from PCA, with the cardinalities or penalties of the call.
+    Settings that were chosen by means of all rows are not chosen again in each fold, so that the errors of
+    such fits are slightly too small.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def compare(
 
 
 def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
-    """Return the loadings of every fit with the variables in the order of the first."""
+    """Return the loadings of every fit with the variables in the order of the first fit."""
     first_name = next(iter(fits))
     columns = fits[first_name].loadings.index
     aligned = {}
@@ -204,7 +205,7 @@ def _measures(fit: SpcaResult) -> dict[str, Any]:
 
 
 def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Match components by the Jaccard index of their supports; among equals by their cosine."""
+    """Match components by the Jaccard index of their supports, and ties by their cosine."""
     from scipy.optimize import linear_sum_assignment  # slow to import
 
     V, W = first.to_numpy(), second.to_numpy()
@@ -290,20 +291,20 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     if "held_out" in measures:
         notes.append(
             "Held-out error: of cells predicted from the others of their row without their fold, over that "
-            "of the column means. Differences are paired by fold; small ones on few folds tell nothing."
+            "of the column means. Differences are paired by fold; with few folds small ones mean nothing."
         )
     missed = [name_text(name) for name in names if not measures.loc[name, "converged"]]
     if missed:
         notes.append(f"Not converged: {', '.join(missed)}.")
     totals = measures["total_variance"]
     if totals.max() > totals.min() * (1 + 1e-8):
-        notes.append("The fits are of data with different total variances; shares are of each one's own.")
+        notes.append("The data of the fits have different total variances; shares refer to that of each fit.")
     tables = (Table("Fit", headings, tuple(rows)), agreement, angles)
     return Document(f"Comparison of {len(names)} fits", (), tables, tuple(notes))
 
 
 def _gap(gap: float) -> str:
-    """Return a gap in percent; nothing where there is no joint proof."""
+    """Return a gap in percent, or an empty string without a joint proof."""
     return "" if np.isnan(gap) else f"{gap:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""What users hold after choosing the number of components: its table, its plot and its reasons."""
+"""The result of `choose_k`: the chosen number of components with the table of tests and the reasons."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tested:
-    """What was tested of large data.
+    """The part of large data that was tested.
 
     Attributes
     ----------
     variables : int
-        All variables, of which some were tested.
+        Number of all variables, of which some were tested.
     rows : int
-        The rows that tested them; others chose them.
+        Number of rows used for the tests; the other rows selected the variables.
     """
 
     variables: int
@@ -40,9 +40,9 @@ class Tested:
 
 
 class ComponentChoice(Summary):
-    """How many components stand out from noise, by three tests.
+    """The number of components that stand out from noise, by three tests.
 
-    `frames` holds the table under "components" and the whole spectrum under "spectrum".
+    `frames` has the table under "components" and all eigenvalues under "spectrum".
     """
 
     def __init__(
@@ -98,34 +98,34 @@ class ComponentChoice(Summary):
     parallel: int = attribute("_found.parallel", "The number that parallel analysis keeps.")
     deflated: int = attribute(
         "_found.deflated",
-        "The number whose eigenvalues stand out when the components before are projected out.",
+        "The number whose eigenvalues stand out after projecting out earlier components.",
     )
     sequential: int = attribute("_found.sequential", "The number that the sequential sparse test keeps.")
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a component: eigenvalue, noise and p values; variance, p and correlation of the sparse one.
+        """One row per component: eigenvalue, noise, p-values; variance, p and correlation of the sparse one.
 
-        "noise" is the point that a share alpha of the draws exceeds. The tests behind "deflated_p" and
-        "sparse_p" end with the first component that is not significant; a sparse component that explains
-        less than .1 of the mean correlation of its variables ("sparse_correlation") is not tested. "share"
-        and "cumulative" are shares of the variance.
+        "noise" is the 1 - alpha quantile of the draws. The tests of "deflated_p" and "sparse_p" end with the
+        first component that is not significant; a sparse component that explains less than .1 of the mean
+        correlation of its variables ("sparse_correlation") is not tested. "share" and "cumulative" are shares
+        of the variance.
         """
         return own(self._table)
 
     spectrum: pd.DataFrame = attribute(
         "_spectrum",
-        "All eigenvalues (of the variables that were tested), their shares, and those of a broken stick.",
+        "All eigenvalues (of the tested variables), their shares, and the shares of a broken stick.",
     )
 
     @property
     def reason(self) -> str:
-        """Why so many, in words."""
+        """The reasons for the number, in words."""
         return " ".join(self._reasons())
 
     @property
     def method_text(self) -> str:
-        """How the number was chosen, in words for a methods section."""
+        """Text for a methods section on how the number was chosen."""
         return (
             "The number of components was chosen by comparison with noise, made by flipping the signs of the "
             f"centred values at random ({self.n_resample} draws). {next(self._reasons())}"
@@ -137,7 +137,7 @@ class ComponentChoice(Summary):
         Raises
         ------
         OptionError
-            The analysis was of other data, or of another scale.
+            If the analysis was of other data, or with another scale.
         """
         if self._tested is not None:
             raise OptionError(
@@ -148,7 +148,7 @@ class ComponentChoice(Summary):
         both = min(len(own_values), len(spectrum))
         if not np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]):
             raise OptionError(
-                "parallel= is an analysis of other data, or of another scale, than those of the fit (its "
+                "parallel= is an analysis of other data, or with another scale, than the fit (its "
                 f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
                 "choose_k() the data and the scale= of the fit."
             )
@@ -159,7 +159,7 @@ class ComponentChoice(Summary):
         return plots.plot_components(self.spectrum, self.table, alpha=self.alpha, ax=ax)
 
     def plot_data(self) -> pd.DataFrame:
-        """Return what `plot` draws."""
+        """Return the data of `plot`."""
         return plots.plot_components_data(self.spectrum, self.table)
 
     def _reasons(self) -> Iterator[str]:
@@ -198,7 +198,7 @@ class ComponentChoice(Summary):
 
     @property
     def _brief(self) -> str:
-        """The number, and what each test and rule takes."""
+        """The number, and the number by each test and rule."""
         rules = "" if self._tested else f"; Kaiser {self.kaiser}, broken stick {self.broken_stick}"
         return f"{self.k}: {self._by_test}{rules}"
 
@@ -209,7 +209,7 @@ class ComponentChoice(Summary):
 
     @property
     def _cautions(self) -> Iterator[str]:
-        """What speaks against the number: the end of what was tested, variables that were not."""
+        """Warnings: the last tested component still stands out, or some variables were not tested."""
         found, m = self._found, len(self._table)
         if m in (found.parallel, found.sequential):
             where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
@@ -218,13 +218,13 @@ class ComponentChoice(Summary):
         if self._tested is not None:
             yield (
                 f"Tested were {self._p:,} of {self._tested.variables:,} variables in {self._tested.rows:,} "
-                "rows, about half; the other rows chose the variables, by a sparse fit. Weak components show "
-                "less in half of the rows, and what is spread over many more variables may be missed."
+                "rows, about half; the other rows selected the variables, by a sparse fit. Weak components "
+                "are harder to find in half of the rows, and components of many more variables may be missed."
             )
 
     @property
     def _screen(self) -> Table:
-        """The components that were chosen, and the first one that was not."""
+        """The chosen components, and the first one that was not chosen."""
         return self._lines(self.k + 1)
 
     def _made(self) -> Document:
@@ -255,7 +255,7 @@ class ComponentChoice(Summary):
 
     @property
     def key(self) -> str:
-        """What the headings of the table mean."""
+        """Explanation of the headings of the table."""
         key = (
             "observed: eigenvalue. p: of the eigenvalue of that rank. deflated p: of the first one without "
             "the components before. sparse p: of a component of "

@@ -1,4 +1,4 @@
-"""Methods and properties of a result that are functions of its state and its data, with their docstrings."""
+"""Descriptors for methods and properties of a result that call functions of its state, with docstrings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 Found = TypeVar("Found", Bootstrapped, Split)
-#: Parameters of the functions that a result fills in, and where it has them.
+#: Parameters that a result fills in, and the attributes from which they are taken.
 FILLED = {"state": "_state", "source": "_source", "found": "_found"}
 
 
 class computed(property, Generic[R]):
-    """A property of a result: a function of its state, and of its data if it has a parameter for them."""
+    """A property computed by a function of the state and, if it has such a parameter, the data."""
 
     def __init__(self, function: Callable[..., R], doc: str | None = None):
         places = _filled(function)
@@ -39,7 +39,7 @@ class computed(property, Generic[R]):
 
 
 def attribute(path: str, doc: str) -> Any:
-    """Return the property that copies the attribute `path` of a result, such as "_state.record.call"."""
+    """Return a property that returns a copy of the attribute `path`, such as "_state.record.call"."""
     read = attrgetter(path)
     return property(lambda result: own(read(result)), doc=doc)
 
@@ -57,11 +57,10 @@ def delegated(
     function: Callable[Concatenate[FitState, P], R], name: str = "", /, **entries: str
 ) -> Callable[Concatenate[Any, P], R]: ...
 def delegated(function: Callable[..., Any], name: str = "", /, **entries: str) -> Callable[..., Any]:
-    """Return the method that calls `function` with the state, and the data, of a result.
+    """Return a method that calls `function` with the state and the data of a result.
 
-    The method has the signature and the docstring of the function without the parameters that are filled in,
-    those of FILLED, which come first. Its name is that of the function, or `name`. For `entries` see
-    :func:`documented`.
+    The method has the signature and docstring of the function without the leading parameters in FILLED. Its
+    name is that of the function, or `name`. For `entries` see :func:`documented`.
     """
     places = _filled(function)
 
@@ -91,8 +90,8 @@ _HEADING = re.compile(r"^\w[\w ]*\n-+$", re.MULTILINE)
 def documented(function: Callable[..., Any], *filled: str, **entries: str) -> Callable[[Method], Method]:
     """Give a method the docstring of `function`, without the parameters named in `filled`.
 
-    `entries` are sentences that the method adds to what is said of a parameter; one that begins with
-    "name : type" is said in its place.
+    `entries` are sentences added to the description of a parameter; an entry that starts with
+    "name : type" replaces the description.
     """
 
     def dress(method: Method) -> Method:
@@ -106,7 +105,7 @@ def documented(function: Callable[..., Any], *filled: str, **entries: str) -> Ca
 
 
 def without_parameters(text: str, names: tuple[str, ...]) -> str:
-    """Return a NumPy-style docstring without these parameters, and without the section if none is left."""
+    """Return a NumPy-style docstring without these parameters, and without the section if it is empty."""
     start = text.find("Parameters\n----------\n")
     if start < 0 or not names:
         return text
@@ -124,7 +123,7 @@ def without_parameters(text: str, names: tuple[str, ...]) -> str:
 
 
 def _with_entry(text: str, name: str, sentence: str) -> str:
-    """Return a docstring in which the entry of a parameter ends with a sentence, or is another one."""
+    """Return a docstring with a sentence added to the entry of a parameter, or with the entry replaced."""
     replaced = re.match(r"(\w+) : ", sentence)
     entry = re.search(rf"^{name} : .*(?:\n(?:    .*|$))*", text, re.MULTILINE)
     if entry is None:

@@ -1,4 +1,4 @@
-"""A fit written into files for people: a report as a page or for Word, a workbook."""
+"""Methods of a fit that write reports (HTML or Word) and workbooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Written:
-    """Words and files for people."""
+    """Mixin with summary, report and workbook."""
 
     _state: FitState
     _source: Source | None
@@ -59,9 +59,9 @@ class Written:
     def to_excel(self, path: str | PathLike[str]) -> None:
         """Write a workbook with a sheet for each table of the fit, numbers in full.
 
-        Loadings, variances, correlations, shares, means and scales, scores and distances of the rows where
-        they are in memory, and whatever was resampled; the first sheet says what was fitted. It needs the
-        extra: ``pip install 'spcastat[excel]'``.
+        The sheets are loadings, variances, correlations, shares, means and scales, scores and distances of
+        rows in memory, and results of resampling; the first sheet describes the fit. It needs the extra ``pip
+        install 'spcastat[excel]'``.
 
         Parameters
         ----------
@@ -71,11 +71,12 @@ class Written:
         Raises
         ------
         ExtraError
-            Where openpyxl is not installed.
+            If openpyxl is not installed.
         FileError
-            Where the file cannot be written, or has another ending.
+            If the file cannot be written, or does not end in .xlsx.
         OptionError
-            More rows or variables than a sheet holds, or the file that the rows of the fit are read from.
+            If there are more rows or variables than a sheet can hold, or the rows of the fit are read from
+            this file.
         """
         if self._source is not None:
             self._source.spare(file_path(path))

@@ -1,4 +1,4 @@
-"""Held-out errors of several fits to the same rows, in the same folds."""
+"""Cross-validated errors of several fits to the same rows, with the same folds."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from spcastat.results.result import SpcaResult
 from spcastat.select.crossvalidation import Errors
 from spcastat.select.fold_errors import held_out
 
-#: What a table of measures holds of them.
+#: Columns of the table of measures.
 COLUMNS = ("held_out", "held_out_se", "held_out_excess", "held_out_excess_se")
 
 
 def held_out_errors(
     fits: Mapping[str, SpcaResult], data: Any, folds: int, repeats: int, seed: int, n_jobs: int
 ) -> pd.DataFrame:
-    """Return one row a fit: COLUMNS, the errors as shares of those of the column means.
+    """Return a table with COLUMNS and one row per fit; errors are relative to those of the column means.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ def held_out_errors(
     NoRowsError
         For a fit of a covariance matrix.
     ShapeError
-        For fits of different rows or weights.
+        If fits have different rows or weights.
     ComponentsError
-        For as many components as variables.
+        If a fit has as many components as variables.
     FormulaError
-        For a fit from a file whose formula learns from rows.
+        For a fit from a file whose formula is estimated from rows.
     """
     first = next(iter(fits))
     rows = {name: fit._state.record.n for name, fit in fits.items()}
@@ -69,7 +69,7 @@ def held_out_errors(
 
 
 def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]:
-    """Return the data of one fit, and the call that made it where that is known."""
+    """Return the data of one fit, and the call that made it if known."""
     state = fit._state
     p, k = state.V.shape
     if not state.record.from_rows:
@@ -79,8 +79,8 @@ def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]
         )
     if k >= p:
         raise ComponentsError(
-            f"The fit {shown(name)} has {k} components of {p} variables, which leave no variance for what is "
-            "predicted; compare fits of fewer components."
+            f"The fit {shown(name)} has {k} components of {p} variables, which leave no residual variance; "
+            "compare fits with fewer components."
         )
     has = fit._source is not None
     return source_for(state, fit._source, fit._call, None if has else data, "compare()")
@@ -92,8 +92,8 @@ def _require_same_rows(sources: Mapping[str, Source]) -> None:
     kinds = {None if one.stream is None else one.stream.local for one in sources.values()}
     if len(kinds) > 1:
         raise ShapeError(
-            "Some fits are of rows in memory, others of rows in chunks or on workers, which are divided into "
-            "folds in another way. Fit all of them to the same source."
+            "Some fits are of rows in memory, others of rows in chunks or on workers, for which folds are "
+            "assigned differently. Fit all of them to the same source."
         )
     before = _row_sums(sources[first], sources[first].spec.columns)
     for name in others:
@@ -111,10 +111,10 @@ def _require_same_rows(sources: Mapping[str, Source]) -> None:
 
 
 def _row_sums(source: Source, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for each row that tells rows apart, and the weights.
+    """Return a fingerprint of each row, and the weights.
 
-    The sum of absolute values with fixed factors, which suffer no cancellation; of rows on workers, whose
-    order is not known, the means of the columns.
+    The fingerprint is a sum of absolute values times fixed factors, which avoids cancellation. For rows on
+    workers, whose order is not known, column means are returned instead.
     """
     places = source.spec.columns.get_indexer(columns)
     weights = np.ones(1) if source.weights is None else source.weights
@@ -141,8 +141,8 @@ def _errors(
     plan = plan_of(state, None if call is None else call.arguments)
     if call is None and source.spec.learns:
         raise FormulaError(
-            f"The terms and covariates of formula={shown(source.spec.formula)} learn from rows, and a fit "
-            "from a file does not tell how to read them anew without a fold; fit again."
+            f"The terms and covariates of formula={shown(source.spec.formula)} are estimated from rows, and "
+            "a fit from a file cannot estimate them again without a fold; fit again."
         )
     names = [one.name for one in fields(ReadOptions)]
     described = {} if call is None else {one: call.arguments[one] for one in names if one in call.arguments}

@@ -1,4 +1,4 @@
-"""How sure a fit is: each method draws from its data, remembers what came out, and hands it back."""
+"""Methods of a fit for resampling inference: bootstrap, stability, sample splitting, permutation tests."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
     from spcastat.results.trust import Bootstrap, LoadingTest, SplitInference, Stability
 
-#: The most permutations, and the most draws or pairs that are fitted: their Monte Carlo error is below 0.2 %.
+#: Largest numbers of permutations, and of draws or pairs, whose Monte Carlo error is below 0.2 %.
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
 
 
 class Inferred:
-    """The methods of a result that resample its data."""
+    """Mixin with the methods that resample the data of a fit."""
 
     _state: FitState
     _source: Source | None
@@ -43,54 +43,55 @@ class Inferred:
         n_jobs: int = 1,
         progress: Any = False,
     ) -> Bootstrap:
-        """Return intervals for loadings and variances from refits of rows drawn with replacement.
+        """Return bootstrap intervals for loadings and variances.
 
-        In every draw, columns are centred and scaled, formulas learn, and variables are selected anew, by the
-        method of the fit with its options. Components are matched with those of the fit by the correlation of
-        their scores; nothing is rotated. The fit remembers the result: its summary and files show it.
+        In every draw of rows with replacement, columns are centred and scaled, formulas are re-estimated, and
+        variables are selected again, by the method and options of the fit. Components are matched with those
+        of the fit by the correlation of their scores, without rotation. The fit stores the result for its
+        summary and files.
 
         Parameters
         ----------
         n : int
             Number of draws, 2 or more.
         select : bool
-            Whether draws select their variables anew. False keeps those of the fit, and is not valid where
-            the same data chose them.
+            Whether variables are selected again in each draw. False keeps those of the fit, which is not
+            valid if they were selected with the same data.
         kind : {"normal", "percentile"}
-            Estimates and standard errors, or quantiles of the draws.
+            Whether intervals use standard errors or quantiles of the draws.
         data : optional
-            The data of the fit, where it does not have them: a fit from a file.
+            The data of the fit, for a fit from a file.
         rng : None, int or numpy Generator
             Seed of the draws. None is a fixed seed.
         n_jobs : int
-            Processes that share the draws; -1 for all processors. The result is the same to the last bit.
+            Number of processes; -1 for all processors. The result does not depend on it.
         progress : bool or callable
             As for :func:`spcastat.spca`.
 
         Returns
         -------
         Bootstrap
-            Of the draws that were made, if Ctrl-C ends it early, which it says.
+            After Ctrl-C, the result for the draws made so far, marked as interrupted.
 
         Raises
         ------
         NoRowsError
-            For a covariance matrix without `n_obs`, and more draws of rows in chunks than can be kept.
+            For a covariance matrix without `n_obs`, or too many draws for the memory with rows in chunks.
         WeightsError
-            For weights that are not whole numbers: a row of weight 2 is drawn as two rows.
+            For weights that are not whole numbers; a row of weight 2 counts as two rows.
         TooFewRowsError
-            For fewer than three rows.
+            If there are fewer than three rows.
         DataError
-            Where 100 samples running have too low a rank or a column without variation to scale, or `data`
-            are not those of the fit.
+            If 100 successive samples have too low a rank or a constant column to scale, or if `data` are not
+            those of the fit.
 
         Notes
         -----
-        With a joint search, which would be too dear, draws climb from the loadings of the fit and from PCA's
-        by sweeps and exchanges of single variables. A covariance matrix with `n_obs` is drawn from as that of
-        normal rows (Wishart); one with unit variances is scaled to them in every draw. Rows that are never
-        all in memory are drawn by one pass that keeps the cross-products of all draws, at most half a GB: a
-        row comes into a draw as often as a Poisson variable of mean one says.
+        A full joint search in every draw would be too slow; sweeps and exchanges of single variables start
+        from the loadings of the fit and from PCA. For a covariance matrix with `n_obs`, draws are Wishart
+        matrices, scaled to unit variances if the matrix has these. Rows in chunks are drawn in one pass that
+        accumulates the cross-products of all draws (at most half a GB), where the number of times a row
+        enters a draw is a Poisson variable with mean one.
         """
         from spcastat.inference import bootstrap
         from spcastat.results.trust import Bootstrap
@@ -118,17 +119,17 @@ class Inferred:
     ) -> Stability:
         """Return how often fits of complementary halves of the rows select each loading.
 
-        Halves are fitted by the method of the fit, with as many nonzeros where it takes cardinalities. The
-        fit remembers the result: its summary and files show it.
+        Halves are fitted by the method of the fit, with the same cardinalities if it has these. The fit
+        stores the result for its summary and files.
 
         Parameters
         ----------
         n_pairs : int
-            Pairs of halves.
+            Number of pairs of halves.
         threshold : float in (0.5, 1]
-            The frequency from which on a loading is called stable.
+            Loadings selected with at least this frequency are called stable.
         groups : float in (0, 1]
-            Variables whose absolute correlations are all as large as this are one cluster.
+            Variables whose absolute correlations are all at least this large form a cluster.
         data, rng, n_jobs, progress
             As for `bootstrap`.
 
@@ -141,12 +142,12 @@ class Inferred:
         NoRowsError, WeightsError, DataError
             As for `bootstrap`.
         TooFewRowsError
-            Where a half has too few rows for k components.
+            If a half has too few rows for k components.
 
         Notes
         -----
-        Shah and Samworth (2013), JRSS B 75. Half as many rows select less surely than all: the result is
-        conservative, and weak signals are missed.
+        Shah and Samworth (2013), JRSS B 75. Selection from half of the rows has less power, so that the
+        result is conservative and weak signals are missed.
         """
         from spcastat.inference import stability
         from spcastat.results.trust import Stability
@@ -170,15 +171,15 @@ class Inferred:
         n_jobs: int = 1,
         progress: Any = False,
     ) -> SplitInference:
-        """Choose variables on one half of the rows, and return intervals for their loadings on the other.
+        """Select variables on one half of the rows, and return intervals for their loadings from the other.
 
-        The target is the leading eigenvector of the true covariance matrix on the variables that the half
-        chose, which need not be those of the fit. The fit remembers the result for its files.
+        The target is the leading eigenvector of the true covariance matrix on the selected variables, which
+        may differ from those of the fit. The fit stores the result for its files.
 
         Parameters
         ----------
         n : int
-            Bootstrap samples of the second half, 2 or more.
+            Number of bootstrap samples of the second half, 2 or more.
         data, rng, n_jobs, progress
             As for `bootstrap`; another `rng` gives another split.
 
@@ -212,23 +213,21 @@ class Inferred:
         n_jobs: int = 1,
         progress: Any = False,
     ) -> LoadingTest:
-        """Test by permutation whether each variable goes with each component.
+        """Test by permutation whether each variable is associated with each component.
 
         The null hypothesis is that the variable is independent of all others. The statistic is its
-        correlation with the score that the other variables make of the component, in a fit without the
-        variable, that score being made free of the other components' by regression. All variables are tested,
-        those that the fit selected and those that it did not: it is q, over all of them, that takes account
-        of the selection. The p-values of selected variables alone are small even in noise. The fit remembers
-        the result for its files.
+        correlation with the score of the component in a fit without the variable, after regressing out the
+        scores of the other components. All variables are tested, whether selected by the fit or not: the
+        q-values, computed over all of them, account for the selection, while the p-values of selected
+        variables alone are small even in noise. The fit stores the result for its files.
 
         Parameters
         ----------
         n : int
-            Permutations of the rows. The least p-value is 1 / (n + 1).
+            Number of permutations. The smallest p-value is 1 / (n + 1).
         fdr : {"bh", "by"}
-            How the false discovery rate over the variables of a component is controlled: by Benjamini and
-            Hochberg, for tests that are independent or positively dependent, or by Benjamini and Yekutieli,
-            for any.
+            Control of the false discovery rate over the variables of a component: Benjamini and Hochberg, for
+            independent or positively dependent tests, or Benjamini and Yekutieli, for any dependence.
         data, rng, n_jobs, progress
             As for `bootstrap`.
 
@@ -243,13 +242,13 @@ class Inferred:
         WeightsError, DataError
             As for `bootstrap`.
         ComponentsError
-            Where there are as many components as variables.
+            If there are as many components as variables.
 
         Notes
         -----
-        The fit without a variable begins with PCA of the others, and knows nothing of it. The least q of a
-        component with c nonzeros among p variables is about p / (c (n + 1)) where all c have the least p:
-        with many variables take as many more permutations.
+        The fit without a variable starts from PCA of the others, so that it does not depend on it. For a
+        component with c nonzeros among p variables, the smallest possible q is about p / (c (n + 1)), so that
+        many variables require many permutations.
         """
         from spcastat.errors import ComponentsError
         from spcastat.inference import permutation_test
@@ -268,22 +267,22 @@ class Inferred:
         with listening(progress):
             (sampler, refit, op), further = self._drawn_from("test_loadings()", data, rng, n_jobs)
             if not isinstance(sampler, RowSampler):
-                none = "those in chunks are never all in memory"
+                none = "rows in chunks are not all in memory"
                 raise NoRowsError(
                     "test_loadings() permutes rows, and "
                     f"{none if self._state.record.from_rows else 'a covariance matrix has none'}; "
-                    "fit rows that fit into memory with spca(data, ...), or take bootstrap() or stability()."
+                    "fit rows that fit into memory with spca(data, ...), or use bootstrap() or stability()."
                 )
             if sampler.gaps is not None and sampler.gaps.missing.any():
                 raise OptionError(
                     "test_loadings() permutes the values of variables, and the conditional means that "
-                    "replace missing values would seem related to the values they were computed from. Take "
+                    "replace missing values depend on the values they were computed from. Use "
                     "bootstrap() or stability(), which estimate the moments again in every draw."
                 )
             if rule_of(self._state.record) is not None:
                 raise OptionError(
                     "test_loadings() fits without each selected variable in turn, and the rule of this fit "
-                    "(include, exclude, disjoint, together) belongs to all of them. Take bootstrap() or "
+                    "(include, exclude, disjoint, together) applies to all of them. Use bootstrap() or "
                     "stability(), whose draws obey it."
                 )
             found = permutation_test(sampler, refit, op, n, fdr=method, **further)
@@ -294,7 +293,7 @@ class Inferred:
     def resampled(self) -> dict[str, Summary]:
         """The last result of each kind, by name: "bootstrap", "stability", "split", "tests".
 
-        Files keep it, so that a fit from a file has it too.
+        It is saved in files, so that a fit from a file has it too.
         """
         from spcastat.results import trust
 
@@ -313,7 +312,7 @@ class Inferred:
     def _drawn_from(
         self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool
     ) -> tuple[tuple[Sampler | StreamRows, Refit, Operator], dict[str, Any]]:
-        """Return what draws, what fits them and what they are compared in; and seed and processes."""
+        """Return sampler, refit function and operator, and a mapping with seed and number of processes."""
         from spcastat.resample import seed_of, workers
         from spcastat.resample.refit import plan_of, refit_of
         from spcastat.resample.sampler import sampler_of
@@ -331,8 +330,8 @@ class Inferred:
         return (sampler, refit_of(self._state, plan, **how), source.op), further
 
     def _need_rows(self, sampler: Sampler | StreamRows, what: str) -> None:
-        if sampler.n < 3:  # of two rows every sample that varies is the data again: no error at all
-            raise TooFewRowsError(f"{what} draws rows anew, and {sampler.n} are too few: it needs 3 or more.")
+        if sampler.n < 3:  # with two rows, every sample that varies equals the data
+            raise TooFewRowsError(f"{what} resamples rows, and {sampler.n} are too few: it needs 3 or more.")
 
     def _need_halves(self, sampler: Sampler | StreamRows, what: str) -> None:
         k = self._state.V.shape[1]

@@ -1,4 +1,4 @@
-"""What a fit means: contributions, what goes with its components, further rows and variables, names."""
+"""Methods of a fit for interpretation: contributions, supplementary data, descriptions, names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Interpreted:
-    """What the components are made of, and what goes with them."""
+    """Mixin with the methods for interpreting components."""
 
     _state: FitState
     _source: Source | None
@@ -35,18 +35,17 @@ class Interpreted:
     _call: Any
 
     def contributions(self, of: Literal["variables", "rows"] = "variables") -> pd.DataFrame:
-        """Return the part of each variable, or row, in each component; the parts add up to 1.
+        """Return the contribution of each variable, or row, to each component; contributions sum to 1.
 
         Parameters
         ----------
         of : {"variables", "rows"}
-            Variables: squared loadings, p x k. Rows: their squared scores (with their weights) over the sum
-            of these, n x k.
+            For variables, squared loadings, p x k. For rows, (weighted) squared scores over their sum, n x k.
 
         Raises
         ------
         NoRowsError
-            For rows, where the fit does not have them in memory.
+            For rows, if the fit does not have them in memory.
         """
         if one_of("of", of, interpreted.OF) == "variables":
             return interpreted.contributions(self._state)
@@ -54,19 +53,19 @@ class Interpreted:
         return interpreted.row_contributions(own(self._scores), source.weights)
 
     def cos2(self, of: Literal["variables", "rows"] = "variables") -> pd.DataFrame:
-        """Return how well each component shows each variable, or row.
+        """Return the squared cosines: how well each component represents each variable, or row.
 
         Parameters
         ----------
         of : {"variables", "rows"}
-            Variables: squared correlations with the scores, p x k. Rows: squared cosines between the row
-            (from the centre) and the loadings, n x k. Over several components they add up to at most 1
-            only where scores, or loadings, are uncorrelated; `communalities` has what all scores explain.
+            For variables, squared correlations with the scores, p x k. For rows, squared cosines between the
+            centred row and the loadings, n x k. Sums over components are at most 1 only if the scores are
+            uncorrelated, or the loadings orthogonal; `communalities` has the share that all scores explain.
 
         Raises
         ------
         NoRowsError
-            For rows, where the fit does not have them in memory.
+            For rows, if the fit does not have them in memory.
         """
         if one_of("of", of, interpreted.OF) == "variables":
             return interpreted.cos2(self._state)
@@ -74,20 +73,20 @@ class Interpreted:
         return interpreted.row_cos2(self._state, own(self._scores), self._distances["Q"].to_numpy())
 
     def supplement(self, rows: Any = None, variables: Any = None, *, na: str = "raise") -> Supplement:
-        """Return how further rows and variables, which took no part in the fit, lie in its components.
+        """Return scores of supplementary rows, and associations of supplementary variables with components.
 
         Parameters
         ----------
         rows : DataFrame, array, sparse matrix, polars or pyarrow table, optional
-            As for `transform`: their scores and squared cosines.
+            Rows as for `transform`, for which scores and squared cosines are returned.
         variables : DataFrame or Series, optional
-            With a value for each row of the fit, by its label; labels 0, 1, ... go by position where the
-            rows of the fit have others. Correlations of numbers with the scores; for factors (text,
-            categories, booleans) the mean score of each level with its test value,
-            (mean of the level - mean of all) over its standard error if the rows of the level were drawn from
-            all without replacement. Missing values leave out a row for their variable.
+            Values for each row of the fit, matched by row labels; labels 0, 1, ... are matched by position if
+            the rows of the fit have other labels. For numbers, correlations with the scores are returned; for
+            factors (text, categories, booleans), the mean score of each level with its test value, (mean of
+            the level - overall mean) over its standard error under random sampling of the level without
+            replacement. Rows with a missing value are left out for that variable.
         na : str
-            What to do with missing values in `rows`, as for `transform`.
+            Treatment of missing values in `rows`, as for `transform`.
 
         Returns
         -------
@@ -97,11 +96,11 @@ class Interpreted:
         Raises
         ------
         OptionError
-            Neither rows nor variables.
+            If neither rows nor variables are given.
         NoRowsError
-            For variables, where the rows of the fit are not in memory.
+            For variables, if the rows of the fit are not in memory.
         ShapeError, ColumnTypeError, DataError
-            Variables of other rows or types.
+            If the variables have other rows or unsuitable types.
         """
         if rows is None and variables is None:
             raise OptionError("supplement() was given nothing; give rows=, variables=, or both.")
@@ -113,14 +112,14 @@ class Interpreted:
         return Supplement(scores, cos2, None if variables is None else self._further(variables))
 
     def describe_components(self, variables: Any = None, *, level: float = 0.05) -> pd.DataFrame:
-        """Return the variables that go with each component, supplementary ones too, with tests.
+        """Return the variables associated with each component, including supplementary ones, with tests.
 
         Parameters
         ----------
         variables : DataFrame, Series or Supplement, optional
-            Supplementary ones, as for `supplement`.
+            Supplementary variables, as for `supplement`.
         level : float in (0, 1]
-            Of what has a p value, only that up to it is kept; 1 keeps everything.
+            Only rows with a p-value up to this level are returned; 1 returns all.
 
         Returns
         -------
@@ -128,14 +127,14 @@ class Interpreted:
             One row for each component and variable, the strongest first: "component"; "kind" ("variable" of
             the fit, "supplementary" number, "factor", "level"); "term"; "loading" of a variable; "estimate",
             which is a correlation, for a factor the share of the variance of the score between its levels,
-            for a level its mean score; "statistic", which is t, F, or a test value; "p_value". Those with a
-            nonzero loading have neither of the two.
+            for a level its mean score; "statistic", which is t, F, or a test value; "p_value". Variables with
+            a nonzero loading have no statistic and no p-value.
 
         Notes
         -----
-        The tests take the component for given. It is made of the variables with a nonzero loading, which have
-        no test; the p values of the other variables of the fit are too small, since they took part in the
-        choice; those of supplementary variables can be taken at face value.
+        The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested;
+        the p-values of the other variables of the fit are too small, since these took part in the selection;
+        those of supplementary variables are valid.
         """
         found = variables._further if isinstance(variables, Supplement) else None
         if variables is not None and not isinstance(variables, Supplement):
@@ -143,21 +142,22 @@ class Interpreted:
         return describe(self._state, found, level)
 
     def rename(self, names: Mapping[Any, str] | Any) -> Self:
-        """Return the same fit with other names of its components, which then stand everywhere.
+        """Return the same fit with new names of its components, which are used in all output.
 
         Parameters
         ----------
         names : mapping or sequence of str
-            New names by the old ones or by their numbers from 1, or one for each component.
+            Mapping from old names or numbers (from 1) to new names, or a sequence of names for all
+            components.
 
         Raises
         ------
         ComponentsError
-            A component that is not there, or another number of names than components.
+            If a component does not exist, or the number of names is wrong.
         OptionError
-            A name that is not text, or empty.
+            If a name is not text, or is empty.
         DuplicateNamesError
-            Two components would have one name.
+            If two components would have the same name.
 
         Examples
         --------
@@ -194,7 +194,7 @@ def _distances_of(state: FitState, new: Any, na: str) -> pd.DataFrame:
 
 
 def _renamed(old: list[str], names: Any) -> list[str]:
-    """Return the names of all components after some or all have got new ones."""
+    """Return the names of all components after renaming."""
     if isinstance(names, Mapping):
         new = list(old)
         for key, name in names.items():
@@ -224,5 +224,5 @@ def _renamed(old: list[str], names: Any) -> list[str]:
                 f"rename() was given {shown(name)}; the name of a component must be text, not empty."
             )
     if len({name_text(name) for name in new}) < len(new):
-        raise DuplicateNamesError(f"rename() would give two components one name: {listed(new)}.")
+        raise DuplicateNamesError(f"rename() would give two components the same name: {listed(new)}.")
     return [str(name) for name in new]

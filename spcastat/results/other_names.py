@@ -1,4 +1,4 @@
-"""Hints for calls that cannot be made: names of other programs, misplaced arguments, missing data."""
+"""Advice in error messages: names from other programs, misplaced arguments, missing data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _K = "the number of components is k="
 _SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
 _SEED = "the seed is rng="
 _SCALE = "scale=True divides the columns by their standard deviations"
-#: Argument of another program's PCA -> what to give here.
+#: Argument of PCA in other programs -> advice.
 ARGUMENTS = {
     **dict.fromkeys(("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank"), _K),
     **dict.fromkeys(
@@ -38,7 +38,7 @@ ARGUMENTS = {
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
 _AX = "draw into axes of your own, ax=, or change the axes that are returned"
-#: Argument of a plot of another program -> what to give here.
+#: Argument of plots in other programs -> advice.
 PLOT_ARGUMENTS = {
     **dict.fromkeys(("hue", "habillage", "group", "by", "col_ind"), "groups= colours the rows by group"),
     **dict.fromkeys(("c", "col", "colour"), "color= colours the rows by a number, groups= by group"),
@@ -52,7 +52,7 @@ PLOT_ARGUMENTS = {
     **dict.fromkeys(("axes", "choices", "pcs", "comp"), "the components are components=(1, 2)"),
     "repel": "names never overlap",
 }
-#: Attribute of another program's result -> what a fit has.
+#: Attribute of results in other programs -> attribute of a fit.
 ATTRIBUTES = {
     "rotation": "loadings",
     "loadings_": "loadings",
@@ -83,16 +83,16 @@ ATTRIBUTES = {
 
 
 def refuse_other_names(function: str, options: Mapping[str, Any], taken: tuple[str, ...] = ()) -> None:
-    """Raise UnknownOptionError for an argument that has another name here.
+    """Raise UnknownOptionError for an argument that has a different name here.
 
     Parameters
     ----------
     function : str
-        What was called.
+        The function that was called.
     options : mapping
-        The arguments that are none of its parameters.
+        The arguments that are not parameters of the function.
     taken : tuple of str
-        Names in `options` that are options of the method that was asked for.
+        Names in `options` that are options of the requested method.
     """
     for name in options:
         if name in ARGUMENTS and name not in taken:
@@ -100,19 +100,19 @@ def refuse_other_names(function: str, options: Mapping[str, Any], taken: tuple[s
 
 
 def require_k(function: str, k: int | None) -> int:
-    """Return the number of components; raise ComponentsError where it is missing."""
+    """Return the number of components; raise ComponentsError if it is None."""
     if k is None:
         raise ComponentsError(
             f"{function}() was given no k, the number of components: {function}(data, k=3, card=5). If it is "
-            "not known, choose(data) finds k and card."
+            "not known, choose(data) chooses k and card."
         )
     return k
 
 
 def answered(method: Method) -> Method:
-    """Let a function refuse arguments that it does not have by their names here.
+    """Decorator: unknown arguments raise an error that names the corresponding argument here.
 
-    The function needs no ``**options`` for that, and its signature stays as it is.
+    The function needs no ``**options`` for that, and its signature does not change.
     """
     parameters = list(inspect.signature(method).parameters.values())
     known = {one.name for one in parameters}
@@ -136,13 +136,13 @@ def _no_such_argument(function: str, name: str, known: set[str]) -> str:
 
 
 def no_such_attribute(name: str, attributes: list[str]) -> AttributeError:
-    """Return the error of a fit that is asked for an attribute it does not have."""
+    """Return the error for an attribute that a fit does not have."""
     if name in ATTRIBUTES:
         return AttributeError(f"A fit has no {name}; it is fit.{ATTRIBUTES[name]} here.")
     return AttributeError(f"A fit has no attribute {name}.{nearest(name, attributes)}")
 
 
-#: (function, argument) -> why there is no such argument there, and what to do.
+#: (function, argument) -> why the function does not have the argument, and what to do.
 NO_PLACE = {
     ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
     ("spca_cov", "weights"): "weights are of rows, so give the rows to spca(), or the weighted matrix",
@@ -160,14 +160,14 @@ def hint(
     options: Iterable[str],
     name: str,
 ) -> str:
-    """Return what to do about an argument that a call cannot have: where it belongs, or what is near.
+    """Return advice about an argument that does not exist: where it belongs, or a similar name.
 
     Parameters
     ----------
     called : sequence of callables
-        The function that fits, and the one that was called and hands its options to it.
+        The function that fits, and the function that was called and passes its options on.
     homes : mapping
-        What each of the functions makes, and the function.
+        Descriptions of the functions' results, and the functions.
     options : iterable of str
         The options of all methods.
     name : str
@@ -187,7 +187,7 @@ def hint(
 
 
 def refuse_controls(options: Mapping[str, Any]) -> None:
-    """Raise UnknownOptionError where a path is given what sets the sparsity of one fit."""
+    """Raise UnknownOptionError if a path is given an option for the sparsity of a single fit."""
     for name in CONTROLS:
         if options.get(name) is not None:
             raise UnknownOptionError(
@@ -197,7 +197,7 @@ def refuse_controls(options: Mapping[str, Any]) -> None:
 
 
 def _elsewhere(function: Callable[..., Any], homes: Mapping[str, Callable[..., Any]], name: str) -> str:
-    """Return where an argument that `function` does not have belongs, or an empty string."""
+    """Return the function to which an argument belongs, in words, or an empty string."""
     if reason := NO_PLACE.get((function.__name__, name)):
         return f"has no place in {function.__name__}(): {reason}"
     owners = [what for what, other in homes.items() if other is not function and name in _arguments(other)]
@@ -210,7 +210,7 @@ def _arguments(function: Callable[..., Any]) -> set[str]:
 
 
 def no_data(state: FitState, what: str) -> NoRowsError:
-    """Return the error of `what`, which needs the data, called on a fit from a file."""
+    """Return the error for the method `what`, which needs the data, on a fit from a file."""
     return NoRowsError(
         f"{what} needs the data, and a fit from a file does not have them; fit again: {state.record.call}."
     )

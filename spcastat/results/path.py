@@ -1,4 +1,4 @@
-"""Fits along a range of cardinalities."""
+"""The result of `spca_path`: fits along a range of cardinalities."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from spcastat.tables.cells import fixed, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The measures that the table shows.
+#: The measures in the table.
 SHOWN = measures_of("total", "pca")
-#: What is drawn where no measure is named.
+#: The default of the parameter `measures`.
 MAXIMISED = "By default the one that the search maximised, or the adjusted variance."
 
 
 class SpcaPath(Summary):
-    """Fits of one method on the same data, from few nonzeros to many.
+    """Fits of the same data by one method, in ascending order of nonzeros.
 
-    ``path[7]`` is a shorter way to write ``path.fits[7]``; `frames` holds the table under "path".
+    ``path[7]`` is short for ``path.fits[7]``; `frames` has the table under "path".
     """
 
     def __init__(self, fits: dict[Any, SpcaResult]):
@@ -42,14 +42,15 @@ class SpcaPath(Summary):
 
     @property
     def fits(self) -> dict[Any, SpcaResult]:
-        """The fits by their cardinality: a number where all components have the same, a tuple otherwise."""
+        """The fits by cardinality: a number if all components have the same, otherwise a tuple."""
         return dict(self._fits)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a fit: its "card", "nonzeros", every measure, "pca", "objective" and how it ended.
+        """One row per fit: "card", "nonzeros", all measures, "pca", "objective" and convergence.
 
-        "pca" is the share of dense PCA with as many components; "score_correlation" and "converged" close it.
+        "pca" is the share of dense PCA with as many components; the last columns are "score_correlation" and
+        "converged".
         """
         return own(self._frames["path"])
 
@@ -79,35 +80,35 @@ class SpcaPath(Summary):
         return plots.plot_path(self.table, measures=self._measures(measures), x=x, ax=ax)
 
     def plot_data(self, *, measures: str | Sequence[str] | None = None, x: str = "nonzeros") -> pd.DataFrame:
-        """Return what `plot` draws; its parameters are described there."""
+        """Return the data of `plot`, with the same parameters."""
         return plots.plot_path_data(self.table, measures=self._measures(measures), x=x)
 
     def explore(self, path: str | PathLike[str], *, title: str | None = None, max_rows: int = 1000) -> None:
-        """Write a page on which a slider moves over the cardinalities.
+        """Write an interactive page with a slider for the cardinality.
 
-        Loadings, variances, the biplot, the equations and the curve of explained variance follow the slider;
-        a position can be pinned beside it, and a button copies the call that makes the fit. The page is one
-        file that needs no server and no network, and can be sent to readers without Python. It holds
+        Loadings, variances, the biplot, the equations and the curve of explained variance follow the slider.
+        A position can be pinned for comparison, and a button copies the call of the fit. The page is one file
+        that needs no server and no network, so that it can be sent to readers without Python. It contains
         loadings, scores and labels of rows and variables, but not the data.
 
         Parameters
         ----------
         path : str or path
-            Of the file, such as "wine.html"; it ends in .html, .htm or not at all. A file that is there is
-            replaced once the new one is whole.
+            Path of the file, such as "wine.html", with the suffix .html, .htm or none. An existing file is
+            replaced only after the new one is complete.
         title : str, optional
-            By default what `print` has as its title.
+            By default the title of the printout.
         max_rows : int
-            The most rows to draw; of more, this many at equal distances, and the page says so. With 0 it
-            holds no scores and no labels of rows. Rows that are not in memory have no points.
+            Largest number of rows to draw; of more rows, this many at equal distances are drawn, and the page
+            says so. With 0 it contains no scores and no row labels. Rows not in memory are not drawn.
 
         Raises
         ------
         FileError
-            Where the file cannot be written, or has another ending.
+            If the file cannot be written, or has another suffix.
         OptionError
-            A path that is not one, a title that is not text, a number of rows below zero, or the file that
-            the rows are read from.
+            If `path` is not a path or is the file from which the rows are read, `title` is not text, or
+            `max_rows` is negative.
 
         Examples
         --------
@@ -115,7 +116,7 @@ class SpcaPath(Summary):
         >>> path = sp.spca_path(sp.datasets.pitprops_sample(), k=2, cards=[3, 5], scale=True)
         >>> path.explore("pitprops.html")  # doctest: +SKIP
         """
-        from spcastat.report.explorer import Position, write_explorer  # not every path is explored
+        from spcastat.report.explorer import Position, write_explorer  # imported late, as few paths need it
 
         positions = [Position(card, fit._state, fit._source) for card, fit in self._fits.items()]
         write_explorer(path, positions, self._frames["path"], self._document, title, max_rows)
@@ -168,7 +169,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
 
 
 def _key(several: bool) -> str:
-    """Return what the headings mean."""
+    """Return the explanation of the headings."""
     totals = [
         one.label if one.short == one.label else f"{one.short} ({one.label})"
         for one in SHOWN

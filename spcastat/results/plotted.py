@@ -1,4 +1,4 @@
-"""The plots of a fit: each is a function of `spcastat.plots`, with the frames of the fit filled in."""
+"""The plot methods of a fit, which call the functions of `spcastat.plots` with frames of the fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from spcastat.engine.inputs import Source
     from spcastat.results.call import Call
 
-#: Parameters of plots that a fit fills in, by functions of the fit and the name of the plot.
+#: Parameters of plots that a fit fills in, as functions of the fit and the name of the plot.
 FILLED: dict[str, Callable[[Any, str], Any]] = {
     "scores": lambda fit, name: fit._scores_for(name),
     "loadings": lambda fit, _: frames.loadings(fit._state),
@@ -41,7 +41,7 @@ FILLED: dict[str, Callable[[Any, str], Any]] = {
     "errors": lambda fit, _: interpreted.reconstruction(fit._state),
 }
 
-#: What methods say of options that differ from those of the functions.
+#: Descriptions of options that differ from those of the functions.
 CONF_INT = """intervals : DataFrame, optional
     With the columns component, term, lower and upper, as ``conf_int()`` of a bootstrap returns them: dots get
     a bar from lower to upper, grey if it holds zero.
@@ -102,7 +102,7 @@ def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Calla
 
 
 class Plotted:
-    """The plots of a fit; each has a twin that returns its table."""
+    """Mixin with the plots of a fit; each has a ``_data`` method that returns its table."""
 
     _state: FitState
     _source: Source | None
@@ -139,8 +139,7 @@ class Plotted:
         parallel: Any = None,
         max_components: int | None = 30,
     ) -> Any:
-        # thresholds are numbers, or a parallel analysis, which checks that it was made for the data of the
-        # fit
+        # `parallel` is numbers or a result of choose_k(), which checks that it belongs to the data of the fit
         check = getattr(type(parallel), "_noise_for", None)
         found = parallel if check is None else check(parallel, interpreted.spectrum(self._state))
         return {"parallel": found, "max_components": max_components}
@@ -206,11 +205,11 @@ class Plotted:
 
     @cached_property
     def _drawn(self) -> pd.DataFrame:
-        """Scores, T2 and Q of a sample of rows that are never all in memory."""
+        """Scores, T2 and Q of a sample of rows that are not all in memory."""
         return sampled(self._state, self._source)
 
     def _by_row(self, given: Any, option: str) -> Any:
-        """Return values for the rows of the fit: a text names a column of its data."""
+        """Return values for the rows of the fit; text is the name of a column of its data."""
         refuse_of_sample(given, option, self._source)
         return row_values(given, option, self._source, self._call)
 

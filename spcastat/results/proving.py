@@ -1,4 +1,4 @@
-"""Proofs of a fit, and the better fit that one of them met."""
+"""Proofs of optimality (`certify`), and the better fits found by them (`adopt`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spcastat.state.proven import JOINT, Proven
 from spcastat.state.record import Record
 from spcastat.state.support_rule import forced, grouped, groups_of, rule_of
 
-#: Loadings whose products are below this are orthogonal.
+#: Loadings count as orthogonal if their inner products are below this.
 ORTHOGONAL = 1e-6
 
 
@@ -39,17 +39,17 @@ def certify(
     max_nodes: int | None = None,
     progress: Any = False,
 ) -> Certificate:
-    """Prove how far the fit can be from the best: each component by itself, or all of them together.
+    """Prove upper bounds on how much better the fit could be, for single components or for all jointly.
 
-    By default each component is compared with the best for what the components before it leave (Schur
-    complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
-    with all fits of the same cardinalities, in whatever order. A bound may be loose, never wrong, and is
-    valid whenever the search is stopped. For nonnegative loadings it is the bound without that
-    constraint. Under a rule for the supports (`include`, `exclude`, `disjoint`) each component is compared
-    with supports under the rule, of disjoint ones with those that share no variable with earlier ones; a
-    joint bound is that of loadings under the rule, or says that it is one without. For disjoint components
-    of up to 16 variables, all of them, it is that of all partitions (PEV and adjusted variance); otherwise
-    groups of other sizes are not compared. From then on the summary reports the proof, and files keep it.
+    By default each component is compared with the best component given the earlier ones (Schur complement,
+    in the order shown), whatever method found it. With ``joint=True`` the fit is compared with all fits of
+    the same cardinalities, in any order. A bound may be loose but is never wrong, and is valid whenever the
+    search is stopped. For nonnegative loadings the bound is that without the sign constraint. Under a rule
+    for the supports (`include`, `exclude`, `disjoint`), each component is compared with supports that the
+    rule allows (for disjoint components, those that share no variable with earlier ones); a joint bound
+    applies to loadings under the rule, or is reported as a bound without it. If the components partition up
+    to 16 variables, the joint bound covers all partitions (PEV and adjusted variance); otherwise groups of
+    other sizes are not compared. The fit stores the proof for its summary and files.
 
     Parameters
     ----------
@@ -57,24 +57,25 @@ def certify(
     source : Source or None
     joint : bool
     objective : {"pev", "adjusted", "least_squares"}, optional
-        The measure of a joint proof; by default the one that the fit was made for, else PEV.
+        The measure of a joint proof; by default the objective of the fit, or PEV.
     orthogonal : bool
-        Compare a fit with orthogonal loadings with such fits alone, by PEV: the bound is tighter.
+        Compare a fit with orthogonal loadings only with fits with orthogonal loadings, by PEV; the bound
+        is tighter.
     time_limit : float
-        Seconds for all components together; Ctrl-C also ends the search with the bounds so far.
+        Limit in seconds for all components together; Ctrl-C also ends the search with the bounds so far.
     max_nodes : int, optional
-        Nodes of the branch and bound, of each component or of the joint search, at most.
+        Largest number of branch-and-bound nodes, per component or for the joint search.
     progress : bool or callable
         As for :func:`spcastat.spca`.
 
     Returns
     -------
     Certificate
-        A data frame that prints in short, with a sentence that says what was proven. One row a component:
+        A data frame that prints as a summary of the proof. It has one row per component:
         ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
-        value, ``optimal`` (True only where it is proven, to 1e-9 relative), ``proof`` (what proved the
-        bound), ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best that was met on the
-        way. With ``joint=True`` one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
+        value, ``optimal`` (True only if proven, to 1e-9 relative), ``proof`` (the kind of proof),
+        ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best one found. With
+        ``joint=True`` it has one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
         ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
         ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
 
@@ -102,8 +103,8 @@ def certify(
 def _each(
     state: FitState, op: Operator, time_limit: float, max_nodes: int | None
 ) -> tuple[Proven, np.ndarray]:
-    """Prove each component by itself; return the proof, and the best loadings that were met."""
-    from spcastat.certify import certify  # only who proves imports the proofs
+    """Prove bounds for single components; return the proof, and the best loadings found."""
+    from spcastat.certify import certify  # imported late, as few fits need it
 
     found = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes, rule=rule_of(state.record))
     rows = [_plain(one, ("value", "upper_bound", "best_known"), op.unit**2) for one in found]
@@ -113,7 +114,7 @@ def _each(
 def _all_together(
     state: FitState, op: Operator, objective: str, orthogonal: bool, time_limit: float, max_nodes: int | None
 ) -> tuple[Proven, np.ndarray]:
-    """Prove all components together; return the proof, and the best loadings that were met."""
+    """Prove a bound for all components jointly; return the proof, and the best loadings found."""
     from spcastat.certify.joint import certify_joint, certify_partition
 
     if orthogonal:
@@ -130,7 +131,7 @@ def _all_together(
             "must have has a loading of zero, so that others under its rule have more. Leave joint=True out."
         )
     rule = rule_of(state.record)
-    pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # an upper bound is needed
+    pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # must be upper bounds
     how: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
     whole = grouped(state.record) and not orthogonal
     found = certify_partition(op, state.V, objective, **how) if whole else None
@@ -138,7 +139,7 @@ def _all_together(
         how |= {"orthogonal": orthogonal, "max_nodes": max_nodes, "rule": rule}
         found = certify_joint(op, state.V, objective, **how)
     row, V = _plain(found), found.V
-    if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:  # what was met is none of its fits
+    if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:  # the rule forbids the fit found
         row["best_known"], V = row["value"], state.V
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in V.T]
@@ -149,7 +150,7 @@ def _require_orthogonal(state: FitState) -> None:
     product = _largest_product(state.V)
     if product > ORTHOGONAL:
         raise OptionError(
-            "orthogonal=True compares orthogonal loadings with one another, and those of this fit are not: "
+            "orthogonal=True needs a fit with orthogonal loadings, and those of this fit are not orthogonal: "
             f"two have the product {product:.3g}. Without orthogonal=True the bound holds for this fit."
         )
 
@@ -160,18 +161,18 @@ def _largest_product(V: np.ndarray) -> float:
 
 
 def _joint_measure(record: Record, joint: bool, objective: str | None, orthogonal: bool) -> str:
-    """Return the measure of a joint proof: the one given, else that which the fit was made for, else PEV.
+    """Return the measure of a joint proof: the given one, or else the objective of the fit, or else PEV.
 
     Raises
     ------
     OptionError
-        For a measure that there is not, or options of joint proofs without one.
+        If the measure is not valid, or options of joint proofs are given without ``joint=True``.
     """
     given = [f"objective={shown(objective)}"] * (objective is not None) + ["orthogonal=True"] * orthogonal
     if given and not joint:
         raise OptionError(
-            f"{' and '.join(given)} was given, and belongs to a joint proof: give joint=True, too. Single "
-            "components are proven for the adjusted variance that each adds."
+            f"{' and '.join(given)} was given, which is for joint proofs: give joint=True, too. Proofs of "
+            "single components are for the adjusted variance that each adds."
         )
     if objective is not None:
         measure = one_of("objective", objective, JOINT)
@@ -187,7 +188,7 @@ def _joint_measure(record: Record, joint: bool, objective: str | None, orthogona
 
 
 def adopted(state: FitState, source: Source | None, certificate: Any) -> FitState | None:
-    """Return the state of the better fit that a certificate met; None where it is not better.
+    """Return the state of the better fit found by a certificate; None if it is not better.
 
     Raises
     ------
@@ -203,8 +204,8 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
     rule = rule_of(state.record)
     if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:
         raise OptionError(
-            "adopt() was given the certificate of a fit under a rule, and the best supports that were met, "
-            "each for what earlier components leave, break it together. Search longer: "
+            "adopt() was given the certificate of a fit under a rule, and the best supports that were found "
+            "for single components break it together. Search longer: "
             "refit(effort='thorough')."
         )
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
@@ -223,7 +224,7 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
         options=options,
         criterion=f"{name}, better fit that a proof met",
         status="searched",
-        advice=f"taken over from a certificate; {name} was {100.0 * old:.3f} % of the total before",
+        advice=f"adopted from a certificate; {name} was {100.0 * old:.3f} % of the total before",
         objective=value,
         objective_share=new,
         n_iter=0,
@@ -245,12 +246,12 @@ def adopted(state: FitState, source: Source | None, certificate: Any) -> FitStat
 def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
     if not isinstance(certificate, Certificate):
         raise OptionError(
-            f"adopt() was given {type(certificate).__name__}; it takes what certify() of this fit returned."
+            f"adopt() was given {type(certificate).__name__}; it takes the result of certify() of this fit."
         )
     if state.record.options.get("nonneg"):
         raise OptionError(
-            "adopt() was called on a nonnegative fit; certificates are without the sign constraint, and the "
-            "loadings that they met may have either sign."
+            "adopt() was called on a nonnegative fit; certificates ignore the sign constraint, and the "
+            "loadings that they find may have either sign."
         )
     V = certificate._found
     if not V.index.equals(state.spec.columns) or V.shape != state.V.shape:
@@ -265,7 +266,7 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
 
 
 def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
-    """Return a joint proof as it stands for better loadings of the same cardinalities."""
+    """Return a joint proof updated for better loadings of the same cardinalities."""
     from spcastat.certify.joint import verdict
 
     (row,) = proven.rows
@@ -281,7 +282,7 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
 
 
 def _plain(certificate: Any, scaled: tuple[str, ...] = (), factor: float = 1.0) -> dict[str, Any]:
-    """Return the fields of a certificate as plain numbers, text and lists; some in other units."""
+    """Return the fields of a certificate as numbers, text and lists; those in `scaled` times `factor`."""
     row: dict[str, Any] = {}
     for one in dataclasses.fields(certificate):
         value: Any = getattr(certificate, one.name)
@@ -293,7 +294,7 @@ def _plain(certificate: Any, scaled: tuple[str, ...] = (), factor: float = 1.0) 
 
 
 def _one_after_another(op: Operator, supports: list[np.ndarray]) -> np.ndarray:
-    """Return the best loadings on each support for what those before it leave, shape (p, k)."""
+    """Return the best loadings on each support given the earlier components, shape (p, k)."""
     V = np.zeros((op.p, len(supports)))
     view = op
     for i, T in enumerate(supports):

@@ -1,4 +1,4 @@
-"""The result of a fit: each method hands the state of the fit, and its data, to a function."""
+"""The result of a fit. Most methods call functions of the state and the data of the fit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     """A fitted sparse PCA.
 
-    What most analyses need, and what there is beyond:
+    The most important methods, by topic:
 
     - ``print(fit)``, `loadings`, `variance`, `scores`, ``transform(new)``; also `summary`, `tidy`, `augment`,
       `glance`, `communalities`, `correlations`, `cos2`, `contributions`, `measure`, `equations`.
@@ -57,13 +57,13 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     - Other variables, other fits: `supplement`, `describe_components`, `rename`, `refit`.
     - What the fit records: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
 
-    Fits are made by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`, not by
-    hand. Everything is labelled with the user's own names; components are PC1, ..., PCk. Variances have the
-    divisor n - 1 (the sum of the weights less one).
+    Fits are returned by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`. All
+    output is labelled with the names in the data; components are PC1, ..., PCk. Variances have the divisor n
+    - 1 (the sum of the weights minus one).
 
-    What a result gives can be changed without changing the result. Results can be pickled and copied: pickles
-    carry data in memory, so that `refit` works where they are opened, and leave rows in chunks behind.
-    `save` writes a file without data that later versions read, too.
+    Attributes are returned as copies, so that changing them does not change the result. Results can be
+    pickled and copied: pickles include data in memory, so that `refit` works after loading, but not rows in
+    chunks. `save` writes a file without data that later versions can read.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     source : Source or None
         The data; None for a fit from a file.
     call : Call or None
-        What made the fit; None for a fit from a file.
+        The call that made the fit; None for a fit from a file.
     """
 
     def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None):
@@ -81,24 +81,24 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
-        """Return the result of `call`, which led to `fit` by `plan` on the data in `source`."""
+        """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
         return cls(FitState.of(source, plan, fit, call.text), source, call)
 
     def __getattr__(self, name: str) -> Any:
-        """Answer the names of other programs; found attributes do not come here."""
-        if hasattr(type(self), name):  # it is there, and raised AttributeError itself: let that be seen
+        """Raise an error with advice for names from other programs; only called for missing attributes."""
+        if hasattr(type(self), name):  # a property raised AttributeError: show the original error
             return object.__getattribute__(self, name)
         if name.startswith("_"):
             raise AttributeError(name)
         raise no_such_attribute(name, dir(self))
 
     def __dir__(self) -> list[str]:
-        """Return the public names without the twins of plots, which return what is drawn."""
+        """Return the public names, except the ``_data`` methods of plots."""
         names = super().__dir__()
         return [name for name in names if not name.startswith("_") and name != "of" and name[-5:] != "_data"]
 
     def _without_data(self) -> SpcaResult:
-        """Return the fit as a file with scores gives it."""
+        """Return the fit as a file with scores would restore it."""
         has_scores = self._state.scores is not None or self._source is not None
         return SpcaResult(self._state.without_data(self._scores if has_scores else None))
 
@@ -142,15 +142,13 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     # --- how it was found -----------------------------------------------------------------------
 
     method = attribute("_state.record.method", "Name of the method.")
-    options = attribute(
-        "_state.record.options", "The options of the method, those left at their defaults too."
-    )
-    call = attribute("_state.record.call", "The call that makes this fit again, with `data` for the data.")
+    options = attribute("_state.record.options", "The options of the method, including defaults.")
+    call = attribute("_state.record.call", "The call that reproduces this fit, with `data` for the data.")
     status = attribute(
         "_state.record.status",
         'How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter".',
     )
-    converged = attribute("_state.record.converged", "Whether the fit ended by itself.")
+    converged = attribute("_state.record.converged", "Whether the fit ended before reaching `max_iter`.")
     n_iter = attribute("_state.record.n_iter", "Number of sweeps, of steps, or of the starts of a search.")
     objective_value = attribute(
         "_state.record.objective",
@@ -174,10 +172,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     @property
     def t2(self) -> pd.Series:
-        """Hotelling's T2 of each row, length n: t'C^-1 t, C the covariance matrix of the scores.
+        """Hotelling's T2 of each row, length n: t'C^-1 t, where C is the covariance matrix of the scores.
 
-        The distance from the mean within the components, their correlation taken into account. Where
-        scores are dependent, C has a generalised inverse.
+        It is the squared Mahalanobis distance of the scores from the mean. If scores are linearly dependent,
+        the generalised inverse of C is used.
         """
         return own(self._distances["T2"])
 
@@ -185,17 +183,17 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
     def q_statistic(self) -> pd.Series:
         """Squared residual of each row, length n: its squared distance from the span of the loadings.
 
-        In squared units of the (scaled) data. Summed (with the weights) and divided by n - 1, it is
-        ``(1 - measure("pev")) * total_variance``; less where missing values were replaced by conditional
+        In squared units of the (scaled) data. The (weighted) sum divided by n - 1 equals
+        ``(1 - measure("pev")) * total_variance``, or less if missing values were replaced by conditional
         means.
         """
         return own(self._distances["Q"])
 
     def diagnostics(self, new: Any = None, na: str = "raise") -> Any:
-        """Return T2 and Q of the rows of the fit, or of new rows, n x 2; for new rows as `transform`.
+        """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
 
-        Of rows on workers of dask, those of a sample of 2000, drawn at random by one pass (without labels);
-        a warning says so.
+        For rows on dask workers, T2 and Q of a random sample of 2000 rows (without labels) are returned with
+        a warning.
 
         Parameters
         ----------
@@ -207,7 +205,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         one_of("na", na, MISSING)
         if new is None and is_apart(self._source):
             if "sample" in self._drawn.attrs:
-                warn(f"diagnostics() has those of {self._drawn.attrs['sample']}.", DataWarning)
+                warn(f"diagnostics() returns those of {self._drawn.attrs['sample']}.", DataWarning)
             return own(self._drawn[["T2", "Q"]])
         if new is None:
             return own(self._distances)
@@ -252,12 +250,12 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         Returns
         -------
         SpcaResult
-            A fit of the rows that this one was fitted to. Components have the names that they have here.
+            A fit of the same rows. Components keep their names.
 
         Raises
         ------
         DataError
-            Where the data are read again, as for ``na="drop"``, and have changed since the fit.
+            If the data are read again, as for ``na="drop"``, and have changed since the fit.
         NoRowsError
             For a fit from a file, which has no data.
         """
@@ -288,16 +286,17 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         return certificate
 
     def adopt(self, certificate: Certificate) -> SpcaResult:
-        """Return the better fit that a certificate of this one met, or this one where it met none.
+        """Return the better fit found by a certificate of this fit, or this fit if none was found.
 
-        A joint proof meets fits of all components on its way, a proof of single components better supports of
-        each: these are taken over one after another, each with the loadings that are best for what those
-        before it leave. "Better" is by the measure of the proof. Joint proofs stay with the new fit.
+        A joint proof may find better fits of all components, and a proof of single components better supports
+        of each. The latter are combined one after another, each with the best loadings given the earlier
+        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit and
+        are kept.
 
         Parameters
         ----------
         certificate : Certificate
-            What :meth:`certify` of this fit returned.
+            The result of :meth:`certify` of this fit.
 
         Returns
         -------
@@ -306,8 +305,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
         Raises
         ------
         OptionError
-            For anything else, a certificate of a fit with other variables or cardinalities, or a nonnegative
-            fit.
+            If it is no certificate, or that of a fit with other variables or cardinalities, or if this fit is
+            nonnegative.
         NoRowsError
             For a fit from a file, which has no data.
         """
@@ -318,9 +317,9 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
 
 def load(path: str | PathLike[str]) -> SpcaResult:
-    """Read a fit from a file that ``fit.save(path)`` wrote.
+    """Read a fit from a file written by ``fit.save(path)``.
 
-    Nothing in a file is run: it holds numbers and text, and a formula only of known functions.
+    No code in a file is executed: it contains numbers and text, and a formula with known functions only.
 
     Parameters
     ----------
@@ -329,16 +328,16 @@ def load(path: str | PathLike[str]) -> SpcaResult:
     Returns
     -------
     SpcaResult
-        With the same loadings, variances, measures, printed summary and plots; `transform` and `diagnostics`
-        take data as before. What needs the rows of the fit, such as `refit` and `residuals`, raises
-        NoRowsError, and so do `scores` and `biplot` if it was saved without scores.
+        The fit with the same loadings, variances, measures, summary and plots; `transform` and `diagnostics`
+        accept data as before. Methods that need the rows of the fit, such as `refit` and `residuals`, raise
+        NoRowsError, as do `scores` and `biplot` if the fit was saved without scores.
 
     Raises
     ------
     FileError
-        Where the file does not exist, does not hold a fit, is damaged, truncated or of a newer layout, or
-        contradicts itself.
+        If the file does not exist, does not contain a fit, is damaged, truncated or of a newer layout, or is
+        inconsistent.
     OptionError
-        For anything but a path.
+        If `path` is not a path.
     """
     return SpcaResult(read_state(path))

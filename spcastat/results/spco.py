@@ -30,15 +30,15 @@ from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Penalties of a path, at most.
+#: Largest number of penalties in a path.
 MOST_VALUES = 1000
 
 
 class SpcoResult(Carried):
-    """Sparse principal coordinates, made by :func:`spcastat.spco`.
+    """Sparse principal coordinates, the result of :func:`spcastat.spco`.
 
-    Coordinates are the scores of the rows on orthonormal, dense loadings, soft-thresholded: small ones
-    are exactly zero. Everything is labelled with the user's own names.
+    Coordinates are the soft-thresholded scores of the rows on orthonormal, dense loadings, so that small ones
+    are exactly zero. All output is labelled with the names in the data.
     """
 
     def __init__(self, source: Source, solver: SPCO, found: Coordinates):
@@ -61,7 +61,7 @@ class SpcoResult(Carried):
 
     @handed
     def coordinates(self) -> pd.DataFrame:
-        """The sparse coordinates Z, n x k, in the order and with the labels of the rows that were kept."""
+        """The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows."""
         return pd.DataFrame(
             self._project(self._source.matrix), index=own(self._source.index), columns=self.components
         )
@@ -73,7 +73,7 @@ class SpcoResult(Carried):
 
     @handed
     def variance(self) -> pd.DataFrame:
-        """One row a component: nonzero coordinates, share of zeros, adjusted variance, cumulative shares.
+        """One row per component: nonzero coordinates, share of zeros, adjusted variance, cumulative shares.
 
         ``cumulative CPEV`` is the adjusted variance of the dense scores XA as a share of the total variance;
         ``cumulative fit`` the share of the total variance that the sparse coordinates reproduce,
@@ -120,14 +120,14 @@ class SpcoResult(Carried):
         """How the fit ended: "converged" or "max_iter"."""
         return "converged" if self._found.converged else "max_iter"
 
-    converged: bool = attribute("_found.converged", "Whether the fit ended by itself.")
+    converged: bool = attribute("_found.converged", "Whether the fit ended before reaching `max_iter`.")
     n_iter: int = attribute("_found.n_iter", "Number of sweeps.")
     objective_value: float = attribute(
         "_found.objective", "The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."
     )
 
     def transform(self, new: Any, na: str = "raise") -> pd.DataFrame:
-        """Return the sparse coordinates of new rows: the same centre, scale, loadings and threshold.
+        """Return the sparse coordinates of new rows, by the centre, scale, loadings and threshold of the fit.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class SpcoResult(Carried):
         return pd.DataFrame(self._project(matrix), index=own(index), columns=self.components)
 
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
-        """Return the rows Z A', in the units of the data, that coordinates of shape (n, k) stand for."""
+        """Return the rows Z A', in the units of the data, for coordinates Z of shape (n, k)."""
         Z = rows_of(coordinates, "coordinates", self._A.shape[1])
         assert self._source.standard is not None
         index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
@@ -173,14 +173,14 @@ class SpcoResult(Carried):
         return float(MEASURES[name](self._A, self._source.op)[-1])
 
     def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath[SpcoResult]:
-        """Fit the same data with other penalties.
+        """Fit the same data with a range of penalties.
 
         Parameters
         ----------
         zeros : sequence of float in [0, 1), optional
-            The shares of coordinates that should be zero; by default 0, 0.1, ..., 0.9.
+            Target shares of zero coordinates; by default 0, 0.1, ..., 0.9.
         penalty : sequence of float, optional
-            Instead: the penalties, in the units of the (scaled) data.
+            Penalties in the units of the (scaled) data, instead of `zeros`.
 
         Returns
         -------
@@ -189,10 +189,10 @@ class SpcoResult(Carried):
         Raises
         ------
         OptionError
-            Both, or values out of range.
+            If both are given, or values are out of range.
         """
         if zeros is not None and penalty is not None:
-            raise OptionError("zeros and penalty were given; give the values of one of them.")
+            raise OptionError("zeros and penalty were both given; give the values of one of them.")
         option, given = ("penalty", penalty) if penalty is not None else ("zeros", zeros)
         values = [i / 10 for i in range(10)] if given is None else elements(given, MOST_VALUES)
         top = 1.0 - 1e-12 if option == "zeros" else float(np.finfo(float).max)
@@ -229,7 +229,7 @@ class SpcoResult(Carried):
         )
 
     def plot_data(self, *, components: Sequence[int | str] | None = None, groups: Any = None) -> pd.DataFrame:
-        """Return what `plot` draws; its parameters are described there."""
+        """Return the data of `plot`, with the same parameters."""
         return plots.plot_coordinates_data(self.coordinates, components=components, groups=groups)
 
     @documented(plots.plot_loadings, "loadings")

@@ -1,4 +1,4 @@
-"""Sparse principal coordinates along a range of penalties."""
+"""Fits of sparse principal coordinates along a range of penalties."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Coordinates(Protocol):
-    """What the table of a path reads of each fit."""
+    """The attributes of a fit that the table of a path uses."""
 
     @property
     def penalty(self) -> float: ...
@@ -38,14 +38,14 @@ class Coordinates(Protocol):
     def variance(self) -> pd.DataFrame: ...
 
 
-#: The fits of a path: `SpcoResult`.
+#: The type of the fits of a path: `SpcoResult`.
 Fit = TypeVar("Fit", bound=Coordinates)
 
 
 class SpcoPath(Summary, Generic[Fit]):
-    """Fits of sparse coordinates from few zeros to many, made by ``spco(...).path()``.
+    """Fits of sparse coordinates from few zeros to many, the result of ``spco(...).path()``.
 
-    ``path[0.5]`` is the fit that was asked for with that value; `frames` holds the table under "path".
+    ``path[0.5]`` is the fit for that value of the option; `frames` has the table under "path".
     """
 
     def __init__(self, option: str, fits: dict[float, Fit]):
@@ -56,15 +56,16 @@ class SpcoPath(Summary, Generic[Fit]):
 
     @property
     def fits(self) -> dict[float, Fit]:
-        """The fits by the value of `zeros` or `penalty` that was asked for."""
+        """The fits by the requested value of `zeros` or `penalty`."""
         return dict(self._fits)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a fit: what was asked for, "penalty", "cpzc", "cpev", "fit", "pca", and "converged".
+        """One row per fit: the requested value, "penalty", "cpzc", "cpev", "fit", "pca", and "converged".
 
-        "cpzc" is the share of zero coordinates, "cpev" the adjusted variance of the loadings, "fit" what the
-        sparse coordinates reproduce of the total variance, "pca" what as many dense components explain.
+        "cpzc" is the share of zero coordinates. "cpev" is the adjusted variance of the loadings, "fit" the
+        variance that the sparse coordinates reproduce, and "pca" the variance that as many dense components
+        explain, each as a share of the total variance.
         """
         return own(self._frames["path"])
 
@@ -86,7 +87,7 @@ class SpcoPath(Summary, Generic[Fit]):
         return plots.plot_coordinates_path(self.table, ax=ax)
 
     def plot_data(self) -> pd.DataFrame:
-        """Return what `plot` draws."""
+        """Return the data of `plot`."""
         return plots.plot_coordinates_path_data(self.table)
 
 

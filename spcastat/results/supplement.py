@@ -1,4 +1,4 @@
-"""Rows and variables that took no part in a fit, as tables."""
+"""The result of ``fit.supplement``: tables for supplementary rows and variables."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from spcastat.state.supplementary import Further
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed
 
-#: The most rows of a table; frames have all.
+#: Largest number of rows in a printed table; frames have all.
 MOST_ROWS = 30
-#: What plots say of their option.
+#: The description of the option of plots.
 DRAWN = """supplement : Supplement, optional
     What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and numeric
     variables as arrows among the correlations."""
 
 
 class Supplement(Summary):
-    """Supplementary rows and variables, made by ``fit.supplement()``; plots take it as ``supplement=``.
+    """Supplementary rows and variables, the result of ``fit.supplement()``; plots take it as ``supplement=``.
 
     Notes
     -----
-    Its `frames` are, as far as rows or variables were given:
+    Its `frames` are, depending on the rows and variables given:
 
     "rows", "rows_cos2"
         Scores of the rows, m x k, and their squared cosines with the components.
     "correlations", "correlations_cos2"
         Correlations of numeric variables with the scores, s x k, and their squares.
     "levels", "test_values"
-        Means of the scores for the levels of factors, by (variable, level), and their test values: beyond 2
-        in size a level goes with a component more than chance explains (at about 5 %).
+        Means of the scores for the levels of factors, by (variable, level), and their test values. A test
+        value above 2 in absolute value is significant at about 5 %.
     "ratios"
         Share of the variance of each score between the levels of each factor.
     "sizes"
-        Rows (the sum of their weights) behind each of these.
+        Number of rows (sum of weights) for each of these.
     """
 
     def __init__(self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None):
@@ -128,7 +128,7 @@ def _level(key: Any) -> str:
 
 
 def checked(given: Any) -> Supplement:
-    """Return what a plot is given as ``supplement=``; raise OptionError for anything else."""
+    """Return the option ``supplement=`` of a plot; raise OptionError if it is not a Supplement."""
     if isinstance(given, Supplement):
         return given
     raise OptionError(

@@ -1,4 +1,4 @@
-"""Results of resampling for users: intervals, selection frequencies and tests, which print and plot."""
+"""Results of resampling: intervals, selection frequencies and tests, with printouts and plots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Bootstrap(Carried, Summary):
     """Bootstrap intervals of a fit; prints as text and shows as HTML in a notebook.
 
-    `frames` holds "loadings" and "variance", the intervals at 95 %.
+    `frames` has "loadings" and "variance", the 95 % intervals.
     """
 
     def __init__(self, state: FitState, found: Bootstrapped):
@@ -39,17 +39,17 @@ class Bootstrap(Carried, Summary):
 
     @property
     def similarity(self) -> pd.Series:
-        """Mean absolute correlation of the scores of the draws' components with those of the fit."""
+        """Mean absolute correlation of the scores of the draws with those of the fit."""
         return trust.similarity(self._state, self._found.similarity)
 
     @property
     def n(self) -> int:
-        """Number of draws that were made."""
+        """Number of draws made."""
         return len(self._found.values)
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C left fewer draws than were asked for."""
+        """Whether Ctrl-C ended the computation before all requested draws were made."""
         return self.n < self._found.asked
 
     def plot(
@@ -92,23 +92,23 @@ class Stability(Carried, Summary):
 
     @property
     def similarity(self) -> pd.Series:
-        """Mean absolute correlation of the scores of the halves' components with those of the fit."""
+        """Mean absolute correlation of the scores of the halves with those of the fit."""
         return trust.similarity(self._state, self._found.similarity)
 
     clusters = computed(trust.clusters)
     associates = computed(trust.associates)
     threshold: float = attribute(
-        "_found.threshold", "The frequency from which on a loading is called stable."
+        "_found.threshold", "Loadings selected with at least this frequency are called stable."
     )
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs of halves that were fitted."""
+        """Number of pairs of halves fitted."""
         return len(self._found.chosen) // 2
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C left fewer pairs than were asked for."""
+        """Whether Ctrl-C ended the computation before all requested pairs were fitted."""
         return self.n_pairs < self._found.asked
 
     def plot(
@@ -130,7 +130,7 @@ class Stability(Carried, Summary):
 
 
 class SplitInference(Carried, Summary):
-    """Intervals on one half of the rows for variables chosen on the other; prints as text or HTML.
+    """Intervals from one half of the rows for variables selected on the other; prints as text or HTML.
 
     `frames` holds "loadings" and "variance", the intervals at 95 %.
     """
@@ -145,12 +145,12 @@ class SplitInference(Carried, Summary):
 
     @property
     def similarity(self) -> pd.Series:
-        """Absolute correlation of the scores of the chosen components with those of the fit."""
+        """Absolute correlation of the scores of the selected components with those of the fit."""
         return pd.Series(self._found.similarity.copy(), self._state.components, name="similarity")
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C left fewer bootstrap samples than were asked for."""
+        """Whether Ctrl-C ended the computation before all requested bootstrap samples were drawn."""
         return self._found.draws < self._found.asked
 
 
@@ -171,15 +171,15 @@ class LoadingTest(Carried, Summary):
 
     @property
     def p_values(self) -> pd.DataFrame:
-        """The p-values, p x k; NaN for a variable that does not vary."""
+        """The p-values, p x k; NaN for a constant variable."""
         return self._state.by_variable(self._found.p_value)
 
     @property
     def q_values(self) -> pd.DataFrame:
-        """The least false discovery rates at which each test would be significant, p x k."""
+        """The q-values, p x k: the smallest false discovery rate at which each test is significant."""
         return self._state.by_variable(self._found.q_value)
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C left fewer permutations than were asked for."""
+        """Whether Ctrl-C ended the computation before all requested permutations were made."""
         return self._found.draws < self._found.asked

@@ -105,7 +105,7 @@ def test_what_takes_too_much_is_refused_with_what_would_do(pieces):
     wide = sp.spca([np.random.default_rng(0).normal(size=(30, 300))], 1, 3)
     with pytest.raises(NoRowsError, match=r"800 of 300 variables would take 0.576 GB.*that is 711. Ask for"):
         wide.bootstrap(800)
-    with pytest.raises(NoRowsError, match="in chunks are never all in memory"):
+    with pytest.raises(NoRowsError, match="in chunks are not all in memory"):
         pieces.test_loadings(9)
 
 

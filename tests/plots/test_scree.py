@@ -139,7 +139,7 @@ def test_the_line_of_an_analysis_that_was_run(pitprops):
     np.testing.assert_array_equal(data["parallel"].dropna(), choice.table["noise"])
     assert (data["dense"] > data["parallel"]).sum() == choice.parallel
     assert "parallel analysis" in [line.get_label() for line in fit.screeplot(parallel=choice).lines]
-    with pytest.raises(OptionError, match="of other data, or of another scale"):
+    with pytest.raises(OptionError, match="of other data, or with another scale"):
         sp.spca(2 * pitprops, k=3, card=4, method="greedy").screeplot(parallel=choice)
 
 

@@ -38,7 +38,7 @@ def test_rows_that_were_left_out_have_no_group(df):
     fit = sp.spca(holes, k=2, card=3, formula="~ a + b + c + d", na="drop")
     assert fit.biplot_data(groups="site").points["group"].tolist() == df["site"].drop([2, 5]).tolist()
     twice = sp.spca(holes.set_axis([0] * 24), k=2, card=3, formula="~ a + b + c + d", na="drop")
-    with pytest.raises(ShapeError, match="labels of rows repeat"):
+    with pytest.raises(ShapeError, match="row labels are not unique"):
         twice.biplot(groups="site")
 
 

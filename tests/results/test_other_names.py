@@ -54,7 +54,7 @@ def test_no_answer_hides_an_option_that_a_method_has():
 
 @pytest.mark.parametrize("function", [sp.spca, sp.spca_cov])
 def test_a_call_without_k_says_what_k_is(function):
-    with pytest.raises(sp.errors.ComponentsError, match=r"given no k, .*choose\(data\) finds"):
+    with pytest.raises(sp.errors.ComponentsError, match=r"given no k, .*choose\(data\) chooses"):
         function(sp.datasets.load_pitprops())
 
 

@@ -134,7 +134,7 @@ def test_bad_input_of_certify_is_told(fit, wrong, told):
 
 
 def test_adopt_refuses_what_is_no_certificate_of_the_fit(fit, proof, R):
-    with pytest.raises(OptionError, match="takes what certify"):
+    with pytest.raises(OptionError, match="takes the result of certify"):
         fit.adopt(proof.loadings)
     with pytest.raises(OptionError, match="other variables"):
         sp.spca_cov(R.iloc[:12, :12], 2, 3).adopt(proof)

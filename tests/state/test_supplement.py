@@ -252,7 +252,7 @@ def _saved(fit: sp.SpcaResult, folder) -> sp.SpcaResult:
         (["x"], ComponentsError, "1 name for 2 components"),
         ({"PC1": ""}, OptionError, "must be text"),
         ({"PC1": 3}, OptionError, "must be text"),
-        ({"PC1": "PC2"}, DuplicateNamesError, "one name"),
+        ({"PC1": "PC2"}, DuplicateNamesError, "the same name"),
     ],
 )
 def test_names_that_are_refused(fit, names, error, message):
