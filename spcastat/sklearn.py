@@ -150,7 +150,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Itself.
         """
         one_of("na", self.na, ("raise", *GAPS))
-        # the model behind "em" has fewer dimensions than there are features, and one or more
+        # the EM model needs a rank of at least 1, which must be below the number of features
         X = self._validated(X, ensure_min_samples=2, ensure_min_features=2 if self.na == "em" else 1)
         k = whole_number("n_components", self.n_components, 1, error=ComponentsError)
         if k > X.shape[1]:

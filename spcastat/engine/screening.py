@@ -121,7 +121,7 @@ def screened(
     explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
     value = op.total - explained
     best = objectives <= objectives.min() + solver.tol * op.total
-    objectives = np.where(best, value, objectives)  # the best starts led to these loadings
+    objectives = np.where(best, value, objectives)  # V comes from the best starts
     for one in objectives:
         optima.add(1.0 - float(one) / op.total)
     solution = replace(

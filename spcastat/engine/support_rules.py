@@ -144,7 +144,7 @@ def placed(solver: Solver, spec: Spec) -> Solver:
 def _groups(
     together: tuple[tuple[str, tuple[Any, ...]], ...] | str, spec: Spec, places: Mapping[Hashable, list[int]]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return the groups of all variables by positions, those of one variable too."""
+    """Return a partition of all variables into groups, as positions; a group may have one variable."""
     if isinstance(together, str):
         if spec.terms is None:
             raise OptionError(

@@ -123,7 +123,7 @@ class Spec:
 
     @property
     def terms(self) -> dict[str, list[int]] | None:
-        """The places of the columns of each term of the formula; None without one, and for one in a file."""
+        """Positions of the columns of each term: term -> positions; None without a formula."""
         if self.model_spec is None or not self.model_spec.widths:
             return None if self.formula is None else {str(name): [j] for j, name in enumerate(self.columns)}
         ends = np.cumsum((0, *self.model_spec.widths)).tolist()

@@ -119,7 +119,7 @@ def _at_the_bar(formula: str, pieces: list[Piece]) -> tuple[list[Piece], list[Pi
 
 
 def _names_of(pieces: list[Piece]) -> list[tuple[str, Names]]:
-    """Return the names in each piece of a formula that has any."""
+    """Return (text, names) for each piece of a formula that contains names."""
     found = []
     for piece in pieces:
         if piece.kind == "name":

@@ -113,7 +113,7 @@ def _read_partial(
     w: np.ndarray | None,
     na: str,
 ) -> Design:
-    """Read variables and covariates, of the rows that have all of both, and adjust the variables."""
+    """Read variables and covariates, keep rows without missing values, and adjust the variables."""
     if na in GAPS:
         raise OptionError(
             f"na={na!r} was given with the covariates of formula={shown(parsed.text)}, and regression on "

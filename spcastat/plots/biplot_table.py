@@ -152,7 +152,7 @@ def markers_of(
     supplementary: pd.DataFrame | None,
     scores: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return the tips of the arrows before stretching, in the columns of `BiplotData.arrows` known so far."""
+    """Return a frame with the unscaled tips of the arrows, and with their names and values."""
     weights = loadings.to_numpy(dtype=float)[:, pair]
     nonzero = (weights != 0).any(axis=1)
     ends, sides, values = weights * spread, side_of(*weights.T), weights

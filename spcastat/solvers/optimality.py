@@ -179,7 +179,7 @@ def _dual(q: np.ndarray, diagonal: np.ndarray, rho: float) -> tuple[np.ndarray, 
     inside = q**2 > rho
     outside = ~inside & (diagonal > rho)
     alpha, beta = np.zeros_like(q), np.zeros_like(q)
-    # inside: Y = B x x' B / (x'Bx) for B = a a' - rho I
+    # indices `inside` have the dual variable Y = B x x' B / (x'Bx), where B = a a' - rho I
     root = np.sqrt(q[inside] ** 2 - rho)
     alpha[inside], beta[inside] = q[inside] / root, -rho / root
     # outside: the part of a_i orthogonal to x, with the smallest length such that Y_i >= B

@@ -94,11 +94,11 @@ class Penalised(ComponentSolver):
         return False
 
     def prefers(self, inside: Run, found: Run) -> bool:
-        """Whether to use the run that thresholds inside its iteration, although a penalty was found.
+        """Whether to prefer `inside`, which thresholds in each iteration, to `found`, with a fixed penalty.
 
-        It is used if it has the same support at a smaller penalty: the iteration with a fixed penalty then
-        passes a turning point very slowly, or stops before one. If each of its steps is exact for the
-        cardinality (:attr:`exact_at_card`), it is used if its support is another one.
+        It is preferred if it has the same support at a smaller penalty: the iteration with a fixed penalty is
+        then very slow near a turning point, or has stopped before one. If its steps are exact for the
+        cardinality (:attr:`exact_at_card`), it is preferred if its support is different.
         """
         if self.exact_at_card:
             return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
