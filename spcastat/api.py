@@ -447,7 +447,7 @@ def spca_path(
 
 
 def _largest_cards(plan: Plan, op: Operator) -> tuple[int, int]:
-    """Return the largest cardinality of a component, and the largest of use; both may count groups."""
+    """Return the largest possible and the largest useful cardinality, in variables or in groups."""
     groups = getattr(plan.solver, "together", None)
     return (len(groups), len(groups)) if groups else (op.p, op.rank_limit)
 

@@ -198,7 +198,7 @@ def require_components(k: int, p: int) -> None:
 
 
 def require_rank(k: int, rows: int | None, centred: bool) -> None:
-    """Raise ComponentsError if k is larger than the number of rows, if known, allows."""
+    """Raise ComponentsError if k exceeds the rank that the number of rows allows, if that is known."""
     most = None if rows is None else max(rows - int(centred), 1)
     if most is not None and k > most:
         raise ComponentsError(

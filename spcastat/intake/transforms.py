@@ -68,7 +68,7 @@ class Learning:
     Attributes
     ----------
     states : dict
-        Text of a call -> what it has learnt. Calls without a state learn, and add theirs.
+        Text of a call -> its state. The state of a new call is learnt and added.
     weights : ndarray of shape (n,) or None
         Weights of the rows; None for equal weights.
     """

@@ -20,7 +20,7 @@ RELATIVE = 1e-10
 ROUNDING = 1e-14
 #: Entries of an eigenvector that differ by at most this share of its largest entry are equal.
 LEVEL = 1e-13
-#: Entries of longer vectors are not levelled: neighbours come too close by chance.
+#: Longer vectors are not levelled, as different entries may be that close by chance.
 LEVELLED_ORDER = 5000
 
 

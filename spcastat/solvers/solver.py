@@ -256,7 +256,7 @@ class Solver(ABC):
     def own_order(self) -> bool:
         """Whether the method defines the order of the components.
 
-        If the criterion is a variance, it is the adjusted variance, which depends on the order.
+        If it does and the criterion is a variance, that is the adjusted variance.
         """
         return False
 
