@@ -176,9 +176,9 @@ def test_draws_obey_the_rule(rows):
     halves = rows.stability(10, rng=1).frequency
     assert halves["PC2"]["clear"] == 1.0
     assert halves["PC1"]["length"] == 0.0
-    with pytest.raises(OptionError, match=r"test_loadings.* Take bootstrap"):
+    with pytest.raises(OptionError, match=r"test_loadings.* Use bootstrap"):
         rows.test_loadings(99)
-    with pytest.raises(OptionError, match=r"test_loadings.* Take bootstrap"):
+    with pytest.raises(OptionError, match=r"test_loadings.* Use bootstrap"):
         sp.spca(sp.datasets.pitprops_sample(), 2, disjoint=True).test_loadings(99)
 
 

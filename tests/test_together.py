@@ -162,7 +162,7 @@ def test_what_knows_no_groups_refuses_them_with_the_nearest_call(fit):
         sp.choose(R, 2, together=SIZE, n_obs=180)
     with pytest.raises(OptionError, match=r"card counts groups\. Leave joint=True out"):
         fit.certify(joint=True)
-    with pytest.raises(OptionError, match=r"test_loadings.* Take bootstrap"):
+    with pytest.raises(OptionError, match=r"test_loadings.* Use bootstrap"):
         fit.test_loadings(99)
     with pytest.raises(OptionError, match="together= was given with 301 columns"):
         sp.spca(np.random.default_rng(0).standard_normal((5, 301)), 1, 2, together={"a": [0, 1]})

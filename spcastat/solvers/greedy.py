@@ -144,7 +144,7 @@ class Controlled(ComponentSolver):
     criterion = "adjusted variance"
 
     def goal(self, pca: np.ndarray) -> float:
-        """Return the target for the adjusted variance, a share of the sum of the leading eigenvalues `pca`."""
+        """Return the target for the adjusted variance, a share of the sum of the eigenvalues `pca`."""
         return (self.variance - REACHED) * float(pca.sum())
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
