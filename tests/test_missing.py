@@ -273,7 +273,7 @@ def test_refusals(data, how, error, words):
 
 def test_new_rows_need_a_model_and_a_value(tmp_path):
     data = gapped()
-    with pytest.raises(errors.OptionError, match="needs the model of the data that a fit with na='em' keeps"):
+    with pytest.raises(errors.OptionError, match="needs the model of missing values of a fit with na='em'"):
         sp.spca(whole(), 2, 4).transform(data, na="em")
     fit = sp.spca(data, 2, 4, na="em")
     with pytest.raises(errors.MissingValuesError, match="1 row without any value: 'r0'"):
