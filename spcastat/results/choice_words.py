@@ -98,15 +98,14 @@ def screen_of(
     if is_dense(table, state, chosen):
         notes.append(_about_density(table, chosen, state.record))
     notes += cautions_of(table, state, chosen)
-    ends = [f"All {len(table)} candidates: choice.table"] if len(shown) < len(table) else []
+    ends = [f"All {len(table)} candidates: choice.table."] if len(shown) < len(table) else []
     facts, tables = [], []
     if components is not None:
         notes += components._cautions
         facts.append(("k", components._brief))
         tables.append(components._screen)
-        ends.append("the tests of k: choice.components")
-    key = _key(chosen, columns)
-    notes.append(f"{key} {'; '.join(ends)}." if ends else key)
+        ends.append("The tests of k: choice.components.")
+    notes.append(" ".join([_key(chosen, columns), *ends]))
     tables.append(_grid(table, chosen, columns, shown))
     return Document(
         title_of(state, chosen), tuple(facts_of(state, chosen, *facts)), tuple(tables), tuple(notes)
