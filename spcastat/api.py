@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from spcastat.config import flag, listed, plural, shown, warn, whole_number
 from spcastat.engine import Plan, Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
-from spcastat.engine.support_rules import require_possible
+from spcastat.engine.support_rules import possible
 from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.operators import Operator
@@ -425,17 +426,18 @@ def spca_path(
         opened = open_covariance(data, **described) if covariance else _opened(data, asked.k, **described)
         require_components(asked.k, opened.p)
         keys, wanted = path_cards(cards, asked.k, opened.p)
-        terms = cards is None and options.get("together") is not None  # how many they are is not known yet
-        asked = replace(asked, card=wanted[0 if terms else -1], further=options)
+        asked = replace(asked, card=wanted[-1], further=options)
         plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
         source = opened.source_for(plan, asked.k)
-        plan = plan.on(source.spec)
+        plan = plan.on(source.spec, check=False)
         if cards is None:
             keys, wanted = path_cards(None, asked.k, *_largest_cards(plan, source.op))
+        may = possible(
+            [plan.with_card(card).solver for card in wanted], source.spec.columns, cards is not None
+        )
+        keys, wanted = ([*compress(some, may)] for some in (keys, wanted))
         if opened.context is not None:
             described["context"] = opened.context
-        for card in wanted:
-            require_possible(plan.with_card(card).solver, source.spec.columns)
         fits = {}
         for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
             here = {**replace(asked, card=key).arguments, **described, "progress": progress}

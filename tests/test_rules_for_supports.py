@@ -135,7 +135,7 @@ def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
     for name in ("include", "exclude"):
         rule = {name: ["clear"]}
         refused("Only its search has rules", method="greedy", error=UnknownOptionError, **rule)
-        refused(f"{name}= was given to choose", 2, error=UnknownOptionError, function=sp.choose, **rule)
+        refused(f"{name}= was given with each='free'", 2, function=sp.choose, each="free", **rule)
     refused(
         "method='bcd-l0', the default, has no option", nonneg=True, disjoint=True, error=UnknownOptionError
     )
@@ -209,6 +209,30 @@ def test_a_path_has_the_rule_and_refuses_cards_that_it_does_not_allow():
     for card in (2, 3):
         assert path[card].loadings.loc[["clear", "knots"], "PC1"].all()
     refused("its card is 1", 2, [1, 3], include=["clear", "knots"], function=sp.spca_path)
+
+
+def test_a_path_by_default_has_the_cardinalities_that_the_rule_allows():
+    path = sp.spca_path(R, 2, include=["clear", "knots"], exclude=["moist"], effort="quick")
+    assert path.table["card"].tolist() == [*range(2, 11), 11, 12][: len(path.table)]
+    assert sp.spca_path(R, 2, disjoint=True, effort="quick").table["card"].max() == 6
+    with pytest.raises(OptionError, match="both name clear"):
+        sp.spca_path(R, 2, include="clear", exclude="clear")
+
+
+def test_a_choice_has_the_rule(rows):
+    """The candidates obey it: the errors are those of folds fitted under it, above those without it."""
+    X = sp.datasets.pitprops_sample()
+    rule = {"include": {"PC1": ["clear", "knots"]}, "disjoint": True}
+    choice = sp.choose(X, 2, by="cv", rule="min", folds=3, repeats=1, scale=True, **rule)
+    assert choice.table["card"].min() == 2
+    assert choice.table["card"].max() <= 6
+    assert choice.fit.loadings.loc[["clear", "knots"], "PC1"].all()
+    assert not (choice.fit.loadings != 0).all(axis=1).any()
+    free = sp.choose(X, 2, cards=[2, 3, 4], by="cv", rule="min", folds=3, repeats=1, scale=True, each="equal")
+    held = choice.table.set_index("card")["error"]
+    assert (held[[2, 3, 4]].to_numpy() >= free.table["error"].to_numpy()).all()
+    with pytest.raises(OptionError, match="its card is 1"):
+        sp.choose(X, 2, cards=[1, 3], **rule)
 
 
 def test_the_command_takes_a_rule(capsys, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from spcastat.choosing.number import level, require_early, standing_out
 from spcastat.choosing.screened import is_wide, narrowed, refuse_early, request
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
-from spcastat.engine.support_rules import RULE
+from spcastat.engine.support_rules import RULE, possible
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
@@ -24,6 +25,7 @@ from spcastat.results.call import call_text
 from spcastat.results.choice_words import Chosen
 from spcastat.results.choices import Choice
 from spcastat.results.other_names import hint
+from spcastat.search.joint_method import Joint
 from spcastat.select import candidates
 from spcastat.select.fits_along_path import path_cards
 from spcastat.select.parsimony import RULES
@@ -91,6 +93,7 @@ def choose(
         "auto" tries "free" under the rule "worth" and up to 1000 variables. It takes the result if that has
         at least a tenth fewer loadings and those saved are not worth adding; if it has as many loadings and
         predicts better by more than one standard error; or if it has more and these are worth adding.
+        Under a rule (`include`, `exclude`, `disjoint`) "auto" is "equal".
     folds, repeats : int
         Number of folds, and of repeated divisions into folds.
     share : float
@@ -188,12 +191,13 @@ def choose(
                 "groups is seen in spca_path(data, k, together=...), and fitted by spca(data, k, card, "
                 "together=...)."
             )
-        for name in RULE:
-            if options.get(name):
-                raise UnknownOptionError(
-                    f"{name}= was given to choose(), whose candidates are fitted without a rule: use "
-                    f"choose(data, k).card first, then fit spca(data, k, card, {name}=...)."
-                )
+        ruled = [f"{name}=" for name in RULE if options.get(name)]
+        if ruled and each == "free":
+            raise OptionError(
+                f"{ruled[0]} was given with each='free'; under a rule the components get equal "
+                "cardinalities. Leave each out."
+            )
+        each = "equal" if ruled else each
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
         entered, covariance, described = opened(data, covariance, options, None, k or 1)
@@ -202,6 +206,11 @@ def choose(
         if k is not None:
             _require_room(k, entered.p)
         wide = is_wide(entered, by)
+        if wide and ruled:
+            raise OptionError(
+                f"{ruled[0]} was given to choose() with {entered.p} variables in chunks, among which a part "
+                f"is chosen first, without a rule. Fit spca(data, k, card, {ruled[0]}...)."
+            )
         if k is None:
             require_early(entered, kmax, None)
         if wide:
@@ -234,6 +243,12 @@ def choose(
             parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
         n = source.free
         plan = make_plan(request(fitting, k, 1), p)
+        if ruled:
+            plan = plan.on(source.spec, check=False)
+            may = possible(
+                [plan.with_card(card).solver for card in wanted], source.spec.columns, cards is not None
+            )
+            keys, wanted = ([*compress(some, may)] for some in (keys, wanted))
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan, seed=seed)
         found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p)
         found.add(wanted)
@@ -310,7 +325,8 @@ def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter
     """Return the function that fits candidates: by `method` if given, else by a quick default method."""
     named = fitting.get("method") is not None or fitting.get("nonneg")
     if plan.method.name == "joint":
-        return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed)
+        rule = plan.solver if isinstance(plan.solver, Joint) and plan.solver.ruled else None
+        return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed, rule)
     if named or set(fitting) - {"n_init", "order", "tol", "max_iter"}:
         return Fitter(k, plan, seed=seed)
     return Fitter(k, seed=seed)

@@ -141,9 +141,13 @@ class Plan:
             return np.array([each.index(one) for one in each]) if each else np.zeros(k, dtype=int)
         return np.arange(k)
 
-    def on(self, spec: Spec) -> Plan:
-        """Return the plan for the variables of a spec, matching starts and rules that use names."""
-        return replace(self, start=matched(self.start, spec.columns), solver=placed(self.solver, spec))
+    def on(self, spec: Spec, check: bool = True) -> Plan:
+        """Return the plan for the variables of a spec, matching starts and rules that use names.
+
+        `check` says whether supports of the plan's cardinalities must satisfy its rule.
+        """
+        solver = placed(self.solver, spec, check)
+        return replace(self, start=matched(self.start, spec.columns), solver=solver)
 
     def with_card(self, card: Sequence[int]) -> Plan:
         """Return the plan with other cardinalities, for a method that has them."""

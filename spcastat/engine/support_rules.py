@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -117,7 +117,7 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
         )
 
 
-def placed(solver: Solver, spec: Spec) -> Solver:
+def placed(solver: Solver, spec: Spec, check: bool = True) -> Solver:
     """Return a solver whose rule, if it has one, refers to variables by position.
 
     Raises
@@ -137,7 +137,8 @@ def placed(solver: Solver, spec: Spec) -> Solver:
         if named is not None:
             by_position[option] = tuple(tuple(_positions(option, one, places)) for one in named)
     found = replace(solver, **by_position)
-    require_possible(found, spec.columns)
+    if check:
+        require_possible(found, spec.columns)
     return found
 
 
@@ -176,6 +177,29 @@ def _positions(option: str, names: tuple[Hashable, ...], places: Mapping[Hashabl
             f"{listed(places)}.{nearest(unknown[0], places)}"
         )
     return sorted({j for name in names for j in places[name]})
+
+
+def possible(solvers: Sequence[Solver], columns: pd.Index, check: bool) -> list[bool]:
+    """Return for which solvers, with positions for names, some supports satisfy the rule.
+
+    Raises
+    ------
+    OptionError
+        If there are none for a solver and `check` is set, or for none of the solvers.
+    """
+    found = []
+    for solver in solvers:
+        try:
+            require_possible(solver, columns)
+        except OptionError:
+            if check:
+                raise
+            found.append(False)
+        else:
+            found.append(True)
+    if not any(found):
+        require_possible(solvers[0], columns)
+    return found
 
 
 def require_possible(solver: Solver, columns: pd.Index) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from spcastat.operators import Operator
 from spcastat.search.climbing import climbed, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.default import HELD
+from spcastat.search.joint_method import Joint
 from spcastat.search.nearby_fits import begun, best_of_each, several, together
 from spcastat.search.objectives import products
 from spcastat.select.fits_along_path import Cards
@@ -35,12 +36,15 @@ class Fitter:
         The criterion that the sweeps maximise.
     seed : int
         Seed for methods with random starts.
+    solver : Joint or None
+        The default search, if its options restrict the supports.
     """
 
     k: int
     plan: Plan | None = None
     objective: str = "adjusted"
     seed: int = 0
+    solver: Joint | None = None
 
     def path(
         self, op: Operator, cards: Sequence[Cards], near: Sequence[np.ndarray | None], thorough: bool = False
@@ -113,6 +117,8 @@ class Fitter:
         """
         if self.plan is not None:
             return self._run(ops, card, starts)
+        if self.solver is not None:
+            return replace(self.solver, card=tuple(card)).near(ops, starts)
         held = ops[0].p <= HELD
         if not held and len(ops) > 1:
             parts = zip(ops, starts, strict=True)
