@@ -183,6 +183,11 @@ def generator(rng: Any) -> np.random.Generator:
     )
 
 
+def library_of(value: Any) -> str:
+    """Return the name of the package that defines the type of a value."""
+    return type(value).__module__.partition(".")[0]
+
+
 def offers(value: Any, name: str) -> bool:
     """Whether a value has an attribute; False if looking it up raises any error."""
     try:

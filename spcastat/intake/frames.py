@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, offers, plural
+from spcastat.config import library_of, listed, offers, plural
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.intake.checks import require_numbers
 from spcastat.intake.sparse import require_sound_columns, sound
@@ -83,7 +83,7 @@ def open_table(data: Any) -> Table:
     SparseStructureError
         For sparse data with invalid structure, e.g. indices out of range.
     """
-    if type(data).__module__.partition(".")[0] == "narwhals":
+    if library_of(data) == "narwhals":
         import narwhals as nw
 
         data = nw.to_native(data, pass_through=True)
@@ -96,7 +96,7 @@ def open_table(data: Any) -> Table:
     elif isinstance(data, np.ndarray):
         values = _open_array(data)
         table = _unnamed(values, bool(np.may_share_memory(values, data)))
-    elif type(data).__module__.partition(".")[0] == "xarray":
+    elif library_of(data) == "xarray":
         from spcastat.intake.labelled import table_of
 
         return open_table(table_of(data))
@@ -258,7 +258,7 @@ def _open_other(data: Any) -> Table:
             "A pandas Series was given; the data must be two-dimensional: use series.to_frame() for one "
             "column or series.to_frame().T for one row."
         )
-    if _is_arrow(data) and type(data).__name__ == "RecordBatch":
+    if library_of(data) == "pyarrow" and type(data).__name__ == "RecordBatch":
         import pyarrow
 
         data = pyarrow.Table.from_batches([data])
@@ -283,7 +283,9 @@ def _open_other(data: Any) -> Table:
             hint = " Use np.asarray(data), two-dimensional."
         raise DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
     native = table.to_native()
-    stored = StoredIndex(table.columns, getattr(native, "schema", None) if _is_arrow(native) else None)
+    stored = StoredIndex(
+        table.columns, getattr(native, "schema", None) if library_of(native) == "pyarrow" else None
+    )
     names = [name for name in table.columns if name not in stored.labels]
     try:
         columns = {name: _column(table[name]) for name in names}
@@ -293,10 +295,6 @@ def _open_other(data: Any) -> Table:
     frame = pd.DataFrame(columns, index=index, columns=pd.Index(names), copy=False)
     labelled = bool(stored.labels) or stored.range is not None
     return Table(frame, frame.columns, frame.index, named=True, labelled=labelled)
-
-
-def _is_arrow(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] == "pyarrow"
 
 
 def _column(series: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -13,15 +13,12 @@ from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
-from spcastat.results.delegation import documented
+from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
 from spcastat.state.component_frames import largest_correlation, measure_if_known
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: The measures in the table.
 SHOWN = measures_of("total", "pca")
@@ -69,19 +66,11 @@ class SpcaPath(Summary):
     def __len__(self) -> int:
         return len(self._fits)
 
-    @documented(plots.plot_path, "table", measures=MAXIMISED)
-    def plot(
-        self,
-        *,
-        measures: str | Sequence[str] | None = None,
-        x: str = "nonzeros",
-        ax: Axes | None = None,
-    ) -> Axes:
-        return plots.plot_path(self.table, measures=self._measures(measures), x=x, ax=ax)
+    @drawn(plots.plot_path, "table", measures=MAXIMISED)
+    def plot(self, *, measures: str | Sequence[str] | None = None) -> Any:
+        return {"table": self.table, "measures": self._measures(measures)}
 
-    def plot_data(self, *, measures: str | Sequence[str] | None = None, x: str = "nonzeros") -> pd.DataFrame:
-        """Return the data of `plot`, with the same parameters."""
-        return plots.plot_path_data(self.table, measures=self._measures(measures), x=x)
+    plot_data = plot.data
 
     def explore(self, path: str | PathLike[str], *, title: str | None = None, max_rows: int = 1000) -> None:
         """Write an interactive page with a slider for the cardinality.

@@ -50,6 +50,8 @@ conf_int : bool
 OF = """of : {"variables", "rows"}
     Contributions or squared cosines of the variables, or of the rows."""
 COLUMN = "The name of a column of the fitted data stands for its values."
+LEVEL = """level : float in [0.5, 0.9999]
+    Level of confidence of the intervals."""
 NEW = """new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
     Further rows as for `transform`, drawn as crosses on the scale of the others."""
 JUDGED = """new : optional
@@ -80,7 +82,8 @@ def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Calla
             asked = dict(signature.bind(self, *values, **options).arguments)
             made = method(**{name: value for name, value in asked.items() if name in mine})
             passed = {name: value for name, value in asked.items() if name in given}
-            return {name: fill(self, method.__name__) for name, fill in needed.items()} | passed | made
+            filled = {name: fill(self, method.__name__) for name, fill in needed.items() if name not in made}
+            return filled | passed | made
 
         @wraps(method)
         def plot(self: Any, *values: Any, **options: Any) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,15 +19,13 @@ from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
-from spcastat.results.delegation import attribute, documented
+from spcastat.results.delegation import attribute
+from spcastat.results.plotted import drawn
 from spcastat.results.spco_path import SpcoPath
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
 from spcastat.state.copies import handed, own
 from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Largest number of penalties in a path.
 MOST_VALUES = 1000
@@ -215,43 +212,15 @@ class SpcoResult(Carried):
             fits[value] = SpcoResult(self._source, asked, inside.solve(op, self._A.shape[1]).times(unit))
         return SpcoPath(option, fits)
 
-    @documented(plots.plot_coordinates, "coordinates")
-    def plot(
-        self,
-        *,
-        components: Sequence[int | str] | None = None,
-        groups: Any = None,
-        palette: Any = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        return plots.plot_coordinates(
-            self.coordinates, components=components, groups=groups, palette=palette, ax=ax
-        )
+    @drawn(plots.plot_coordinates, "coordinates")
+    def plot(self) -> Any:
+        return {"coordinates": self.coordinates}
 
-    def plot_data(self, *, components: Sequence[int | str] | None = None, groups: Any = None) -> pd.DataFrame:
-        """Return the data of `plot`, with the same parameters."""
-        return plots.plot_coordinates_data(self.coordinates, components=components, groups=groups)
+    plot_data = plot.data
 
-    @documented(plots.plot_loadings, "loadings")
-    def plot_loadings(
-        self,
-        *,
-        kind: str = "dots",
-        max_rows: int = 40,
-        components: Sequence[int | str] | None = None,
-        groups: Any = None,
-        shape: tuple[int, int] | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        return plots.plot_loadings(
-            self.loadings,
-            kind=kind,
-            max_rows=max_rows,
-            components=components,
-            groups=groups,
-            shape=shape,
-            ax=ax,
-        )
+    @drawn(plots.plot_loadings, "intervals")
+    def plot_loadings(self) -> Any:
+        return {"loadings": self.loadings}
 
     def _project(self, matrix: Any) -> np.ndarray:
         assert self._source.standard is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import pandas as pd
 
@@ -11,12 +11,9 @@ from spcastat import plots
 from spcastat.config import listed, plural, shown
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
-from spcastat.results.delegation import documented
+from spcastat.results.plotted import drawn
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Coordinates(Protocol):
@@ -82,13 +79,11 @@ class SpcoPath(Summary, Generic[Fit]):
     def __len__(self) -> int:
         return len(self._fits)
 
-    @documented(plots.plot_coordinates_path, "table")
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        return plots.plot_coordinates_path(self.table, ax=ax)
+    @drawn(plots.plot_coordinates_path, "table")
+    def plot(self) -> Any:
+        return {"table": self.table}
 
-    def plot_data(self) -> pd.DataFrame:
-        """Return the data of `plot`."""
-        return plots.plot_coordinates_path_data(self.table)
+    plot_data = plot.data
 
 
 def _row(value: float, option: str, fit: Coordinates) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pandas as pd
 
@@ -12,14 +11,12 @@ from spcastat.report import resampling_tables as words
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute, computed, delegated
+from spcastat.results.plotted import LEVEL, drawn
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
 from spcastat.state.copies import own
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Bootstrap(Carried, Summary):
@@ -52,22 +49,9 @@ class Bootstrap(Carried, Summary):
         """Whether Ctrl-C ended the computation before all requested draws were made."""
         return self.n < self._found.asked
 
-    def plot(
-        self,
-        *,
-        level: float = 0.95,
-        max_rows: int = 40,
-        components: Sequence[int | str] | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the loadings with their intervals; see :func:`spcastat.plots.plot_loadings`."""
-        return plots.plot_loadings(
-            frames.loadings(self._state),
-            max_rows=max_rows,
-            components=components,
-            intervals=self.conf_int(level),
-            ax=ax,
-        )
+    @drawn(plots.plot_loadings, "intervals", "kind", "groups", "shape", intervals=LEVEL)
+    def plot(self, *, level: float = 0.95) -> Any:
+        return {"loadings": frames.loadings(self._state), "intervals": self.conf_int(level)}
 
 
 class Stability(Carried, Summary):
@@ -111,22 +95,9 @@ class Stability(Carried, Summary):
         """Whether Ctrl-C ended the computation before all requested pairs were fitted."""
         return self.n_pairs < self._found.asked
 
-    def plot(
-        self,
-        *,
-        max_rows: int = 40,
-        components: Sequence[int | str] | None = None,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw the frequencies, with a line at the threshold; see :func:`spcastat.plots.plot_frequency`."""
-        return plots.plot_frequency(
-            self.frequency,
-            frames.loadings(self._state),
-            self.threshold,
-            max_rows=max_rows,
-            components=components,
-            ax=ax,
-        )
+    @drawn(plots.plot_frequency, "frequency", "threshold")
+    def plot(self) -> Any:
+        return {"frequency": self.frequency, "threshold": self.threshold}
 
 
 class SplitInference(Carried, Summary):

@@ -54,12 +54,8 @@ class BCDLAD(JointSolver):
     needs = "rows"
     criterion = "mean absolute residual of the entries"
     in_variance_units = False
+    own_order = True  # mean absolute scores
     units = (("mean absolute score", 1), ("objective", 1))
-
-    @property
-    def own_order(self) -> bool:
-        """The components are ordered by their mean absolute scores."""
-        return True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         assert isinstance(op, Rows)

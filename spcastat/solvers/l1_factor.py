@@ -60,12 +60,8 @@ class L1Factor(JointSolver):
     uses_starts = True
     criterion = "mean absolute residual of the entries"
     in_variance_units = False
+    own_order = True  # singular values
     units = (("singular value", 1), ("objective", 1))
-
-    @property
-    def own_order(self) -> bool:
-        """The components are ordered by the singular values of the fitted matrix."""
-        return True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         assert isinstance(op, Rows)

@@ -59,12 +59,8 @@ class R1PCA(JointSolver):
     uses_starts = True
     criterion = "mean length of the residuals, short ones by Huber's loss"
     in_variance_units = False
+    own_order = True  # weighted variances
     units = (("weighted variance", 2), ("cutoff", 1), ("objective", 1))
-
-    @property
-    def own_order(self) -> bool:
-        """The components are ordered by their weighted variances."""
-        return True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         assert isinstance(op, Rows)

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from spcastat.config import library_of
 from spcastat.errors import DataError, FormulaError, ShapeError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
@@ -106,7 +107,7 @@ class DaskStream(Stream):
         if _is_frame(data):
             return cls._open_frame(data, reading, spec)
         if not _is_array(data):
-            raise DataError(f"{_called(data)} was given; {_ALLOWED}")
+            raise DataError(f"{library_of(data)} {type(data).__name__} was given; {_ALLOWED}")
         return cls._open_array(data, reading, spec)
 
     @classmethod
@@ -265,10 +266,6 @@ _ALLOWED = (
     "of the collections of dask, a dask array with two axes and a dask data frame are allowed. Use "
     "series.to_frame(), bag.to_dataframe(), or dask.dataframe.from_delayed(parts) for delayed partitions."
 )
-
-
-def _called(data: Any) -> str:
-    return f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
 
 
 def _is_array(data: Any) -> bool:

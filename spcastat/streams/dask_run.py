@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from spcastat.config import library_of
 from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.progress import stage
 from spcastat.streams.base import A, Pass
@@ -198,7 +199,7 @@ def failure(error: BaseException, name: str) -> Exception:
     """Return an error of the package for an `error` in the computation of the partition called `name`."""
     if isinstance(error, (SpcaError, MemoryError)):
         return error
-    distributed = type(error).__module__.partition(".")[0] == "distributed"
+    distributed = library_of(error) == "distributed"
     lost = distributed or isinstance(error, (ConnectionError, TimeoutError))
     family = FileError if isinstance(error, OSError) and not lost else DataError
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

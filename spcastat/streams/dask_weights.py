@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import library_of
 from spcastat.errors import WeightsError
 from spcastat.intake import ReadOptions
 from spcastat.intake import formula as formulas
@@ -39,7 +40,7 @@ def array_weights(weights: Any, data: Any) -> Any:
         return None
     rows = data.chunks[0]
     unknown = bool(np.isnan(rows).any())
-    if not _is_dask(weights):
+    if library_of(weights) != "dask":
         if unknown:
             raise WeightsError(
                 f"weights of type {type(weights).__name__} were given with a dask array whose numbers of "
@@ -80,7 +81,7 @@ def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
     """
     if weights is None:
         return None, False
-    if not _is_dask(weights):
+    if library_of(weights) != "dask":
         raise WeightsError(
             f"weights of type {type(weights).__name__} were given with a dask data frame, whose numbers of "
             "rows are not known beforehand. Give the name of a column, weights='w', or a dask Series in the "
@@ -122,10 +123,6 @@ def with_series(data: Any, reading: ReadOptions) -> tuple[Any, ReadOptions]:
     if reading.formula is not None:  # raises if the formula uses the column of weights
         formulas.parse(reading.formula, left._meta.columns, reading.context or {}, reading.weights)
     return left, replace(reading, weights=data[reading.weights])
-
-
-def _is_dask(weights: Any) -> bool:
-    return type(weights).__module__.partition(".")[0] == "dask"
 
 
 def _is_series(weights: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import GAPS, offers, one_line, shown
+from spcastat.config import GAPS, library_of, offers, one_line, shown
 from spcastat.errors import DataError, FileError, OptionError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
@@ -19,6 +19,9 @@ from spcastat.streams.local import Chunks, LocalStream
 from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
 from spcastat.streams.sources import ONCE, ArrayChunks, IterableChunks, TextChunks, is_chunk
 from spcastat.textfiles import usual_separator
+
+#: Libraries whose tables are read as data in memory, and not as streams.
+_IN_MEMORY = ("pandas", "polars", "pyarrow", "xarray")
 
 
 def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
@@ -56,7 +59,7 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
         For files that cannot be read.
     """
     data = _unwrapped(data)
-    if type(data).__module__.partition(".")[0] == "dask":
+    if library_of(data) == "dask":
         _refuse_gaps(reading.na)
         from spcastat.streams.dask import DaskStream
 
@@ -82,7 +85,7 @@ def _refuse_gaps(na: str) -> None:
 def _chunks_of(data: Any) -> Chunks | None:
     if isinstance(data, str | os.PathLike):
         return _from_path(data)
-    library = _OF_LIBRARIES.get(type(data).__module__.partition(".")[0])
+    library = _OF_LIBRARIES.get(library_of(data))
     found = None if library is None else library(data)
     if found is not None:
         return found
@@ -91,7 +94,7 @@ def _chunks_of(data: Any) -> Chunks | None:
         return None if mapped is None else ArrayChunks(data, getattr(mapped, "filename", None))
     if is_chunk(data):
         return None
-    if offers(data, "__arrow_c_stream__") and not _in_memory(data):
+    if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
         from spcastat.streams.arrow import of_interface
 
         return of_interface(data)
@@ -150,7 +153,7 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
 
 def _unwrapped(data: Any) -> Any:
     """Return the native object of a narwhals frame or of an xarray object on dask; other data unchanged."""
-    library = type(data).__module__.partition(".")[0]
+    library = library_of(data)
     if library == "narwhals":
         import narwhals as nw
 
@@ -160,11 +163,6 @@ def _unwrapped(data: Any) -> Any:
 
         return on_dask(data)
     return data
-
-
-def _in_memory(data: Any) -> bool:
-    """Whether an object is from a library whose tables are read as data in memory, and not as streams."""
-    return type(data).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow", "xarray")
 
 
 def _of_polars(data: Any) -> Chunks | None:
@@ -221,7 +219,7 @@ def _of_arrays(data: Any) -> Chunks | None:
     """Open zarr arrays and h5py datasets, but not their groups."""
     if not (offers(data, "shape") and offers(data, "dtype")):
         return None
-    library, name = type(data).__module__.partition(".")[0], type(data).__name__
+    library, name = library_of(data), type(data).__name__
     return ArrayChunks(data, title=f"{library} {name}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import offers, one_line
+from spcastat.config import library_of, offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.textfiles import TextTable, usual_separator
@@ -125,7 +125,7 @@ class IterableChunks:
 
 def is_chunk(value: Any) -> bool:
     """Whether a value can be a chunk: a data frame, or a two-dimensional or sparse array."""
-    module = type(value).__module__.partition(".")[0]
+    module = library_of(value)
     if module == "pandas":
         return type(value).__name__ == "DataFrame"
     if module in ("polars", "pyarrow"):
