@@ -77,12 +77,16 @@ def smallest_card(S: pd.DataFrame, k: int, method: str, least: float) -> tuple[i
 
 
 def pitprops(draw: Draw, method: str, card: list[int] | None, least: float) -> list[float] | str:
-    """Return CPEV, adjusted variances (%) and nonzeros of six components; without `card` the fewest."""
+    """Return CPEV, adjusted variances (%) and nonzeros of six components; without `card` the fewest.
+
+    Those of SPCA keep the order in which they are found, as in print.
+    """
     S = sp.datasets.load_pitprops()
     if card is None:
         found = smallest_card(S, 6, method, least)[1]
     else:
-        found = fit(S, 6, method, covariance=True, card=card)
+        order = {"order": "given"} if method == "zou" else {}
+        found = fit(S, 6, method, covariance=True, card=card, **order)
     if isinstance(found, str):
         return found
     table = found.variance

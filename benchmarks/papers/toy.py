@@ -197,9 +197,15 @@ CAUSES_2 = [
 #: Causes of the block methods, which are looked at first.
 CAUSES_2[:0] = [
     Cause(
-        "as of GPower l0: a penalty (see the rows) and the longest column as start lower the successes to "
-        "print's or near; begun at the dense components and sorted they have three times as many.",
-        ("GPower l0,m", "GPower l1,m"),
+        "as of GPower l1: with one penalty for both, 0.23, and the longest column first the successes are "
+        "print's at every n (see its row).",
+        ("GPower l1,m",),
+        True,
+    ),
+    Cause(
+        "the longest column as start and a penalty (see the rows) lower the successes to print's or near, "
+        "but print's fall with n and ours do not.",
+        ("GPower l0,m",),
         False,
     ),
 ]
