@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from pathlib import Path
@@ -51,14 +51,17 @@ class Case:
     kind: str
 
 
-def cases(count: int, seed: int = 0) -> Iterator[Case]:
-    """Yield random problems of all kinds in turn."""
+def cases(count: int, seed: int = 0, sizes: tuple[int, int] = (2, 6)) -> Iterator[Case]:
+    """Yield random problems of all kinds in turn, of so many variables."""
     rng = np.random.default_rng(seed)
+    kinds: tuple[Callable[[np.random.Generator, int], np.ndarray], ...]
     kinds = (_plain, _deficient, _tied, _doubled, _identity, _blocks)
+    if sizes[1] > 6:
+        kinds += (_equicorrelated, _unequal)
     made = 0
     while made < count:
         build = kinds[made % len(kinds)]
-        p = int(rng.integers(2, 7))
+        p = int(rng.integers(sizes[0], sizes[1] + 1))
         S = build(rng, p)
         S = S / np.trace(S)
         rank = int((np.linalg.eigvalsh(S) > 1e-12).sum())
@@ -103,6 +106,16 @@ def _blocks(rng: np.random.Generator, p: int) -> np.ndarray:
     S[:half, :half] += rng.uniform(0.2, 2.0)
     S[half:, half:] += rng.uniform(0.2, 2.0)
     return S
+
+
+def _equicorrelated(rng: np.random.Generator, p: int) -> np.ndarray:
+    share = rng.uniform(0.05, 0.95)
+    return share * np.ones((p, p)) + (1.0 - share) * np.eye(p)
+
+
+def _unequal(rng: np.random.Generator, p: int) -> np.ndarray:
+    X = rng.standard_normal((p + 3, p)) * 10.0 ** rng.uniform(-4.0, 4.0, size=p)  # variances of 1e-8 to 1e8
+    return X.T @ X
 
 
 def _tuples(p: int, cards: tuple[int, ...]) -> int:
@@ -278,13 +291,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--count", type=int, default=2000, help="random problems, each by three measures")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sizes", type=int, nargs=2, default=(2, 6), help="fewest and most variables")
     parser.add_argument("--done", type=Path, metavar="FILE", help="what is done: go on where it ends")
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so many")
     given = parser.parse_args(arguments)
     lines = given.done.read_text().splitlines() if given.done and given.done.exists() else []
     done = [json.loads(line) for line in lines]
     begun = time.perf_counter()
-    for number, case in enumerate(cases(given.count, given.seed)):
+    for number, case in enumerate(cases(given.count, given.seed, tuple(given.sizes))):
         if number < len(done):
             continue
         if time.perf_counter() - begun > 60.0 * given.minutes:

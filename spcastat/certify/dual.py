@@ -134,6 +134,7 @@ def support_bounds(
     *,
     ranks: list[int] | None = None,
     running: Running = lambda: True,
+    multipliers: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the bounds of a batch of problems, shape (B,); each stops once it is below its threshold.
 
@@ -147,6 +148,8 @@ def support_bounds(
         The largest number of steps of the primal-dual method.
     running : callable
         Called between steps; if it returns False, the bounds so far are returned.
+    multipliers : ndarray of shape (B, m, d, d), optional
+        Zeros, replaced by the Y that prove the bounds.
 
     Notes
     -----
@@ -168,7 +171,12 @@ def support_bounds(
         for _ in range(EVERY):
             if running():
                 state.step()
-        lowest = np.min([certified(state.M, state.bases, k, Y, ranks) for Y in (state.Y, state.mean)], axis=0)
+        two = [certified(state.M, state.bases, k, Y, ranks) for Y in (state.Y, state.mean)]
+        if multipliers is not None:
+            for Y, found in zip((state.Y, state.mean), two, strict=True):
+                better = found < bound[at]
+                multipliers[at[better]], bound[at[better]] = Y[better], found[better]
+        lowest = np.min(two, axis=0)
         bound[at] = np.minimum(bound[at], lowest)
         history = [*history[-WINDOW:], lowest]  # without the start: the first iterates have larger bounds
         open_ = bound[at] > level[at]

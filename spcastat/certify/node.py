@@ -96,12 +96,12 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
             break
         possible = _possible_by_sums(T, others, r, level)
         if possible.all() and free.size <= SPLIT_ORDER:
-            closed, U = _closed_by_split(T, _first(T, r, level) if U is None else U, r, level)
+            closed, U = closed_by_split(T, first_split(T, r, level) if U is None else U, r, level)
             if closed:
                 break
             possible = _possible_by_split(T, U, r, level)
         if possible.all():
-            j = _branching_variable(T, others, U, r)
+            j = branching_variable(T, others, U, r)
             rest = np.delete(np.arange(free.size), j)
             U = None if U is None else U[np.ix_(rest, rest)]
             taken = np.array([*node.taken, free[j]])
@@ -153,13 +153,13 @@ def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -
     return np.asarray(possible)
 
 
-def _first(T: np.ndarray, r: int, level: float) -> np.ndarray:
+def first_split(T: np.ndarray, r: int, level: float) -> np.ndarray:
     """Return the best U among T clipped at several shares."""
     candidates = [cut_off(T, float(share)) for share in SHARES]
     return min(candidates, key=lambda U: float(leading_pairs(split(T, U, r)[0], 1)[0][0]))
 
 
-def _closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
+def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
     """Search for a U whose split bound excludes the node; return whether there is one, and the best U."""
     best, lowest = U, np.inf
     for _ in range(STEPS):
@@ -193,7 +193,7 @@ def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np
     return np.asarray(form >= 0.999 * (level - np.diag(T)))
 
 
-def _branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, r: int) -> int:
+def branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, r: int) -> int:
     """Return the variable with the largest weight in the split bound, or the largest row sum without one."""
     if U is None:
         return int(np.argmax(np.diag(T) + others.sum(axis=1)))

@@ -69,6 +69,7 @@ def ordered_bounds(
     *,
     bases: Bases | None = None,
     running: Running = lambda: True,
+    multipliers: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return bounds of sum_j q_j' D_j N_j D_j' q_j over orthonormal q_j, shape (B,).
 
@@ -78,6 +79,8 @@ def ordered_bounds(
         As for `certified`; without bases every q_j may be any vector.
     threshold, steps, running
         As for :func:`spcastat.certify.dual.support_bounds`.
+    multipliers : ndarray of shape (B, d, d), optional
+        Zeros, replaced by the Z that prove the bounds.
     """
     inside: Bases = [None] * len(groups) if bases is None else bases
     B, d = groups[0].shape[:2] if inside[0] is None else inside[0].shape[:2]
@@ -92,7 +95,10 @@ def ordered_bounds(
         for _ in range(EVERY):
             if running():
                 state.step()
-        bound[at] = np.minimum(bound[at], certified(state.groups, counts, state.Z, state.bases))
+        found = certified(state.groups, counts, state.Z, state.bases)
+        if multipliers is not None:
+            multipliers[at[found < bound[at]]] = state.Z[found < bound[at]]
+        bound[at] = np.minimum(bound[at], found)
         history = [*history[-WINDOW:], bound[at]]
         open_ = bound[at] > level[at]
         if len(history) > WINDOW:

@@ -22,6 +22,7 @@ from spcastat.cli import fit_command as fit
 from spcastat.cli import path_commands as path
 from spcastat.cli import plot_command as plot
 from spcastat.cli import transform_command as transform
+from spcastat.cli import verify_command as verify
 from spcastat.cli.terminal import discard_output, require_output, show, tell
 from spcastat.config import warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
@@ -122,6 +123,7 @@ COMMANDS = {
         transform.run,
         transform.EXAMPLES,
     ),
+    "verify": Command("check a proof in a file", verify.arguments, verify.run, verify.EXAMPLES),
     "methods": Command("list the methods", _no_arguments, _methods),
     "datasets": Command("list the bundled data sets", _no_arguments, _datasets),
 }

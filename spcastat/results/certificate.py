@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from spcastat.engine.inputs import Source
 from spcastat.report.renderings import Renderings
+from spcastat.results.delegation import documented
+from spcastat.results.proof_file import Claim, claim_of, save
 from spcastat.state import FitState
 from spcastat.state.copies import own
 from spcastat.state.proof_sentences import told, with_proof
@@ -34,15 +38,16 @@ class Certificate(Renderings, pd.DataFrame):
     """
 
     # Attributes that pandas preserves when a frame is copied or pickled.
-    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg", "_names", "_rule"]
+    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg", "_names", "_rule", "_claim"]
     _proven: Proven
     _found: pd.DataFrame
     _nonneg: bool
     _names: list[str]
     _rule: str
+    _claim: Claim | str
 
     @classmethod
-    def of(cls, proven: Proven, found: np.ndarray, state: FitState) -> Certificate:
+    def of(cls, proven: Proven, found: np.ndarray, state: FitState, source: Source) -> Certificate:
         """Return the certificate of a proof; `found` are the best loadings found, shape (p, k)."""
         table = cls(proven.rows, index=["fit"] if proven.scope == "joint" else state.components)
         columns = state.spec.columns
@@ -53,6 +58,7 @@ class Certificate(Renderings, pd.DataFrame):
         table._nonneg = bool(state.record.options.get("nonneg"))
         table._names = list(state.components)
         table._rule = rule_words(state)
+        table._claim = claim_of(proven, state, source)
         return table
 
     @property
@@ -66,6 +72,10 @@ class Certificate(Renderings, pd.DataFrame):
     @property
     def loadings(self) -> pd.DataFrame:
         return own(self._found)
+
+    @documented(save, "claim")
+    def save(self, path: str | PathLike[str], time_limit: float = 60.0) -> None:
+        save(self._claim, path, time_limit)
 
     @property
     def document(self) -> Document:

@@ -97,7 +97,7 @@ def certify(
             proven, V = _all_together(state, source.op, measure, orthogonal, limit, nodes)
         else:
             proven, V = _each(state, source.op, limit, nodes)
-    return Certificate.of(proven, V, state)
+    return Certificate.of(proven, V, state, source)
 
 
 def _each(

@@ -1,0 +1,214 @@
+"""Check the bounds of a proof that ``certificate.save`` wrote.
+
+This file shares no code with the search. It goes through all supports itself, and takes only multipliers
+from the proof, which give a valid bound whatever their numbers are. Every matrix is known up to a radius
+that covers rounding, and the last step is always that a matrix is positive semidefinite: a Cholesky
+factorisation of the matrix, less its radius and a bound on the rounding of the factorisation itself (Rump
+2006), succeeds. docs/proven.md has the theory.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+#: Twice the unit roundoff, and an allowance for sums of up to a thousand numbers, both relative.
+EPS, SUM = 2.0**-52, 1e-12
+#: Supports of a component are listed up to this number; with more it counts as dense.
+MOST = 100_000
+#: S + SHIFT I takes the place of S, divided by its trace, where a larger matrix has a larger measure.
+SHIFT = 1e-12
+
+
+class RefusedError(Exception):
+    """The proof does not prove its claim; the message says where."""
+
+
+def require(holds: bool, message: str) -> None:
+    """Refuse the proof unless `holds`."""
+    if not holds:
+        raise RefusedError(message)
+
+
+class Ball:
+    """A stack of matrices `mid`, and bounds `rad` on the Frobenius norms of their errors."""
+
+    def __init__(self, mid: Any, rad: Any = 0.0):
+        self.mid, self.rad = np.asarray(mid, dtype=float), rad
+        self.size = np.sqrt((self.mid**2).sum(axis=(-2, -1))) * (1.0 + SUM)
+
+    def __matmul__(self, other: Ball) -> Ball:
+        rounding = (self.mid.shape[-1] + 1) * EPS * self.size * other.size
+        rad = self.rad * other.size + (self.size + self.rad) * other.rad + rounding
+        return Ball(self.mid @ other.mid, rad * (1.0 + SUM))
+
+    def __add__(self, other: Ball) -> Ball:
+        rad = (self.rad + other.rad) * (1.0 + SUM) + EPS * (self.size + other.size)
+        return Ball(self.mid + other.mid, rad)
+
+    def __mul__(self, f: Any) -> Ball:
+        f = np.asarray(f, dtype=float)
+        return Ball(self.mid * f[..., None, None], (self.rad + EPS * self.size) * np.abs(f) * (1.0 + SUM))
+
+    def __sub__(self, other: Ball) -> Ball:
+        return self + other * -1.0
+
+    T = property(lambda self: Ball(self.mid.swapaxes(-1, -2), self.rad))
+
+
+def positive(A: Ball, message: str) -> None:
+    """Refuse unless all symmetric matrices within the ball are proven to be positive semidefinite."""
+    n = A.mid.shape[-1]
+    shift = A.rad + (2 * n + 4) * EPS * np.sqrt(n) * A.size + 1e-290
+    try:
+        L = np.linalg.cholesky(0.5 * (A.mid + A.T.mid) - (Ball(np.eye(n)) * shift).mid)
+    except np.linalg.LinAlgError:
+        L = np.array(np.nan)
+    require(bool(np.isfinite(L).all()), message)
+
+
+def ky_fan(A: Ball, k: int) -> np.ndarray:
+    """Return bounds on the sums of the k largest eigenvalues: k t + tr XX', where t I + XX' >= A."""
+    n = A.mid.shape[-1]
+    values, V = np.linalg.eigh(0.5 * (A.mid + A.T.mid))
+    low = values[..., max(n - k - 1, 0)]
+    X = Ball(V[..., -k:] * np.sqrt((values[..., -k:] - low[..., None]).clip(min=0.0))[..., None, :])
+    t = low + 8.0 * A.rad + 40.0 * n * n * EPS * A.size + 1e-280
+    positive(Ball(np.eye(n)) * t + X @ X.T - A, "eigenvalues could not be verified")
+    return np.asarray((min(k, n) * t + X.size**2) + SUM * A.size)
+
+
+def sparse(Q: Ball, c: int, ask: Any, key: str, taken: list[int], free: list[int]) -> None:
+    """Refuse unless x'Qx >= 0 for all x on at most c variables: all those taken, and some that are free."""
+    free = free if len(taken) < c else []
+    node = ask(key, {"Q": Q, "c": c, "taken": taken, "free": free})
+    if "split" in node:
+        require(node["split"] in free, f"node {key!r} splits a variable that is not free")
+        rest = [j for j in free if j != node["split"]]
+        sparse(Q, c, ask, f"{key}+{node['split']}", [*taken, node["split"]], rest)
+        if taken or rest:
+            sparse(Q, c, ask, f"{key}-{node['split']}", taken, rest)
+        return
+    box, f = np.array([*taken, *free]), len(free)
+    U, G = np.zeros((f, f)), np.zeros((len(box), len(box)))
+    U[np.tril_indices(f, -1)] = node["U"]
+    U += U.T
+    largest = np.sort(np.abs(U), axis=1)[:, max(f - (c - len(taken) - 1), 0) :]  # c - 1 of the others at most
+    G[len(taken) :, len(taken) :] = U - np.diag(largest.sum(axis=1) * (1.0 + SUM))
+    positive(Ball(Q.mid[np.ix_(box, box)], Q.rad) + Ball(G), f"leaf {key!r} does not prove the bound")
+
+
+def submatrix(S: Ball, U: Any) -> Ball:
+    """Return S_UU."""
+    return Ball(S.mid[np.ix_(U, U)], S.rad)
+
+
+def root(S: Ball) -> np.ndarray:
+    """Return R with R'R >= S, near to it; a larger covariance matrix has a larger adjusted variance."""
+    R = np.linalg.cholesky(S.mid + SHIFT * np.eye(len(S.mid))).T
+    positive(Ball(R.T) @ Ball(R) - S, "the covariance matrix is indefinite")
+    return R
+
+
+def terms(R: np.ndarray, places: np.ndarray, Z: Ball) -> tuple[np.ndarray, ...]:
+    """Return a, b and u with R_T R_T' - Z <= a I + b u u' for each support T."""
+    found = []
+    for some in np.array_split(places, len(places) // 1000 + 1):
+        A = Ball(R[:, some].swapaxes(0, 1))
+        N = A @ A.T - Z
+        values, V = np.linalg.eigh(0.5 * (N.mid + N.T.mid))
+        u, spread = Ball(V[:, :, -1:]), values[:, -1] - values[:, -2]
+        second = values[:, -2] + 8.0 * N.rad + 40.0 * len(R) ** 2 * EPS * N.size
+        positive(Ball(np.eye(len(R))) * second + (u @ u.T) * spread - N, "unverified eigenvalues")
+        found.append((second, spread, V[:, :, -1]))
+    return tuple(np.concatenate(one) for one in zip(*found, strict=True))
+
+
+def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> None:
+    """Refuse unless no loadings with these cardinalities, in any order, have more than `bound`."""
+    p, k, cards = len(S.mid), len(cards), sorted(cards)
+    listed = {c: list(combinations(range(p), c)) for c in cards if math.comb(p, c) <= MOST}
+    places = {c: np.array(listed.setdefault(c, [tuple(range(p))])) for c in cards}
+    alone: dict[int, tuple[np.ndarray, ...]]
+    own, alone = 0.0, {c: (np.zeros(len(T)), np.full(len(T), np.inf), T) for c, T in places.items()}
+
+    @cache
+    def union(U: tuple[int, ...]) -> float:
+        return float(ky_fan(submatrix(S, U), k))
+
+    def expand(rows: tuple[int, ...]) -> None:
+        supports, t = [listed[c][row] for c, row in zip(cards, rows, strict=False)], len(rows)
+        c, (second, spread, u) = cards[t], alone[cards[t]]
+        total = own + second + spread + sum((alone[d][0] + alone[d][1]).max() for d in cards[t + 1 :])
+        for d, row in zip(cards, rows, strict=False):
+            total += alone[d][0][row] + alone[d][1][row]
+        if measure == "adjusted" and t:  # the first component and this one add less than the sum of both
+            _, b, w = (one[rows[0]] for one in alone[cards[0]])
+            cosines = np.abs(1.0 - (u @ w) ** 2)
+            total -= 0.5 * (b + spread - np.sqrt((b - spread) ** 2 + 4.0 * b * spread * cosines))
+        begin = rows[-1] if t and cards[t - 1] == c else 0  # components of one cardinality are alike
+        for row in (np.flatnonzero(total[begin:] + k * SUM > bound) + begin).tolist():
+            if t < k - 1:
+                expand((*rows, row))
+            elif union(tuple(sorted({*listed[c][row], *(i for T in supports for i in T)}))) > bound:
+                leaf(S, measure, [*supports, listed[c][row]], bound, ask)
+
+    if union(tuple(range(p))) > bound:
+        require(measure != "least_squares", "least squares are proven for one component only")
+        if measure == "adjusted":
+            R = root(S)
+            X = Ball(ask("", {"R": R, "places": places, "cards": cards}))
+            own, alone = float(X.size**2), {c: terms(R, T, X @ X.T) for c, T in places.items()}
+        expand(())
+
+
+def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> None:
+    """Refuse unless no loadings on these supports have a larger measure than `bound`."""
+    k, U = len(supports), sorted(set().union(*supports))
+    key = ";".join(",".join(map(str, T)) for T in supports)
+    M, at = submatrix(S, U), [np.searchsorted(U, T) for T in supports]
+    R = root(M) if measure == "adjusted" else np.eye(len(U))
+    node, bases, sums = ask(key, {"M": M.mid, "R": R, "at": at}), [Ball(R[:, T]) for T in at], [0.0]
+    require(len(node) == k <= len(U), f"leaf {key!r} has too few components")
+    for D, one in zip(bases, node, strict=True):
+        if measure == "pev":  # M + YY', and a bound on v'YY'v from below
+            Y = Ball(np.reshape(one["Y"], (len(U), -1)))
+            positive(D.T @ Y @ Y.T @ D - D.T @ D * one["least"], f"leaf {key!r} does not hold")
+            M, sums[0] = M + Y @ Y.T, sums[0] - one["least"]
+            continue
+        others, cuts, G = [A @ A.T for A in bases if A is not D], one["cuts"], D.T @ D
+        steps = zip(cuts[:-1], cuts[1:], one["Z"], one["theta"], strict=True)
+        covered = cuts[0] > 0.0 and sorted(cuts) == cuts and ky_fan(G, 1) <= cuts[-1]
+        require(bool(covered), f"leaf {key!r} leaves variances of the first component out")
+        sums.append(cuts[0] + sum(float(ky_fan(N, 1)) for N in others))
+        for low, high, factor, (first, *rest) in steps:
+            Z = Ball(np.reshape(factor, (len(U), -1)))
+            chord = G * (first - low - high) + Ball(np.eye(len(G.mid))) * (low * high)
+            positive(D.T @ Z @ Z.T @ D + chord, f"leaf {key!r} does not hold")
+            for N, theta in zip(others, rest, strict=True):
+                positive(Ball(np.eye(len(U))) * theta + Z @ Z.T - N, f"leaf {key!r} does not hold")
+            sums.append(float(Z.size**2) + first + sum(rest))
+    sums[0] += float(ky_fan(M, k)) if measure == "pev" else 0.0
+    require(max(sums) + k * SUM <= bound, f"leaf {key!r} does not prove the bound")
+
+
+def check(S: Ball, V: np.ndarray, measure: str, bounds: list[float], ask: Any) -> None:
+    """Refuse unless no loadings with as many nonzeros as V have a larger share of tr S than the bounds.
+
+    With the measure "component" each is compared with loadings for what those before it leave; A'SA is never
+    smaller than that, whatever A is, if A changes loadings by those before it alone.
+    """
+    total, cards, p = float(np.trace(S.mid)) - len(V) * float(S.rad), np.count_nonzero(V, axis=0), len(V)
+    singly = measure == "component" or len(cards) == 1
+    if not singly:
+        joint(S, measure, cards.tolist(), bounds[0] * total, ask)
+    for j, (c, bound) in enumerate(zip(cards.tolist(), bounds, strict=True) if singly else ()):
+        W = V[:, :j]
+        A = Ball(np.eye(p)) - Ball(W) @ Ball(np.linalg.pinv(W.T @ S.mid @ W) @ W.T @ S.mid)
+        Q = Ball(np.eye(p)) * (bound * total) - A.T @ S @ A
+        Q = S * (bound * total) - S @ S if measure == "least_squares" else Q
+        sparse(Q, c, ask, f"{j}:", [], list(range(p)))

@@ -1,0 +1,227 @@
+"""The numbers that a proof needs, so that `checker` can check its bounds without the search.
+
+`checker` asks for a witness wherever its proof has a choice. `Witnesses` answers while a proof is written: it
+finds the multipliers, by the methods of the search, and keeps them by their key for the file.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from spcastat.certify.adjusted_bounds import largest
+from spcastat.certify.bounds import largest_others
+from spcastat.certify.checker import EPS, Ball, RefusedError, check, sparse
+from spcastat.certify.clock import Clock
+from spcastat.certify.dual import support_bounds
+from spcastat.certify.multiplier import multiplier
+from spcastat.certify.node import branching_variable, closed_by_split, first_split
+from spcastat.certify.ordered import ordered_bounds
+from spcastat.certify.relaxed import LAST, LEAF
+from spcastat.kernels.eig import symmetric
+
+#: The largest number of times that an interval is halved.
+HALVINGS = 8
+#: Multipliers are written with this many digits: any number gives a bound, and these cost little of it.
+DIGITS = 6
+#: Room for rounding, of the total variance, and eigenvalues of a multiplier that are left out.
+ROOM, SMALL = 1e-8, 1e-9
+#: Room of a single eigenvalue for its rounding.
+TINY = 1e-10
+
+
+class UnwrittenError(Exception):
+    """No witness was found; the argument is the reason."""
+
+
+class Witnesses:
+    """Finds a witness for whatever a checker asks, and keeps it.
+
+    Parameters
+    ----------
+    bound : float
+        What leaves of a joint proof have to reach.
+    clock : Clock
+
+    Attributes
+    ----------
+    found : dict of str to object
+        The witnesses by their keys, as JSON knows them.
+    """
+
+    def __init__(self, bound: float, clock: Clock):
+        self.bound = bound
+        self.clock = clock
+        self.found: dict[str, Any] = {}
+        self._started: dict[tuple[int, ...], np.ndarray] = {}
+
+    def __call__(self, key: str, asked: dict[str, Any]) -> Any:
+        if self.clock.over:
+            raise UnwrittenError("time limit")
+        if "Q" in asked:
+            self.found[key] = self._node(**asked)
+        elif "places" in asked:
+            self.found[key] = self._root(**asked)
+        elif (asked["R"] == np.eye(len(asked["R"]))).all():
+            self.found[key] = self._projected(asked["M"], asked["at"])
+        else:
+            self.found[key] = self._ordered(asked["R"], asked["at"])
+        return self.found[key]
+
+    def _node(self, Q: Ball, c: int, taken: list[int], free: list[int]) -> dict[str, Any]:
+        """Return the U of a leaf, or the variable on which a node of the tree branches."""
+        r, level = c - len(taken), float(np.abs(Q.mid).max())
+        if not free:
+            return {"U": []}
+        C = Q.mid[np.ix_(free, free)]
+        if taken:
+            inner, side = Q.mid[np.ix_(taken, taken)], Q.mid[np.ix_(taken, free)]
+            C = C - side.T @ np.linalg.solve(inner, side)
+        T = level * np.eye(len(free)) - symmetric(C)
+        if r < 2 or len(free) <= r:
+            U = T - np.diag(np.diag(T)) if r < 2 else np.zeros_like(T)
+        else:
+            U = closed_by_split(T, first_split(T, r, level), r, level)[1]
+        values = rounded(U[np.tril_indices(len(free), -1)])
+        if len(free) == 1 or leaf_proven(Q, c, taken, free, values):
+            return {"U": values}
+        if 2 <= r < len(free):
+            return {"split": free[branching_variable(T, largest_others(T, r - 1), U, r)]}
+        return {"split": free[int(np.argmax(np.diag(T)))]}
+
+    def _root(self, R: np.ndarray, places: dict[int, np.ndarray], cards: list[int]) -> list[list[float]]:
+        """Return a factor of a multiplier of orthogonality for all supports."""
+        part = self.clock.until(time.perf_counter() + 0.3 * self.clock.left)
+        found = multiplier(
+            R,
+            {c: cards.count(c) for c in places},
+            {c: T[:1] for c, T in places.items()},
+            lambda G, c: largest(G, c, places[c], part),
+            self.bound,
+            part.runs,
+        )
+        return factor(found.Z)
+
+    def _ordered(self, R: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
+        """Return intervals of the variance of each component that may come first, and their multipliers."""
+        found = []
+        for first, T in enumerate(at):
+            rest = [R[:, S] @ R[:, S].T for j, S in enumerate(at) if j != first]
+            low = self.bound - sum(float(np.linalg.eigvalsh(N)[-1]) for N in rest) - ROOM
+            high = float(np.linalg.norm(R[:, T], 2) ** 2) + ROOM
+            if low <= 0.0:
+                raise UnwrittenError("supports on which a component other than the first reaches the bound")
+            one: dict[str, Any] = {"cuts": [low], "Z": [], "theta": []}
+            todo = [(low, max(high, low), 0)]
+            while todo:
+                low, high, halved = todo.pop()
+                closed = self._interval(R[:, T], rest, low, high)
+                if closed is not None:
+                    one["cuts"].append(high)
+                    one["Z"].append(closed[0])
+                    one["theta"].append(closed[1])
+                elif halved == HALVINGS or self.clock.over:
+                    raise UnwrittenError("the bound is not tight on some supports")
+                else:
+                    middle = (0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2
+                    todo += [(middle, high, halved + 1), (low, middle, halved + 1)]
+            found.append(one)
+        return found
+
+    def _interval(
+        self, A: np.ndarray, rest: list[np.ndarray], low: float, high: float
+    ) -> tuple[list[list[float]], list[float]] | None:
+        """Return a factor of a multiplier that closes an interval, and its thresholds; None if none does."""
+        D, sizes, _ = np.linalg.svd(A, full_matrices=False)
+        for floor in (0.15, 0.02, 1e-4):
+            t = 1.0 / np.maximum(sizes**2, floor * sizes[0] ** 2)
+            groups = [np.diag(low + high - low * high * t)[None], *(N[None] for N in rest)]
+            Z = np.zeros((1, *rest[0].shape))
+            ordered_bounds(
+                groups,
+                [1] * len(groups),
+                self.bound - ROOM,
+                LEAF,
+                bases=[D[None], *[None] * len(rest)],
+                running=self.clock.runs,
+                multipliers=Z,
+            )
+            X = factor(Z[0])
+            Z = np.array(X) @ np.array(X).T
+            chord = A.T @ Z @ A + low * high * np.eye(A.shape[1])
+            theta = [low + high - float(eigh(chord, A.T @ A, eigvals_only=True)[0])]
+            theta += [float(np.linalg.eigvalsh(N - Z)[-1]) for N in rest]
+            theta = [one + TINY for one in theta]
+            if np.trace(Z) + sum(theta) <= self.bound - TINY:
+                return X, theta
+        return None
+
+    def _projected(self, M: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
+        """Return a factor of a multiplier for each component, and the least of its values on the support."""
+        d, k = len(M), len(at)
+        Y = np.zeros((1, k, d, d))
+        bases = [np.eye(d)[None][:, :, T] for T in at]
+        level = self.bound - ROOM
+        bound = support_bounds(M[None], bases, k, level, LAST, running=self.clock.runs, multipliers=Y)
+        if bound[0] > level:
+            raise UnwrittenError("the bound is not tight on some supports")
+        found = []
+        for T, one in zip(at, Y[0], strict=True):
+            X = factor(one)
+            A = np.array(X)[T]
+            found.append({"Y": X, "least": float(np.linalg.eigvalsh(A @ A.T)[0]) - TINY})
+        return found
+
+
+def witnesses(
+    S: np.ndarray, V: np.ndarray, measure: str, bounds: list[float], time_limit: float
+) -> dict[str, Any]:
+    """Return the witnesses with which `checker` proves the bounds.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    V : ndarray of shape (p, k)
+    measure : {"component", "adjusted", "pev", "least_squares"}
+    bounds : list of float
+    time_limit : float
+        In seconds.
+
+    Raises
+    ------
+    UnwrittenError
+        If none are found.
+    """
+    found = Witnesses(bounds[0] - TINY, Clock(time.perf_counter() + time_limit))
+    try:
+        check(Ball(S, EPS), V, measure, [bound - 0.1 * TINY for bound in bounds], found)
+    except (RefusedError, np.linalg.LinAlgError) as error:
+        raise UnwrittenError(str(error)) from error
+    return found.found
+
+
+def leaf_proven(Q: Ball, c: int, taken: list[int], free: list[int], values: list[float]) -> bool:
+    """Return whether a U closes a node."""
+    try:
+        sparse(Q, c, lambda key, asked: {"U": values}, "", taken, free)
+    except RefusedError:
+        return False
+    return True
+
+
+def factor(Z: np.ndarray) -> list[list[float]]:
+    """Return X by rows with X X' near to Z."""
+    values, vectors = np.linalg.eigh(Z)
+    kept = values > SMALL * max(float(values[-1]), ROOM)
+    kept[-1] = True
+    values = values.clip(min=0.0)
+    X = vectors[:, kept] * np.sqrt(values[kept])
+    return [rounded(row) for row in X]
+
+
+def rounded(values: np.ndarray) -> list[float]:
+    return [float(f"{x:.{DIGITS}g}") for x in values.tolist()]
