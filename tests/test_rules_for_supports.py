@@ -240,6 +240,11 @@ def test_the_command_takes_a_rule(capsys, tmp_path):
     assert main([*call, "--include", "PC1=clear", "--exclude", "moist", "--disjoint"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Rule PC1 must have clear; no component has moist; no variable is in two components" in text
+    for other in (["path", "pitprops", "--k", "1"], ["choose", "pitprops", "--k", "2", "--by", "is"]):
+        assert main([*other, "--cards", "3-4", "--include", "clear", "--exclude", "knots"]) == 0
+        assert capsys.readouterr().out
+    assert main(["path", "pitprops", "--k", "1", "--cards", "1-2", "--include", "PC2=clear"]) != 0
+    assert "include names the component 'PC2'" in capsys.readouterr().err
     assert main([*call, "--include", "PC9=clear"]) != 0
     assert "include names the component 'PC9'" in capsys.readouterr().err
     assert main([*call, "--option", "include=clear"]) != 0

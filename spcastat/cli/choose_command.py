@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from spcastat.cli.fit_command import fitting_arguments, grouped, groups_argument, prepare
+from spcastat.cli.fit_command import (
+    fitting_arguments,
+    grouped,
+    groups_argument,
+    prepare,
+    rule,
+    rule_arguments,
+)
 from spcastat.cli.input_tables import DATA
 from spcastat.cli.output_files import (
     csv_separator,
@@ -41,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--share", type=float, help="share of the variance of dense PCA to keep, with --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="see: spcastat methods")
+    rule_arguments(parser)
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
     add("--report", metavar="OUT.html", help="write a page with the choice, tables and plots")
@@ -60,6 +68,7 @@ def run(args: argparse.Namespace) -> str:
     table, marked = grouped(args)
     data, covariance, given = prepare(args, table)
     given |= {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
+    given |= rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
         choice.fit.save(args.save)

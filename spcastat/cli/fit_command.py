@@ -57,7 +57,7 @@ _ROWS_ONLY = {
 #: Names that --option refuses, since the command has its own option for them.
 _NO_OPTIONS = {
     **{name: f"--{name}" for name in ("k", "card", "cards", "variance", "method", "formula", "covariance")},
-    **{name: f"--{name} of spcastat fit" for name in ("include", "exclude", "disjoint", "together")},
+    **{name: f"--{name}" for name in ("include", "exclude", "disjoint", "together")},
     "data": "DATA",
     "S": "DATA with --covariance",
     "context": "--formula, with the functions that it knows",
@@ -170,6 +170,14 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
         "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
     )
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
+    rule_arguments(parser)
+    add = parser.add_argument
+    add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
+    add("--method", help="joint by default; see: spcastat methods")
+
+
+def rule_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the rule for variables."""
     add = parser.add_argument
     for name, verb in (("include", "must have"), ("exclude", "must not have")):
         add(
@@ -188,8 +196,6 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --card, which counts groups then: the columns of each term, or the variables of a group, "
         "enter together; may be repeated",
     )
-    add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
-    add("--method", help="joint by default; see: spcastat methods")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -248,15 +254,26 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
 def sparsity(args: argparse.Namespace) -> dict[str, Any]:
     """Return --card or --variance, and the rule for variables, as options of a fit."""
     found = {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
-    found |= {"disjoint": True} if args.disjoint else {}
+    return found | rule(args)
+
+
+def rule(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the rule for variables as options of a fit."""
+    found: dict[str, Any] = {"disjoint": True} if args.disjoint else {}
     if args.together:
         groups: dict[str, list[str]] = {}
         for group, variable in args.together:
             groups.setdefault(group, []).append(variable)
         found["together"] = "terms" if list(groups) == [""] else groups
     for name in ("include", "exclude"):
+        given = getattr(args, name) or []
+        if given and not any(component for component, _ in given):
+            found[name] = [variable for _, variable in given]
+            continue
         by_component: dict[str, list[str]] = {}
-        for component, variable in getattr(args, name) or []:
+        for component, variable in given:
+            if not component and args.k is None:
+                raise OptionError(f"--{name} {variable} was given beside those of one component: give --k.")
             for one in [component] if component else [f"PC{i + 1}" for i in range(args.k)]:
                 by_component.setdefault(one, []).append(variable)
         if by_component:

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fit_command import card, fitting_arguments, prepare, require_k
+from spcastat.cli.fit_command import card, fitting_arguments, prepare, require_k, rule, rule_arguments
 from spcastat.cli.input_tables import DATA, is_saved_fit, names
 from spcastat.cli.output_files import (
     csv_separator,
@@ -74,13 +74,14 @@ def _fits_arguments(parser: argparse.ArgumentParser) -> None:
     add("--k", type=int, default=1, help="number of components (1)")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
     add("--method", help="see: spcastat methods")
+    rule_arguments(parser)
 
 
 def _fitted_path(args: argparse.Namespace) -> SpcaPath:
     from spcastat import api
 
     data, covariance, given = prepare(args)
-    return api.spca_path(data, args.k, args.cards, covariance=covariance, **given)
+    return api.spca_path(data, args.k, args.cards, covariance=covariance, **given, **rule(args))
 
 
 def path_arguments(parser: argparse.ArgumentParser) -> None:
