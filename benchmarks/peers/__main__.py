@@ -124,6 +124,7 @@ def ahead(found: Found) -> Table:
                     row = [_of(cell), name, program, _percent(value), _percent(own), violation]
                     table.rows.append(row)
     table.notes = [
+        f"{len(table.rows)} rows, from {len(found.cells)} cells.",
         "Percent of the total variance; differences below 0.01 points do not count.",
         "By its own criterion each of ours is the fit for that criterion: the plain call (adjusted), "
         'objective="pev", and the search for orthogonal loadings of `certify(joint=True, orthogonal=True)`.',

@@ -11,11 +11,12 @@ SWEEPS = 60
 #: Vectors whose norm after projection is below this are treated as linearly dependent.
 DEPENDENT = 1e-8
 #: Starts of a search, from given supports, directions of PCA rotated at random, and the best fit disturbed.
-STARTS = 48
+STARTS = 24
 #: Exchanges of each component that are climbed from, those that raise PEV most while other loadings rest.
 EXCHANGES = 4
-#: Ascents from random loadings: that from leading eigenvectors may end where no component can turn alone.
-CLIMBS = 1
+#: Ascents from random loadings on each choice of supports, and on those about the best fit: that from leading
+#: eigenvectors may end where no component can turn alone.
+CLIMBS, LAST_CLIMBS = 3, 10
 
 
 def searched(
@@ -53,10 +54,11 @@ def searched(
             for j in rng.integers(k, size=2):
                 begin[rng.choice(np.flatnonzero(begin[:, j])), j] = False
                 begin[rng.choice(np.flatnonzero(~begin[:, j])), j] = True
-        found, reached, support = _exchanged(S, begin, rng)
+        found, reached, support = _exchanged(S, begin, rng, CLIMBS)
         if reached > value:
             V, value, held = found, reached, support
-    return V, value
+    found, reached, _ = _exchanged(S, held, rng, LAST_CLIMBS)
+    return (found, reached) if reached > value else (V, value)
 
 
 def _largest(V: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
@@ -68,14 +70,14 @@ def _largest(V: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
 
 
 def _exchanged(
-    S: np.ndarray, held: np.ndarray, rng: np.random.Generator
+    S: np.ndarray, held: np.ndarray, rng: np.random.Generator, climbs: int
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """Exchange variables while that raises PEV; return loadings, PEV and supports."""
     value, V = -np.inf, np.zeros(held.shape)
     tried = held[None]
     while True:
         fits, values = climbed(S, tried, rng)
-        for _ in range(CLIMBS):
+        for _ in range(climbs):
             others, reached = climbed(S, tried, rng, True)
             better = reached > values
             fits[better], values[better] = others[better], reached[better]
