@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations, permutations, product
 from pathlib import Path
 
@@ -140,7 +141,24 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
         if fits.value[top] > best:
             best = float(fits.value[top])
             V = criterion.dense(fits.some(np.array([top])))[0]
-    return best, V
+    return (exact_share(case.S, V) if measure == "least_squares" else best), V
+
+
+def exact_share(S: np.ndarray, V: np.ndarray) -> float:
+    """Return the least-squares share in rational numbers: floats lose it where variances are unequal."""
+    A, W = ([[Fraction(x) for x in row] for row in one.tolist()] for one in (S, V.T))
+    p, k = len(A), len(W)
+    scores = [[sum(w[i] * A[i][j] for i in range(p)) for j in range(p)] for w in W]
+    share = Fraction(0)
+    for t in range(k):  # Gram-Schmidt on the scores: each explains the square of what is left of it
+        size = sum(x * w for x, w in zip(scores[t], W[t], strict=True))
+        if size:
+            share += sum(x * x for x in scores[t]) / size
+        for r in range(t + 1, k) if size else ():
+            slope = sum(x * w for x, w in zip(scores[r], W[t], strict=True)) / size
+            W[r] = [w - slope * v for w, v in zip(W[r], W[t], strict=True)]
+            scores[r] = [x - slope * y for x, y in zip(scores[r], scores[t], strict=True)]
+    return float(share / sum(A[i][i] for i in range(p)))
 
 
 def _sorted(supports: tuple[tuple[int, ...], ...], cards: tuple[int, ...]) -> bool:
