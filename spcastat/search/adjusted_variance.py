@@ -79,7 +79,7 @@ class Adjusted(Criterion):
         Z[:, others[:, None], others] = (root * weights[:, :, None]).mT @ root
         return Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
 
-    def beside(self, fits: Fits) -> Model:
+    def model_given_others(self, fits: Fits) -> Model:
         Z = inverse(fits.G)
         return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
 

@@ -31,7 +31,7 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
         The least-squares share for one component, over all m variables.
     """
     card = criterion.cards[0]
-    model = criterion.beside(empty(criterion, 1))
+    model = criterion.model_given_others(empty(criterion, 1))
     first = ranked(singles(model), GROWN)
     supports = [grown(model, first, card)[0], _iterated(criterion, model, card)]
     places = np.unique(np.concatenate(supports), axis=0)

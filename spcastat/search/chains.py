@@ -86,7 +86,9 @@ def _search(
         if _enough(patience, vain, evidence.unseen(), reached, effort.agree):
             break
         advance(1)
-        lost = _anew(reached, stuck, effort.agree) if criterion.rugged else np.zeros(len(chains), dtype=bool)
+        lost = (
+            _behind(reached, stuck, effort.agree) if criterion.rugged else np.zeros(len(chains), dtype=bool)
+        )
         stuck[lost] = 0
         parts = _next(criterion, vectors, elites, lost, effort, starts, rng)
         known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
@@ -117,7 +119,7 @@ def _enough(patience: Patience, vain: int, unseen: float, reached: np.ndarray, c
     return bool((reached >= reached.max() * (1.0 - near)).sum() >= chains)
 
 
-def _anew(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
+def _behind(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
     """Return which chains restart: those that fell behind, and those that are not needed for agreement."""
     behind = reached < reached.max() * (1.0 - SAME)
     return np.where(behind, stuck >= PATIENT, np.cumsum(~behind) > agree)

@@ -190,7 +190,7 @@ class Criterion(ABC):
         """
 
     @abstractmethod
-    def beside(self, fits: Fits) -> Model:
+    def model_given_others(self, fits: Fits) -> Model:
         """Return the matrices that rank the choices for a column that has been removed, given the others."""
 
     def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:

@@ -61,7 +61,7 @@ def near(
     if ops[0].p > HELD:
         return [_of_products(op, card, objective, own, fixed) for op, own in zip(ops, starts, strict=True)]
     criterion = several(ops, card, objective).under(rule)
-    fits = begun(criterion, starts)
+    fits = fits_at_starts(criterion, starts)
     if not fixed:
         fits = climbed(criterion, reordered(criterion, swept(criterion, fits, SWEEPS)), WIDTH, VALUED)
     return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
@@ -85,7 +85,7 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
     return held(S if len(ops) > 1 else S[0], card, objective)
 
 
-def begun(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:
+def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:
     """Return the fits at the starts of each of several data sets."""
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
     return from_directions(criterion, [V for own in starts for V in own], of)

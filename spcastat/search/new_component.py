@@ -71,7 +71,7 @@ def rebuild(
         0 for the best component found, 1 for the best but one, and so on.
     """
     sub = fits.some(which)
-    model = criterion.beside(sub)
+    model = criterion.model_given_others(sub)
     if criterion.grows and not isinstance(criterion.rule, GroupRule):
         places, x = _grown(criterion, model, seeds, pick, i, criterion.used(sub, i))
         pick = np.zeros_like(pick)

@@ -14,7 +14,7 @@ from spcastat.search.fixed_supports import refined
 from spcastat.search.perturbed_fits import kicked
 from spcastat.search.small_matrices import ranked
 from spcastat.search.symmetric_matrices import Moments
-from spcastat.search.variance_target import Promise, Promised
+from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 
 #: Removal is tried for this many of the smallest loadings of a component.
 TRIED = 30
@@ -62,7 +62,7 @@ PATIENCE = {
 class Held:
     """A fit and the criterion for its cardinalities."""
 
-    criterion: Promised
+    criterion: TargetCriterion
     fit: Fits
 
     @property
@@ -82,17 +82,17 @@ class Shrinking:
     ----------
     S : Moments
         The covariance matrix over the total variance.
-    promise : Promise
+    target : VarianceTarget
     patience : Patience
     rng : numpy Generator
     """
 
-    def __init__(self, S: Moments, promise: Promise, patience: Patience, rng: np.random.Generator):
+    def __init__(self, S: Moments, target: VarianceTarget, patience: Patience, rng: np.random.Generator):
         self.S = S
-        self.promise = promise
+        self.target = target
         self.patience = patience
         self.rng = rng
-        self._criteria: dict[tuple[int, ...], Promised] = {}
+        self._criteria: dict[tuple[int, ...], TargetCriterion] = {}
 
     def run(self, V: np.ndarray) -> np.ndarray:
         """Return loadings, shape (m, k), with as few nonzeros as found; V must reach the target."""
@@ -107,10 +107,10 @@ class Shrinking:
             now = Held(now.criterion, fit)
         return now.criterion.dense(now.fit)[0]
 
-    def criterion(self, cards: tuple[int, ...]) -> Promised:
+    def criterion(self, cards: tuple[int, ...]) -> TargetCriterion:
         """Return the criterion for given cardinalities."""
         if cards not in self._criteria:
-            self._criteria[cards] = Promised(self.S, cards, self.promise)
+            self._criteria[cards] = TargetCriterion(self.S, cards, self.target)
         return self._criteria[cards]
 
     def _held(self, V: np.ndarray) -> Held:
@@ -161,7 +161,7 @@ class Shrinking:
             found.append(Held(criterion, fits.some(distinct(fits.value, count))))
         return found
 
-    def _climbed(self, criterion: Promised, fits: Fits) -> Held:
+    def _climbed(self, criterion: TargetCriterion, fits: Fits) -> Held:
         fits = climbed(criterion, fits, self.patience.width, self.patience.valued)
         return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:KEPT]))
 

@@ -23,7 +23,7 @@ from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 from spcastat.search.adjusted_variance import triangle
 from spcastat.search.small_matrices import NOTHING, TIE
-from spcastat.search.variance_target import Promise
+from spcastat.search.variance_target import VarianceTarget
 
 
 @dataclass(eq=False)
@@ -60,11 +60,11 @@ def _gram(V: np.ndarray, F: np.ndarray) -> np.ndarray:
     return symmetric(G)
 
 
-def priced(
+def penalised(
     op: Operator,
     start: Loaded,
-    price: float,
-    promise: Promise,
+    penalty: float,
+    target: VarianceTarget,
     total: float,
     sweeps: int,
     extend: bool = True,
@@ -75,9 +75,9 @@ def priced(
     ----------
     op : Operator
     start : Loaded
-    price : float
+    penalty : float
         The penalty, as a share of the total variance.
-    promise : Promise
+    target : VarianceTarget
     total : float
         The total variance.
     sweeps : int
@@ -88,8 +88,8 @@ def priced(
     V, F = start.V.copy(), start.F.copy()
     for _ in range(sweeps):
         before = V != 0
-        for i in range(promise.k):
-            _update(op, V, F, i, price, promise, total, extend)
+        for i in range(target.k):
+            _update(op, V, F, i, penalty, target, total, extend)
         if (before == (V != 0)).all():
             break
     return Loaded(V, F, triangle(_gram(V, F))[1])
@@ -100,8 +100,8 @@ def _update(
     V: np.ndarray,
     F: np.ndarray,
     i: int,
-    price: float,
-    promise: Promise,
+    penalty: float,
+    target: VarianceTarget,
     total: float,
     extend: bool,
 ) -> None:
@@ -109,15 +109,15 @@ def _update(
     C, added = triangle(_gram(V, F))
     alone = F @ C[:, i]
     size = max(float(added[i]), NOTHING)
-    w = promise.weights(added)
+    w = target.weights(added)
     pull = F @ (C @ (w * C[i])) / w[i]
     gain = pull**2 / size
     if not gain.any():
         return
-    count = int(np.count_nonzero(gain > price))
+    count = int(np.count_nonzero(gain > penalty))
     order = np.argsort(-gain * (1.0 - TIE * np.arange(op.p) / op.p), kind="stable")
     if extend:
-        need = promise.goals[i] - float(added[:i].sum())
+        need = target.goals[i] - float(added[:i].sum())
         reached = np.cumsum(alone[order] ** 2) / size
         count = max(count, int(np.searchsorted(reached, need)) + 1)
     J = order[: min(max(count, 1), op.p)]
@@ -128,29 +128,29 @@ def _update(
     F[:, i] = op.dot(v) / total
 
 
-def polished(op: Operator, start: Loaded, promise: Promise, total: float, sweeps: int) -> Loaded:
+def polished(op: Operator, start: Loaded, target: VarianceTarget, total: float, sweeps: int) -> Loaded:
     """Optimise the loadings on the supports; of all sweeps, return the one with the largest margin."""
     V, F = start.V.copy(), start.F.copy()
     supports = V != 0
     best = start
     for _ in range(sweeps):
-        for i in range(promise.k):
+        for i in range(target.k):
             C, added = triangle(_gram(V, F))
-            w = promise.weights(added)
+            w = target.weights(added)
             pull = np.where(supports[:, i], F @ (C @ (w * C[i])), 0.0)
             if pull.any():
                 V[:, i] = pull / np.linalg.norm(pull)
                 F[:, i] = op.dot(V[:, i]) / total
         found = Loaded(V.copy(), F.copy(), triangle(_gram(V, F))[1])
-        if room(promise, found) > room(promise, best):
+        if room(target, found) > room(target, best):
             best = found
     return best
 
 
-def room(promise: Promise, fit: Loaded) -> float:
+def room(target: VarianceTarget, fit: Loaded) -> float:
     """Return the smallest margin over all targets, relative to the target; negative if one is missed."""
-    over = promise.kept(fit.added) / promise.share - 1.0
-    return float(over.min() if promise.every else over[-1])
+    over = target.kept(fit.added) / target.share - 1.0
+    return float(over.min() if target.every else over[-1])
 
 
 #: Share of the nonzeros that the first cut removes.
@@ -161,7 +161,7 @@ SWEEPS = 4
 CUTS = 60
 
 
-def trimmed(op: Operator, fit: Loaded, promise: Promise, total: float) -> Loaded:
+def trimmed(op: Operator, fit: Loaded, target: VarianceTarget, total: float) -> Loaded:
     """Return the fit after removing loadings, first from all components together, then from each.
 
     Parameters
@@ -169,27 +169,27 @@ def trimmed(op: Operator, fit: Loaded, promise: Promise, total: float) -> Loaded
     op : Operator
     fit : Loaded
         Must reach the target.
-    promise : Promise
+    target : VarianceTarget
     total : float
         The total variance.
     """
-    fit = _cut(op, fit, promise, total, np.arange(promise.k))
-    if promise.every:
-        for i in range(promise.k):
-            fit = _cut(op, fit, promise, total, np.array([i]))
+    fit = _cut(op, fit, target, total, np.arange(target.k))
+    if target.every:
+        for i in range(target.k):
+            fit = _cut(op, fit, target, total, np.array([i]))
     return fit
 
 
-def _cut(op: Operator, fit: Loaded, promise: Promise, total: float, which: np.ndarray) -> Loaded:
+def _cut(op: Operator, fit: Loaded, target: VarianceTarget, total: float, which: np.ndarray) -> Loaded:
     """Remove loadings of some components until removing a single one misses the target."""
     count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
     for _ in range(CUTS):
         fewer = _without(op, fit, total, which, count)
         if fewer is None:
             return fit
-        if not promise.holds(fewer.added):
-            fewer = polished(op, fewer, promise, total, SWEEPS)
-        if promise.holds(fewer.added):
+        if not target.holds(fewer.added):
+            fewer = polished(op, fewer, target, total, SWEEPS)
+        if target.holds(fewer.added):
             fit = fewer
             count = min(2 * count, max(1, int(FIRST * np.count_nonzero(fit.V[:, which]))))
         elif count == 1:

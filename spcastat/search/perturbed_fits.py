@@ -76,12 +76,12 @@ def interchanged(criterion: Criterion, fits: Fits) -> Fits:
     for a, b in combinations(range(criterion.k), 2):
         if criterion.kinds[a] != criterion.kinds[b]:
             new = fits.some(slice(None))
-            _anew(criterion, new, every, {a: images[:, b], b: images[:, a]})
+            _recut(criterion, new, every, {a: images[:, b], b: images[:, a]})
             found.append(new)
     return criterion.mended(joined(found))
 
 
-def _anew(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[int, np.ndarray]) -> None:
+def _recut(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[int, np.ndarray]) -> None:
     """Truncate directions, shape (len(which), m) each, to give new components of some fits."""
     for i in directions:
         criterion.empty(fits, which, i)
@@ -104,7 +104,7 @@ def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Ge
         some = which[drawn == number]
         cos, sin = np.cos(angles[drawn == number])[:, None], np.sin(angles[drawn == number])[:, None]
         one, other = images[some, a], images[some, b]
-        _anew(criterion, fits, some, {a: cos * one + sin * other, b: cos * other - sin * one})
+        _recut(criterion, fits, some, {a: cos * one + sin * other, b: cos * other - sin * one})
 
 
 def _pairs(criterion: Criterion) -> list[tuple[int, int]]:

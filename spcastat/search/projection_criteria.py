@@ -51,7 +51,7 @@ class Projected(Criterion):
             K[:, :, i] = 0.0
         return self._model(fits, G, N)
 
-    def beside(self, fits: Fits) -> Model:
+    def model_given_others(self, fits: Fits) -> Model:
         return self._model(fits, fits.G, fits.N)
 
     def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> Model:

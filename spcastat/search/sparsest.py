@@ -18,7 +18,7 @@ from spcastat.search.small_matrices import SMALLEST
 from spcastat.search.sparsest_proposals import grown, one_by_one, one_cardinality, one_price
 from spcastat.search.starting_fits import mixtures
 from spcastat.search.symmetric_matrices import Dense, Moments, Products
-from spcastat.search.variance_target import Promise
+from spcastat.search.variance_target import VarianceTarget
 
 #: Up to HELD variables the covariance matrix is kept in memory; up to TALL if there are more rows than
 #: variables.
@@ -129,7 +129,7 @@ def sparsest(
     values, vectors = op.leading(k)
     if values[-1] <= np.finfo(float).eps * op.p * max(float(values[0]), 0.0):
         raise ComponentsError(f"k={k} was given, but the data have a smaller rank; ask for fewer components.")
-    goal = Promise(float(variance), promise == "every", values / op.total)
+    goal = VarianceTarget(float(variance), promise == "every", values / op.total)
     with stage("fewest nonzeros", unit="proposals") as advance:
         search = _Search(op, values, vectors, goal, effort, rng)
         for name in search.proposals():
@@ -163,7 +163,7 @@ class _Search:
         op: Operator,
         values: np.ndarray,
         vectors: np.ndarray,
-        goal: Promise,
+        goal: VarianceTarget,
         effort: str,
         rng: np.random.Generator,
     ):
@@ -308,7 +308,7 @@ class _Search:
 def _record(
     op: Operator,
     V: np.ndarray,
-    goal: Promise,
+    goal: VarianceTarget,
     promise: str,
     winner: str,
     counts: dict[str, int],

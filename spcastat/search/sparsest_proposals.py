@@ -12,16 +12,16 @@ from spcastat.search.adjusted_variance import Adjusted, triangle
 from spcastat.search.climbing import climbed, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Fits, joined
-from spcastat.search.one_penalty import Loaded, loaded, priced
+from spcastat.search.one_penalty import Loaded, loaded, penalised
 from spcastat.search.small_matrices import SMALLEST, hard, ranked
 from spcastat.search.starting_fits import from_directions, greedy
 from spcastat.search.symmetric_matrices import Dense, Moments
-from spcastat.search.variance_target import REACHED, Promise, Promised
+from spcastat.search.variance_target import REACHED, TargetCriterion, VarianceTarget
 from spcastat.solvers.greedy import Controlled
 from spcastat.solvers.solver import Earlier
 
 #: Penalties that are tried, and refinements around the best one.
-PRICES, CLOSER = 12, 6
+PENALTIES, CLOSER = 12, 6
 #: Sweeps per penalty.
 SWEEPS = 6
 #: Starting directions for a single component, and truncated power iterations from each.
@@ -32,7 +32,7 @@ WIDTH, VALUED = 40, 8
 COMMON, GREEDY = 8, 200
 
 
-def one_price(op: Operator, vectors: np.ndarray, promise: Promise, total: float) -> Loaded | None:
+def one_price(op: Operator, vectors: np.ndarray, target: VarianceTarget, total: float) -> Loaded | None:
     """Return the sparsest loadings found with one penalty for all components, or None.
 
     Parameters
@@ -41,40 +41,40 @@ def one_price(op: Operator, vectors: np.ndarray, promise: Promise, total: float)
         Of p variables.
     vectors : ndarray of shape (p, k)
         Where the sweeps start: leading directions, or a rotation of them.
-    promise : Promise
+    target : VarianceTarget
     total : float
         The total variance.
     """
     fit = loaded(op, vectors.copy(), total)
     tried: list[tuple[float, Loaded, bool]] = []
     settled = 0
-    for price in _prices(fit):
-        fit = priced(op, fit, price, promise, total, SWEEPS, promise.every)
-        kept = bool(promise.holds(fit.added))
+    for penalty in _penalties(fit):
+        fit = penalised(op, fit, penalty, target, total, SWEEPS, target.every)
+        kept = bool(target.holds(fit.added))
         if tried and fit.nonzeros == tried[-1][1].nonzeros:
             settled += 1
-        tried.append((price, fit, kept))
-        if (not kept and not promise.every) or settled == 3:
+        tried.append((penalty, fit, kept))
+        if (not kept and not target.every) or settled == 3:
             break
     for _ in range(CLOSER):
         best = _fewest(tried)
         if best is None:
             break
-        for price, start in _between(tried, best, promise.every):
-            new = priced(op, start, price, promise, total, SWEEPS, promise.every)
-            tried.append((price, new, bool(promise.holds(new.added))))
+        for penalty, start in _between(tried, best, target.every):
+            new = penalised(op, start, penalty, target, total, SWEEPS, target.every)
+            tried.append((penalty, new, bool(target.holds(new.added))))
         tried.sort(key=lambda one: one[0])
     best = _fewest(tried)
     return None if best is None else tried[best][1]
 
 
-def _prices(fit: Loaded) -> np.ndarray:
+def _penalties(fit: Loaded) -> np.ndarray:
     """Return increasing penalties, at which a dense fit keeps nearly all of its loadings, or none."""
     gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
-    counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), PRICES)
-    prices = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
-    prices = prices * (1.0 - 1e-9)
-    return np.unique(prices[prices > 0])
+    counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), PENALTIES)
+    penalties = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
+    penalties = penalties * (1.0 - 1e-9)
+    return np.unique(penalties[penalties > 0])
 
 
 def _fewest(tried: list[tuple[float, Loaded, bool]]) -> int | None:
@@ -95,19 +95,19 @@ def _between(
         yield float(np.sqrt(tried[best][0] * tried[best - 1][0])), tried[best - 1][1]
 
 
-def one_by_one(S: np.ndarray, promise: Promise) -> Loaded | None:
+def one_by_one(S: np.ndarray, target: VarianceTarget) -> Loaded | None:
     """Return components found one after another, each of the smallest cardinality that reaches the target.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
         Covariance matrix over the total variance.
-    promise : Promise
+    target : VarianceTarget
         Applied after every component, even if it is a target for the total.
     """
-    p, k = len(S), promise.k
+    p, k = len(S), target.k
     left = S.copy()
-    goals = (promise.share - 0.5 * REACHED) * np.cumsum(promise.pca)
+    goals = (target.share - 0.5 * REACHED) * np.cumsum(target.pca)
     V = np.zeros((p, k))
     reached = 0.0
     for i in range(k):
@@ -120,7 +120,7 @@ def one_by_one(S: np.ndarray, promise: Promise) -> Loaded | None:
     F = S @ V
     G = V.T @ F
     found = Loaded(V, F, triangle(symmetric(G))[1])
-    return found if promise.holds(found.added) else None
+    return found if target.holds(found.added) else None
 
 
 def _smallest(S: np.ndarray, goal: float) -> tuple[float, np.ndarray]:
@@ -156,7 +156,12 @@ def _single(S: np.ndarray, card: int, starts: np.ndarray) -> tuple[float, np.nda
 
 
 def one_cardinality(
-    op: Operator, S: Moments, vectors: np.ndarray, promise: Promise, most: int, rng: np.random.Generator
+    op: Operator,
+    S: Moments,
+    vectors: np.ndarray,
+    target: VarianceTarget,
+    most: int,
+    rng: np.random.Generator,
 ) -> Loaded | None:
     """Return the fit with the smallest cardinality common to all components that reaches the target.
 
@@ -167,7 +172,7 @@ def one_cardinality(
         The covariance matrix over the total variance.
     vectors : ndarray of shape (p, k)
         Leading directions.
-    promise : Promise
+    target : VarianceTarget
     most : int
         The largest cardinality to try.
     rng : numpy Generator
@@ -175,7 +180,7 @@ def one_cardinality(
     low, high, best = 0, min(most, S.m) + 1, None
     card = high - 1
     while high - low > 1:
-        fit, criterion = _common(S, vectors, promise, card, rng)
+        fit, criterion = _common(S, vectors, target, card, rng)
         kept = np.flatnonzero(criterion.holds(fit))
         if kept.size:
             one = fit.some(kept[:1])
@@ -189,9 +194,9 @@ def one_cardinality(
 
 
 def _common(
-    S: Moments, vectors: np.ndarray, promise: Promise, card: int, rng: np.random.Generator
-) -> tuple[Fits, Promised]:
-    criterion = Promised(S, (card,) * promise.k, promise)
+    S: Moments, vectors: np.ndarray, target: VarianceTarget, card: int, rng: np.random.Generator
+) -> tuple[Fits, TargetCriterion]:
+    criterion = TargetCriterion(S, (card,) * target.k, target)
     starts = [from_directions(criterion, [vectors])]
     if card <= GREEDY:
         starts.append(greedy(criterion, 1, rng, plain=True))
@@ -199,12 +204,12 @@ def _common(
     return fits.some(np.argsort(-fits.value, kind="stable")), criterion
 
 
-def grown(op: Operator, promise: Promise, eigenvalues: np.ndarray, total: float) -> Loaded:
+def grown(op: Operator, target: VarianceTarget, eigenvalues: np.ndarray, total: float) -> Loaded:
     """Return the fit of controlled greedy growth: He, Monteiro and Park (2010), Algorithm 2."""
-    solver = Controlled(promise.share)
-    V = np.zeros((op.p, promise.k))
+    solver = Controlled(target.share)
+    V = np.zeros((op.p, target.k))
     view, explained = op, 0.0
-    for i in range(promise.k):
+    for i in range(target.k):
         earlier = Earlier(i, explained, eigenvalues, V=V[:, :i])
         v = solver.component(view, earlier, np.zeros(op.p)).v
         V[:, i] = v

@@ -61,7 +61,7 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
         return np.broadcast_to(np.arange(m), (B, m))
     few = FEW if m <= MANY else FEWER
     spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :few]
-    model = criterion.beside(fits)
+    model = criterion.model_given_others(fits)
     diagonal = np.einsum("bkm,bkl,blm->bm", model.first, model.Z, model.first)
     main = criterion.M if criterion.T is None else criterion.T
     left = np.maximum(main.of(fits.of).diagonal() - diagonal, 0.0)

@@ -24,7 +24,7 @@ SLACK = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Promise:
+class VarianceTarget:
     """A target share of PCA's variance, after every component or for all of them together.
 
     Attributes
@@ -81,7 +81,7 @@ class Promise:
         return bool((kept if self.every else kept[-1:]).min() >= self.share - REACHED)
 
 
-class Promised(Adjusted):
+class TargetCriterion(Adjusted):
     """How nearly a target is reached: the mean attained share, plus a small multiple of the total.
 
     With f_i the adjusted variance of the first i components and g_i the target, the value is
@@ -89,25 +89,25 @@ class Promised(Adjusted):
     the second then increases the margin. With a target for the total only, the value is f_k / g_k.
     """
 
-    def __init__(self, S: Moments, cards: tuple[int, ...], promise: Promise):
+    def __init__(self, S: Moments, cards: tuple[int, ...], target: VarianceTarget):
         super().__init__(S, cards)
-        self.promise = promise
-        self.goals = np.maximum(promise.goals, NOTHING)
+        self.target = target
+        self.goals = np.maximum(target.goals, NOTHING)
 
     def holds(self, fits: Fits) -> np.ndarray:
         """Return which of the fits reach the target, shape (B,)."""
-        return self.promise.holds(self.added(fits.G))
+        return self.target.holds(self.added(fits.G))
 
     def _of(self, added: np.ndarray) -> np.ndarray:
         parts = np.cumsum(added, axis=-1) / self.goals
-        if not self.promise.every:
+        if not self.target.every:
             return parts[..., -1]
         return (1.0 - SLACK) * np.minimum(parts, 1.0).mean(axis=-1) + SLACK * parts[..., -1]
 
     def _worth(self, added: np.ndarray) -> np.ndarray:
         """Return the derivative of the value in each adjusted variance, shape (B, k)."""
         last = 1.0 / self.goals[-1]
-        if not self.promise.every:
+        if not self.target.every:
             return np.full(added.shape, last)
         short = np.cumsum(added, axis=-1) < self.goals
         each = (1.0 - SLACK) / self.k * short / self.goals

@@ -14,7 +14,7 @@ from spcastat.search.climbing import climbed, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.default import HELD
 from spcastat.search.joint_method import Joint
-from spcastat.search.nearby_fits import begun, best_of_each, several, together
+from spcastat.search.nearby_fits import best_of_each, fits_at_starts, several, together
 from spcastat.search.objectives import products
 from spcastat.select.fits_along_path import Cards
 from spcastat.solvers import JointSolver
@@ -125,7 +125,7 @@ class Fitter:
             return [self.fits([op], card, [own], thorough, ordered)[0] for op, own in parts]
         criterion = several(ops, card, self.objective) if held else products(ops[0], card, self.objective)
         # Largest number of sweeps per start
-        fits = swept(criterion, begun(criterion, starts), 8)
+        fits = swept(criterion, fits_at_starts(criterion, starts), 8)
         fits = best_of_each(fits if ordered else reordered(criterion, fits), len(ops))
         if thorough and held:
             fits = climbed(criterion, fits, WIDTH, VALUED)

@@ -271,7 +271,7 @@ def test_supports_grow_by_the_variable_that_adds_most(objective):
     """Or by one that adds nearly as much: two steps of Newton's method are enough to rank by."""
     criterion, S, fits = problem(objective)
     criterion.empty(fits, np.arange(B), 0)
-    model = criterion.beside(fits)
+    model = criterion.model_given_others(fits)
     alone = singles(model)
     found = [grown(model, np.tile([2, 5], (B, 1)), card) for card in (1, 2, 3, 4)]
     for b, V in enumerate(criterion.dense(fits)):

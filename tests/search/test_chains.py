@@ -142,7 +142,7 @@ def test_a_chain_goes_on_from_kicks_of_its_own_best_fits_or_from_new_starts(monk
 
 def test_a_chain_begins_anew_where_it_is_behind_for_long_or_where_enough_agree():
     reached, stuck = np.array([1.0, 0.9, 1.0, 0.9, 1.0, 1.0 - SAME / 2]), np.array([9, 2, 9, 1, 9, 0])
-    anew = chains._anew(reached, stuck, 2)
+    anew = chains._behind(reached, stuck, 2)
     assert anew.tolist() == [False, True, False, False, True, True]
 
 

@@ -170,9 +170,9 @@ def test_a_component_is_built_from_the_best_but_so_many(objective, pick):
     if criterion.grows:
         return
     seeds = np.tile(np.arange(12), (2, 1))
-    places, x = rebuild._iterated(criterion, criterion.beside(fits), seeds, 1)
+    places, x = rebuild._iterated(criterion, criterion.model_given_others(fits), seeds, 1)
     values = criterion.replaced(fits, 1, places, x)
-    model = criterion.beside(fits)
+    model = criterion.model_given_others(fits)
     rebuild.rebuild(criterion, fits, np.arange(2), 1, seeds, np.full(2, pick))
     for b in range(2):
         levels = []
@@ -199,7 +199,7 @@ def test_rows_lead_to_components_by_truncated_power_iterations():
     v = criterion.dense(fits)[0, :, 1]
     P = np.eye(12) - np.outer(v, v)
     A = P @ (op.S / op.total) @ P
-    places, x = rebuild._iterated(criterion, criterion.beside(fits), np.arange(12)[None], 0)
+    places, x = rebuild._iterated(criterion, criterion.model_given_others(fits), np.arange(12)[None], 0)
     for r in range(12):
         w = A[r]
         for _ in range(5):

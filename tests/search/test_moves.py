@@ -19,7 +19,7 @@ from spcastat.search.one_nonzero_less import PATIENCE, Shrinking
 from spcastat.search.small_matrices import whitening
 from spcastat.search.sparsest import _Search, sparsest
 from spcastat.search.symmetric_matrices import Dense
-from spcastat.search.variance_target import Promise, Promised
+from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from spcastat.solvers.support_search import _grow
 from tests.search.conftest import draw
 
@@ -53,7 +53,7 @@ def test_a_grown_component_has_the_best_loadings_on_its_support():
     places = np.array([np.concatenate([np.sort(rng.permutation(8)[:c]) for c in (4, 3, 2)])] * 3)
     fits = criterion.fits(places, rng.standard_normal(places.shape))
     criterion.empty(fits, np.arange(3), 0)
-    model = criterion.beside(fits)
+    model = criterion.model_given_others(fits)
     seeds = np.tile(np.arange(8), (3, 1))
     places, x = _grown(criterion, model, seeds, np.zeros(3, dtype=int), 0)
     for r in range(places.shape[1]):
@@ -78,12 +78,12 @@ def test_no_variable_enters_a_support_that_has_it(monkeypatch):
     """Where one variable is left outside it is the only one to try, and all have the leading eigenvalue."""
     S = shares(6, 4)
     values, vectors = np.linalg.eigh(S)
-    promise = Promise(0.9, False, values[-1:])
+    promise = VarianceTarget(0.9, False, values[-1:])
     shrinking = Shrinking(Dense(S), promise, PATIENCE["auto"], np.random.default_rng(0))
     now = shrinking._held(np.append(vectors[:5, -1], 0.0)[:, None])
-    tried, fits = [], Promised.fits
+    tried, fits = [], TargetCriterion.fits
     monkeypatch.setattr(
-        Promised, "fits", lambda self, places, *x: tried.extend(places) or fits(self, places, *x)
+        TargetCriterion, "fits", lambda self, places, *x: tried.extend(places) or fits(self, places, *x)
     )
     found = shrinking._grown(now, 0)
     assert all(len(set(places)) == 6 for places in tried)
@@ -106,7 +106,7 @@ def test_the_only_exchange_there_is_is_followed():
 
 def test_the_best_fit_of_each_neighbouring_cardinalities_is_kicked_and_the_best_first(monkeypatch):
     S = shares(6, 1)
-    promise = Promise(0.9, False, np.linalg.eigvalsh(S)[:-3:-1])
+    promise = VarianceTarget(0.9, False, np.linalg.eigvalsh(S)[:-3:-1])
     patience = SimpleNamespace(climbs=1, neighbours=2)
     shrinking = Shrinking(Dense(S), promise, patience, np.random.default_rng(0))
 
@@ -127,7 +127,7 @@ def test_one_cardinality_may_be_that_of_all_variables_where_nothing_else_was_fou
     S = draw(6, 2)
     values, vectors = np.linalg.eigh(S)
     values, vectors = values[:-3:-1], vectors[:, :-3:-1]
-    goal = Promise(0.999, True, values / np.trace(S))
+    goal = VarianceTarget(0.999, True, values / np.trace(S))
     search = _Search(Gram(S), values, vectors, goal, "quick", np.random.default_rng(0))
     fit = search._proposal("one cardinality")
     # no component of three variables keeps 99.9 % of the first eigenvalue of this matrix
@@ -176,13 +176,13 @@ def test_where_no_proposal_keeps_the_promise_dense_pca_is_where_the_search_begin
     assert found.winner == "PCA"
     assert set(found.candidates) == {"PCA"}
     values = np.linalg.eigvalsh(S)[:-3:-1] / np.trace(S)
-    assert Promise(0.9, True, values).true(found.V, Gram(S))
+    assert VarianceTarget(0.9, True, values).true(found.V, Gram(S))
 
 
 def test_shrinking_goes_on_as_long_as_fewer_nonzeros_keep_the_promise():
     S = shares(8, 3)
     values, vectors = np.linalg.eigh(S)
-    promise = Promise(0.8, False, values[:-3:-1])
+    promise = VarianceTarget(0.8, False, values[:-3:-1])
     dense = vectors[:, :-3:-1]
     V = Shrinking(Dense(S), promise, PATIENCE["auto"], np.random.default_rng(0)).run(dense)
     assert np.count_nonzero(V) <= dense.size - 4

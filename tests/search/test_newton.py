@@ -12,7 +12,7 @@ from spcastat.operators import Gram, Operator, prepare
 from spcastat.search.default import CRITERIA, held, joint
 from spcastat.search.newton_ascent import stationary
 from spcastat.search.symmetric_matrices import Dense
-from spcastat.search.variance_target import Promise, Promised
+from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 
 P = 9
@@ -23,7 +23,7 @@ def criterion_of(name: str):
     S = draw(P, 3)
     S /= np.trace(S)
     if name == "promised":
-        return Promised(Dense(S), CARDS, Promise(0.9, True, np.linalg.eigvalsh(S)[::-1][:3]))
+        return TargetCriterion(Dense(S), CARDS, VarianceTarget(0.9, True, np.linalg.eigvalsh(S)[::-1][:3]))
     return held(S, CARDS, name)
 
 

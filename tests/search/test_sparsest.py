@@ -15,7 +15,7 @@ from spcastat.search import sparsest as module
 from spcastat.search.adjusted_variance import triangle
 from spcastat.search.sparsest import sparsest
 from spcastat.search.symmetric_matrices import Dense
-from spcastat.search.variance_target import Promise, Promised
+from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 from tests.streams.test_operator import opened
 
@@ -247,7 +247,7 @@ def test_the_criterion_has_the_gradient_it_says(every):
     S = draw(7, 2)
     S /= np.trace(S)
     pca = np.linalg.eigvalsh(S)[::-1][:3]
-    criterion = Promised(Dense(S), (3, 2, 3), Promise(0.97, every, pca))
+    criterion = TargetCriterion(Dense(S), (3, 2, 3), VarianceTarget(0.97, every, pca))
     rng = np.random.default_rng(0)
     places = np.array([[0, 2, 5, 1, 3, 2, 4, 6]])
     x = rng.standard_normal((1, 8))

@@ -14,11 +14,11 @@ from spcastat.search import one_penalty as trimming
 from spcastat.search import sparsest
 from spcastat.search import sparsest_proposals as proposals
 from spcastat.search.one_nonzero_less import PATIENCE, Shrinking
-from spcastat.search.one_penalty import Loaded, loaded, polished, priced, room
+from spcastat.search.one_penalty import Loaded, loaded, penalised, polished, room
 from spcastat.search.sparsest import _Search
 from spcastat.search.starting_fits import from_directions
 from spcastat.search.symmetric_matrices import Dense
-from spcastat.search.variance_target import Promise, Promised
+from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 
 
@@ -28,7 +28,7 @@ def given(p=8, k=2, share=0.8, every=False, seed=3):
     S /= np.trace(S)
     values, vectors = np.linalg.eigh(S)
     values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
-    return Gram(S), values, vectors, Promise(share, every, values)
+    return Gram(S), values, vectors, VarianceTarget(share, every, values)
 
 
 def added(S, V):
@@ -40,8 +40,8 @@ def added(S, V):
 # --- loadings at one price ------------------------------------------------------------------------
 
 
-def swept(S, V, price, promise, extend, sweeps):
-    """Component after component: the variables whose gain is above the price, as the module has it."""
+def swept(S, V, penalty, promise, extend, sweeps):
+    """Component after component: the variables whose gain is above the penalty, as the module has it."""
     V, p = V.copy(), len(S)
     for _ in range(sweeps):
         before = V != 0
@@ -53,7 +53,7 @@ def swept(S, V, price, promise, extend, sweeps):
             w = promise.weights(own)
             pull = (S @ V @ C @ np.diag(w) @ C.T)[:, i] / w[i]
             gain = pull**2 / own[i]
-            count = int((gain > price).sum())
+            count = int((gain > penalty).sum())
             order = np.argsort(-gain)
             if extend:
                 alone = (S @ V @ C)[order, i] ** 2 / own[i]
@@ -69,12 +69,12 @@ def swept(S, V, price, promise, extend, sweeps):
 
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("extend", [False, True])
-@pytest.mark.parametrize("price", [0.002, 0.02, 0.06])
-def test_sweeps_at_one_price_keep_what_pays_and_what_the_promise_needs(every, extend, price):
+@pytest.mark.parametrize("penalty", [0.002, 0.02, 0.06])
+def test_sweeps_at_one_price_keep_what_pays_and_what_the_promise_needs(every, extend, penalty):
     op, _, vectors, promise = given(k=3, every=every)
     for sweeps in (1, 2, 8):
-        found = priced(op, loaded(op, vectors, 1.0), price, promise, 1.0, sweeps, extend)
-        expected = swept(op.S, vectors, price, promise, extend, sweeps)
+        found = penalised(op, loaded(op, vectors, 1.0), penalty, promise, 1.0, sweeps, extend)
+        expected = swept(op.S, vectors, penalty, promise, extend, sweeps)
         # the ridge of 1e-12 on correlations
         np.testing.assert_allclose(found.V, expected, atol=1e-8)
         np.testing.assert_allclose(found.F, op.S @ expected, atol=1e-8)
@@ -186,10 +186,10 @@ def test_the_fewest_nonzeros_that_keep_the_promise_and_of_ties_those_with_most_r
     ]
     assert proposals._fewest(tried) == 2
     assert proposals._fewest(tried[3:4]) is None
-    after = [(price, start.nonzeros) for price, start in proposals._between(tried, 2, False)]
+    after = [(penalty, start.nonzeros) for penalty, start in proposals._between(tried, 2, False)]
     assert after == [(pytest.approx(np.sqrt(0.3 * 0.4)), 7)]
     both = list(proposals._between(tried, 1, True))
-    assert [price for price, _ in both] == pytest.approx([np.sqrt(0.2 * 0.3), np.sqrt(0.2 * 0.1)])
+    assert [penalty for penalty, _ in both] == pytest.approx([np.sqrt(0.2 * 0.3), np.sqrt(0.2 * 0.1)])
     assert [start.nonzeros for _, start in both] == [7, 9]
     assert list(proposals._between(tried, 4, False)) == []
     assert len(list(proposals._between(tried, 0, True))) == 1
@@ -198,62 +198,64 @@ def test_the_fewest_nonzeros_that_keep_the_promise_and_of_ties_those_with_most_r
 def test_prices_rise_from_nearly_all_loadings_to_less_than_one_a_component():
     op, _, vectors, _ = given(p=30, k=2)
     fit = loaded(op, vectors, 1.0)
-    prices = proposals._prices(fit)
+    penalties = proposals._penalties(fit)
     gains = (op.S @ vectors) ** 2 / added(op.S, vectors)
-    counts = [int((gains > price).sum()) for price in prices]
-    wanted = [int(n) + 1 for n in np.geomspace(0.98 * 60, 1.0, proposals.PRICES)]
+    counts = [int((gains > penalty).sum()) for penalty in penalties]
+    wanted = [int(n) + 1 for n in np.geomspace(0.98 * 60, 1.0, proposals.PENALTIES)]
     assert counts == sorted(set(wanted), reverse=True)
 
 
 class Priced:
-    """Sweeps at a price, by which so many loadings are left; down to `least` the promise is kept."""
+    """Sweeps at a penalty, by which so many loadings are left; down to `least` the promise is kept."""
 
-    def __init__(self, monkeypatch, prices, left, least, every):
+    def __init__(self, monkeypatch, penalties, left, least, every):
         self.seen = []
         self.promise = SimpleNamespace(k=2, every=every, holds=lambda added: added[0] >= least)
 
-        def priced(op, start, price, promise, total, sweeps, extend):
-            self.seen.append((price, start.nonzeros))
+        def penalised(op, start, penalty, promise, total, sweeps, extend):
+            self.seen.append((penalty, start.nonzeros))
             assert extend is every
-            nonzeros = left(price)
+            nonzeros = left(penalty)
             return fit_of(nonzeros, float(nonzeros))
 
         monkeypatch.setattr(proposals, "loaded", lambda op, V, total: fit_of(60))
-        monkeypatch.setattr(proposals, "_prices", lambda fit: prices)
-        monkeypatch.setattr(proposals, "priced", priced)
+        monkeypatch.setattr(proposals, "_penalties", lambda fit: penalties)
+        monkeypatch.setattr(proposals, "penalised", penalised)
 
     def run(self):
         return proposals.one_price(None, np.eye(2), self.promise, 1.0)
 
 
 def test_a_price_is_raised_while_the_promise_is_kept_and_closed_in_upon(monkeypatch):
-    search = Priced(monkeypatch, np.array([1.0, 2.0, 4.0, 8.0]), lambda price: int(60 / price), 25, False)
+    search = Priced(monkeypatch, np.array([1.0, 2.0, 4.0, 8.0]), lambda penalty: int(60 / penalty), 25, False)
     assert search.run().nonzeros == 25
     first = [(1.0, 60), (2.0, 60), (4.0, 30)]
-    # each price begins where the one before ended; then between the best and the next, from the best
+    # each penalty begins where the one before ended; then between the best and the next, from the best
     low, high = 2.0, 4.0
     closer = []
     for _ in range(proposals.CLOSER):
-        price = np.sqrt(low * high)
-        closer.append((price, int(60 / low)))
-        if int(60 / price) >= 25:
-            low = price
+        penalty = np.sqrt(low * high)
+        closer.append((penalty, int(60 / low)))
+        if int(60 / penalty) >= 25:
+            low = penalty
         else:
-            high = price
+            high = penalty
     assert [start for _, start in search.seen] == [start for _, start in first + closer]
-    np.testing.assert_allclose([price for price, _ in search.seen], [price for price, _ in first + closer])
+    np.testing.assert_allclose(
+        [penalty for penalty, _ in search.seen], [penalty for penalty, _ in first + closer]
+    )
 
 
 def test_prices_end_where_supports_rest(monkeypatch):
-    """After three prices that change nothing; with a promise on every component lost ones do not end them."""
-    search = Priced(monkeypatch, np.arange(1.0, 10.0), lambda price: 20 if price >= 2 else 30, 1, True)
+    """After three penalties that change nothing; with a target for every component lost ones do not end it."""
+    search = Priced(monkeypatch, np.arange(1.0, 10.0), lambda penalty: 20 if penalty >= 2 else 30, 1, True)
     monkeypatch.setattr(proposals, "CLOSER", 0)
     assert search.run().nonzeros == 20
-    assert [price for price, _ in search.seen] == [1, 2, 3, 4, 5]
-    search = Priced(monkeypatch, np.arange(1.0, 6.0), lambda price: int(40 - price), 38, True)
+    assert [penalty for penalty, _ in search.seen] == [1, 2, 3, 4, 5]
+    search = Priced(monkeypatch, np.arange(1.0, 6.0), lambda penalty: int(40 - penalty), 38, True)
     assert search.run().nonzeros == 38
     assert len(search.seen) == 5
-    search = Priced(monkeypatch, np.arange(1.0, 6.0), lambda price: int(40 - price), 50, True)
+    search = Priced(monkeypatch, np.arange(1.0, 6.0), lambda penalty: int(40 - penalty), 50, True)
     assert search.run() is None
 
 
@@ -628,7 +630,7 @@ def test_of_a_stream_the_variables_that_pca_explains_best_are_held_until_they_ar
     for share in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
         search = search_of(p=20)
         values, vectors = search.op.leading(2)
-        search.goal = Promise(share, False, values)
+        search.goal = VarianceTarget(share, False, values)
         order = np.argsort(-(vectors**2 @ values))
         enough = [
             n
@@ -688,7 +690,7 @@ def test_components_one_by_one_have_what_those_before_leave_them(monkeypatch):
         reached += v @ left @ v
         left = left - np.outer(left @ v, left @ v) / (v @ left @ v)
     seen.clear()
-    found = proposals.one_by_one(op.S, Promise(1e-3, True, values))
+    found = proposals.one_by_one(op.S, VarianceTarget(1e-3, True, values))
     np.testing.assert_allclose(found.added, added(op.S, found.V), atol=1e-9)
     np.testing.assert_allclose(found.F, op.S @ found.V, atol=1e-12)
     assert np.count_nonzero(found.V, axis=0).tolist() == [3, 3, 3]
@@ -711,7 +713,7 @@ def test_a_single_component_is_the_best_of_all_supports(card):
 def test_what_ranks_the_choices_for_a_component_has_the_slope_of_the_promise(every, share):
     """The derivative of v'Av / v'v is that of the criterion, whether the promise is kept or not."""
     op, _, vectors, promise = given(k=3, share=share, every=every)
-    criterion = Promised(Dense(op.S), (4, 3, 3), promise)
+    criterion = TargetCriterion(Dense(op.S), (4, 3, 3), promise)
     fits = from_directions(criterion, [vectors, vectors[::-1]])
     for i, part in enumerate(criterion.parts):
         pull, scale = criterion.pull(fits, i)

@@ -7,7 +7,7 @@ from spcastat.operators import Gram
 from spcastat.search.default import held
 from spcastat.search.new_component import grown, singles
 from spcastat.search.one_penalty import loaded, polished
-from spcastat.search.variance_target import Promise
+from spcastat.search.variance_target import VarianceTarget
 from tests.search.conftest import draw
 
 
@@ -30,7 +30,7 @@ def test_a_single_component_grows_by_the_variable_of_the_largest_eigenvalue(obje
     criterion = held(S, (4,), objective)
     fits = criterion.fits(np.array([[0, 1, 2, 3]]), np.ones((1, 4)))
     criterion.empty(fits, np.arange(1), 0)
-    model = criterion.beside(fits)
+    model = criterion.model_given_others(fits)
 
     def worth(J):
         top = np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]
@@ -57,5 +57,5 @@ def test_a_component_without_variance_is_left_as_it_is():
     op = Gram(S)
     V = np.zeros((4, 2))
     V[0, 0] = V[3, 1] = 1.0
-    found = polished(op, loaded(op, V, 4.0), Promise(0.5, False, np.array([0.75, 0.25])), 4.0, 3)
+    found = polished(op, loaded(op, V, 4.0), VarianceTarget(0.5, False, np.array([0.75, 0.25])), 4.0, 3)
     np.testing.assert_array_equal(found.V, V)
