@@ -410,7 +410,7 @@ def spca_path(
     >>> path.table["nonzeros"].tolist()
     [1, 4, 7]
     """
-    from spcastat.results.path import SpcaPath  # not every fit is a path
+    from spcastat.results.path import SpcaPath  # imported late, as few calls need it
     from spcastat.select import fit_path, path_cards
 
     with listening(progress):

@@ -27,18 +27,18 @@ def methods(name: str | None = None) -> Any:
     Returns
     -------
     DataFrame
-        Without `name`, one row a method: ``name``, the value of ``method=``; ``title``; ``paper``; ``takes``,
-        data or a covariance matrix too; ``controlled by``, the arguments that set its sparsity; ``options``,
-        further ones; and ``function``, which has it. Sparse principal coordinates, a function of their own
-        (``spcastat.spco``), stand at the end.
+        Without `name`, one row per method: ``name``, the value of ``method=``; ``title``; ``paper``;
+        ``takes``, "data" or "data or covariance"; ``controlled by``, the arguments that set its sparsity;
+        ``options``, its further arguments; and ``function``, the function that has it. The last row is sparse
+        principal coordinates, which have a separate function (``spcastat.spco``).
     Summary
-        With `name`, a page: what the method optimises, when to use it, where it is from, an example, and
+        With `name`, a page with the criterion of the method, when to use it, its source, an example, and
         every option with its default and meaning (as a frame in ``frames["options"]``).
 
     Raises
     ------
     MethodError
-        For a name that does not exist.
+        If no method has that name.
 
     Examples
     --------

@@ -226,7 +226,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         rows = self._checked(X)
         scores = self.result_.transform(rows, na=self.na).to_numpy()
         distances = self.result_.diagnostics(rows, na=self.na)["Q"].to_numpy()
-        known = np.isfinite(distances)  # na="pairwise" has none for rows with missing values
+        known = np.isfinite(distances)  # with na="pairwise", rows with missing values have no distances
         scores, lost = scores[known], float(distances[known].sum())
         V = self.components_.T
         kept = float(np.sum(scores @ np.linalg.pinv(V.T @ V) * scores))

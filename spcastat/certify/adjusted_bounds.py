@@ -145,7 +145,7 @@ class Sequence(Relaxed):
 
     @property
     def _unsearched(self) -> float:
-        """Bound on what components whose supports are not searched add beyond the multiplier."""
+        """Bound on the adjusted variance of components with unsearched supports, beyond the multiplier."""
         assert self.multiplier is not None
         left = list(self.every)
         for c in (*self.cards, *(1,) * self.m):

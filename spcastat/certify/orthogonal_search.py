@@ -12,10 +12,10 @@ SWEEPS = 60
 DEPENDENT = 1e-8
 #: Starts of a search, from given supports, directions of PCA rotated at random, and the best fit disturbed.
 STARTS = 24
-#: Exchanges of each component that are climbed from, those that raise PEV most while other loadings rest.
+#: Exchanges of each component from which ascents start: those that raise PEV most with other loadings fixed.
 EXCHANGES = 4
-#: Ascents from random loadings on each choice of supports, and on those about the best fit: that from leading
-#: eigenvectors may end where no component can turn alone.
+#: Ascents from random loadings on each choice of supports, and on those about the best fit, since the ascent
+#: from leading eigenvectors may end in a poor local optimum.
 CLIMBS, LAST_CLIMBS = 3, 10
 
 

@@ -18,7 +18,8 @@ from spcastat.kernels.blocks import blocks
 
 #: With more variables their subsets, 2^p, are not listed.
 MOST = 16
-#: Partitions that are bounded, at most, those at once, and the steps for each.
+#: Largest number of partitions for which bounds are computed, the number processed at once, and the steps for
+#: each.
 LISTED, AT_ONCE, STEPS = 20_000, 500, 400
 
 

@@ -247,7 +247,7 @@ def test_a_price_is_raised_while_the_promise_is_kept_and_closed_in_upon(monkeypa
 
 
 def test_prices_end_where_supports_rest(monkeypatch):
-    """After three penalties that change nothing; with a target for every component lost ones do not end it."""
+    """After three penalties that change nothing; under "every" lost components do not end it."""
     search = Priced(monkeypatch, np.arange(1.0, 10.0), lambda penalty: 20 if penalty >= 2 else 30, 1, True)
     monkeypatch.setattr(proposals, "CLOSER", 0)
     assert search.run().nonzeros == 20
