@@ -1,4 +1,4 @@
-"""Chromium, spoken to by the DevTools protocol over a pipe: what a page shows, and what hands do to it.
+"""Control of Chromium by the DevTools protocol over a pipe: the contents of a page, and simulated input.
 
 Nothing beside the browser itself is needed, and no port is opened.
 """

@@ -1,4 +1,4 @@
-"""What each method is good at: ``python -m benchmarks.choosing [table ...] [--write]``.
+"""Strengths of the methods: ``python -m benchmarks.choosing [table ...] [--write]``.
 
 The figures behind the decision table of docs/choosing_a_method.md: all methods on the pitprops, those with
 nonnegative loadings, data with rows that do not belong to the rest, and dense methods under gross errors.

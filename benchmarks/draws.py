@@ -1,4 +1,4 @@
-"""Fixed numbers of draws: each measured once, kept in a file with the version that made it, and shared out.
+"""Fixed numbers of draws: each is measured once, stored in a file with its version, and reused.
 
 A benchmark names its cells; `Draws.measured` makes the draws that the file does not hold, in several
 processes where that is asked for, and says so when `--seconds` ended it before all were made. No cell is

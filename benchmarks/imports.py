@@ -1,4 +1,4 @@
-"""What the imports cost: ``python -m benchmarks.imports [--runs N]``.
+"""Time of the imports: ``python -m benchmarks.imports [--runs N]``.
 
 Every line is the wall time of a new interpreter, measured in turns with the others so that a busy moment
 falls on all alike; shown are medians, what each takes beyond the bare interpreter, and the ratio of that

@@ -1,4 +1,4 @@
-"""Calls at the limits of a machine: each ends right, or is refused, within a minute of CPU time and 2 GB.
+"""Calls at the limits of a machine: each succeeds, or is refused, within a minute of CPU time and 2 GB.
 
 ``python -m benchmarks.limits [--write] [part of a name ...]`` makes each call in a process of its own and
 reports how it ended.

@@ -1,4 +1,4 @@
-"""Joint proofs against fits that are known to be near the best: ``python -m benchmarks.proofs [--count N]``.
+"""Joint proofs compared with nearly optimal fits: ``python -m benchmarks.proofs [--count N]``.
 
 Each random problem, p up to 6 and k up to 3, has all supports of its cardinalities gone through, with climbs
 on each of them from several starts; no bound may lie below the best of them, wherever the proof was stopped,

@@ -1,4 +1,4 @@
-"""How good the fits are: ``python -m benchmarks.quality [table ...] [--data DIR] [--full] [--write]``.
+"""Quality of the fits: ``python -m benchmarks.quality [table ...] [--data DIR] [--full] [--write]``.
 
 Each table has ours beside the best known: joint search on pitprops, the fewest nonzeros, colon, the toy
 data of Zhao, Meng, Xu and Gao (2015), and certificates. Quick mode ends in three minutes. With ``--defaults``

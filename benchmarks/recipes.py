@@ -1,4 +1,4 @@
-"""``python -m benchmarks.recipes``: the recipes of docs/recipes.md, followed to the letter in a copy.
+"""``python -m benchmarks.recipes``: the recipes of docs/recipes.md, applied literally to a copy.
 
 A recipe is a section "### Recipe: ...", whose blocks of code are taken in their order. A Python block that
 begins with the comment of a path is a new file. A diff changes one file, whose path stands behind ``---``, at

@@ -1,4 +1,4 @@
-"""What a path, a bootstrap and a choice cost, in plain calls: ``python -m benchmarks.repeats [--write]``.
+"""Time of a path, a bootstrap and a choice, in single fits: ``python -m benchmarks.repeats [--write]``.
 
 CPU seconds of one thread (set OMP_NUM_THREADS=1). For every fit of a path the plain call of its cardinality
 is made as well, and its adjusted variance compared.

@@ -1,4 +1,4 @@
-"""What the benchmarks share: their command line, tables, and the pages of results that they write."""
+"""Shared functions of the benchmarks: the command line, tables, and pages of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fewest nonzeros that keep a share of the variance, beside greedy growth under control.
+"""The fewest nonzeros that keep a share of the variance, compared with controlled greedy growth.
 
 ``python -m benchmarks.sparsest``; real data by ``--data DIR``.
 """

@@ -1,4 +1,4 @@
-"""Supports under rules, ordinal items, mixed data and groups, beside figures of other implementations.
+"""Supports under rules, ordinal items, mixed data and groups, compared with other implementations.
 
 ``python -m benchmarks.structure --data DIR``; the data are psych_bfi.csv, heart.csv, mtcars.csv and
 cov_normCommunities.npz.

@@ -1,4 +1,4 @@
-"""Saved fits that somebody has tampered with; benchmarks.verdicts says what becomes of them.
+"""Generation of tampered files of fits; benchmarks.verdicts classifies the results.
 
 Used by ``python -m benchmarks.tamper`` and by the tests.
 """

@@ -1,4 +1,4 @@
-"""How far a call wanders through the package: ``python -m benchmarks.trace [--compare FILE] [--write FILE]``.
+"""Files and moves of a call in the package: ``python -m benchmarks.trace [--compare FILE] [--write FILE]``.
 
 For each call, in a process in which it was made once before (so that imports do not count): the files of the
 package in which functions were called, and the moves between them. A move is a call of a function in another

@@ -1,4 +1,4 @@
-"""What becomes of a file that was tampered with: it is right, refused, forged, wrong, or a foreign error.
+"""Verdicts on loading a tampered file: right, refused, forged, wrong, or a foreign error.
 
 Used by ``python -m benchmarks.tamper`` and by the tests.
 """

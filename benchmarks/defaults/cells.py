@@ -1,4 +1,4 @@
-"""The cells of the comparison: correlation matrices of 14 data sets, and the cardinalities asked of each."""
+"""The cells of the comparison: correlation matrices of 14 data sets, and the cardinalities for each."""
 
 from __future__ import annotations
 

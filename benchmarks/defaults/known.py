@@ -1,4 +1,4 @@
-"""The best values ever met, in a file that only grows: ``best_known.json``."""
+"""The best values ever found, in a file to which values are only added: ``best_known.json``."""
 
 from __future__ import annotations
 

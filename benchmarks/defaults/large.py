@@ -1,4 +1,4 @@
-"""The plain call in the large: wide data, many components and nonzeros, beside the best values known."""
+"""The default search on wide data, with many components and nonzeros, compared with the best known values."""
 
 from __future__ import annotations
 

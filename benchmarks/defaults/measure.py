@@ -1,4 +1,4 @@
-"""The default search on every cell: how far it stays below the best known, and how long it takes."""
+"""The default search on every cell: the shortfall from the best known value, and the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One hostile call, and what became of it.
+"""One hostile call and its outcome.
 
 ``right``
     It gave something, and that is right: its judge had nothing to say.

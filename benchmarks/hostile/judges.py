@@ -1,4 +1,4 @@
-"""What makes a result right: properties that every fit has, and the same call in its plain form."""
+"""Checks of results: properties of every fit, and agreement with the same call in its simplest form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every public function and method, found by introspection, and a good call of each.
+"""Every public function and method, found by introspection, with a valid call of each.
 
 What is public: the functions of ``spcastat.__all__``, of its data sets, measures, plots and tables, and the
 methods without a leading underscore of what they return. A new one, or a new argument, is found here by

@@ -1,4 +1,4 @@
-"""Values that nobody should give: what every public argument is driven with.
+"""Invalid and unusual values, which are passed to every public argument.
 
 Each value is made anew for each call, as some can be used only once. Where one that looks strange means a
 plain one, as ``np.int64(2)`` means 2, `plain` says which: a call that takes the one gives what it gives

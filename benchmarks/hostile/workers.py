@@ -1,4 +1,4 @@
-"""Cases in processes of their own, with a limit of time and of memory for each."""
+"""Cases in separate processes, with limits of time and memory."""
 
 from __future__ import annotations
 

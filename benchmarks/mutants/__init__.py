@@ -1,1 +1,1 @@
-"""Whether the tests would notice: random lines are broken one at a time, and their tests run."""
+"""Mutation testing: random lines are broken one at a time, and their tests are run."""

@@ -1,4 +1,4 @@
-"""A plugin of pytest: which lines of the package each test runs, and how long the test takes.
+"""A pytest plugin that records the lines of the package that each test runs, and its time.
 
 ``SEEN`` in the environment is a folder: coverage.py keeps the lines of each test there, each a context,
 and ``tests.json`` the seconds and the contexts of each. Tests that stand there are not run again, and a run

@@ -1,1 +1,1 @@
-"""The tables of the papers, remade: ``python -m benchmarks.papers [table ...] [--data DIR] [--full]``."""
+"""The tables of the papers, reproduced: ``python -m benchmarks.papers [table ...] [--data DIR] [--full]``."""

@@ -1,4 +1,4 @@
-"""Fits that may not be possible, and what the tables measure on them."""
+"""Fits, which may be impossible, and their measures in the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dou, Dai, Xu and Zhang: what other readings of their tables give, as trials behind the causes."""
+"""Dou, Dai, Xu and Zhang: results for other interpretations of their tables, as evidence for the causes."""
 
 from __future__ import annotations
 

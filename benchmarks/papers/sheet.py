@@ -1,4 +1,4 @@
-"""A table with what is printed, what comes out here, and the cause of what differs."""
+"""A table of printed values, values obtained here, and the causes of differences."""
 
 from __future__ import annotations
 

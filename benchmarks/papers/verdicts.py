@@ -1,4 +1,4 @@
-"""What a printed number and ours are compared by, and what is said of a row."""
+"""Comparison of printed numbers with ours, and the verdicts on rows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What 61 calls give, to the last bit: written before a change of the house and compared after it."""
+"""Exact results of 61 calls, written before a change of the package and compared after it."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.record write FILE`` and ``compare FILE``: the same results to the last bit, or not.
+"""``python -m benchmarks.record write FILE`` and ``compare FILE``: whether results are identical.
 
 The calls are those of `benchmarks.record.calls`. A record holds every number in hexadecimal and every text.
 It is exact for one machine and one set of installed packages: write it before a change, compare it after.

@@ -1,4 +1,4 @@
-"""The calls, each by its name: the public interface only, so that they outlive what is behind it."""
+"""The calls by name. They use the public interface only, so that they remain valid."""
 
 from __future__ import annotations
 

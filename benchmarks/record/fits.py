@@ -1,4 +1,4 @@
-"""What is recorded of a fit: every number and text that it has without further data."""
+"""The recorded parts of a fit: all numbers and texts available without further data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anything that a call gives, in a form that JSON keeps to the last bit; and where two such forms differ."""
+"""Conversion of results to JSON without loss, and the differences between two such values."""
 
 from __future__ import annotations
 

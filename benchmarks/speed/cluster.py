@@ -1,4 +1,4 @@
-"""Rows on a worker of dask: what a fit takes beside cross-products, and how much it holds."""
+"""Rows on a dask worker: time of a fit compared with cross-products, and its memory."""
 
 from __future__ import annotations
 

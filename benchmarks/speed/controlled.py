@@ -1,4 +1,4 @@
-"""Sparsity-controlled fits of genes and words, beside He, Monteiro and Park (2010), Tables 5 and 6."""
+"""Sparsity-controlled fits of genes and words, compared with He, Monteiro and Park (2010), Tables 5 and 6."""
 
 from __future__ import annotations
 

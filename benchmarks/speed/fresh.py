@@ -1,4 +1,4 @@
-"""Measurements in new processes: their seconds, and the most memory that they ever held.
+"""Measurements in new processes: seconds and peak memory.
 
 ``python -m benchmarks.speed.fresh MODULE FUNCTION ARGUMENTS`` calls one function and prints what it returns,
 as JSON, with the process's own peak.

@@ -1,4 +1,4 @@
-"""Other packages for sparse PCA on planted data: seconds, PEV beside ours at equal nonzeros, supports.
+"""Other packages for sparse PCA on planted data: seconds, PEV compared with ours at equal nonzeros, supports.
 
 Packages are optional: one that is not installed is named in a note (``pip install scikit-learn abess
 sparsepca``).

@@ -1,4 +1,4 @@
-"""A whole process with a small fit, beside one that only imports."""
+"""A whole process with a small fit, compared with one that only imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the tables: what was measured beside what is asked."""
+"""Rows of the tables: measured values and targets."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How many components, how sparse, how sure, and with values missing: measured on planted models."""
+"""Choice of components and cardinalities, inference and missing values, measured on planted models."""

@@ -1,4 +1,4 @@
-"""How many components and how sparse: what the rules of the package, and of others, get right."""
+"""Accuracy of the rules of this and other packages for the number of components and the cardinalities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage of intervals for loadings and variances, and what falsely selected variables' intervals hold."""
+"""Coverage of intervals for loadings and variances, and of intervals of falsely selected variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missing values: what is filled in, the variance that is kept, and the supports found afterwards.
+"""Missing values: errors of imputed values, the variance kept, and the supports found.
 
 Others' methods by their definitions: mean fill; ``PCA(missing="fill-em")`` of statsmodels (its own code); the
 regularised iterative PCA of missMDA (Josse and Husson 2016, J. Stat. Softw. 70, algorithm of section 2.2 with

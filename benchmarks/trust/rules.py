@@ -1,4 +1,4 @@
-"""Rules of other packages for how many and how sparse, written anew from what their sources compute.
+"""Rules of other packages for numbers of components and cardinalities, reimplemented from their sources.
 
 Each takes the fits V (p, k) of a grid of cardinalities, the same for all rules, and returns a place in the
 grid (mixOmics: a cardinality for each component), so that what differs is the rule and not the search.

@@ -1,4 +1,4 @@
-"""What a table is made of: planted data sets, each measured once and kept in a file."""
+"""Planted data sets for a table, each measured once and stored in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stability selection: false selections on noise beside their bound, and what is found of spikes."""
+"""Stability selection: false selections on noise compared with their bound, and detection of spikes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether permutation p-values are uniform under their null, and what they find."""
+"""Uniformity of permutation p-values under the null hypothesis, and their power."""
 
 from __future__ import annotations
 
