@@ -116,7 +116,7 @@ def test_the_number_is_chosen_before_cardinalities_of_many_columns(small, monkey
 
 def test_refusals(small):
     pieces = KINDS["pieces"](planted(240, P))
-    with pytest.raises(OptionError, match="room for 5 in each"):
+    with pytest.raises(OptionError, match="allows 5 in each"):
         sp.choose_k(pieces, kmax=3, card=6)
     found = sp.choose_k(pieces, kmax=2, card=5, n_resample=19)
     with pytest.raises(OptionError, match=f"analysis of {TESTED} of {P} variables"):
