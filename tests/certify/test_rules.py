@@ -360,7 +360,8 @@ def test_a_cheap_certificate_is_the_better_of_two_bounds(card, argument):
     v = np.zeros(6)
     v[:card] = card**-0.5
     floor = 1e-6
-    made, known, stopped = certificate._cheap(Gram(S), v, v @ S @ v, floor, "", Clock(np.inf), np.inf)
+    clock = Clock(np.inf)
+    made, known, stopped = certificate._cheap(Gram(S), v, card, v @ S @ v, floor, "", clock, np.inf)
     value = np.linalg.eigvalsh(S)[-1]
     sums = np.sort(np.diag(S))[::-1][:card].sum() + card * floor
     assert made.upper_bound == pytest.approx(min(value, sums), rel=3e-9)
@@ -370,10 +371,10 @@ def test_a_cheap_certificate_is_the_better_of_two_bounds(card, argument):
     assert made.support.tolist() == list(range(card))
     assert known == pytest.approx(value, rel=3e-9)
     assert not stopped
-    again, same, _ = certificate._cheap(Gram(S), v, v @ S @ v, floor, "interrupted", Clock(np.inf), 0.01)
+    again, same, _ = certificate._cheap(Gram(S), v, card, v @ S @ v, floor, "interrupted", clock, 0.01)
     assert (again.upper_bound, same) == (max(0.01, again.value), 0.01)
     assert again.proof == "leading eigenvalue (interrupted)"
-    never, unknown, _ = certificate._cheap(Gram(S), v, v @ S @ v, floor, "", Clock(0.0), np.inf)
+    never, unknown, _ = certificate._cheap(Gram(S), v, card, v @ S @ v, floor, "", Clock(0.0), np.inf)
     assert never.upper_bound == pytest.approx(sums, rel=1e-12)
     assert unknown == np.inf
 
