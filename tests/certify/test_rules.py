@@ -384,7 +384,7 @@ def test_components_share_the_time_that_is_left(monkeypatch, now):
     monkeypatch.setattr(certificate, "time", clock.time)
     shares = []
 
-    def search(view, v, value, floor, watch, *more):
+    def search(find, view, v, value, floor, watch, *more):
         shares.append(watch.left)
         now.now += 2.0 if len(shares) == 1 else watch.left
         return certificate._certificate(1.0, v, 2.0, 0.0, "", 0, 0.0, 0.0, np.array([0])), ""
