@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names, name_text
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
-from spcastat.tables import Document, Row, Table
-from spcastat.tables.cells import alike, fixed
+from spcastat.tables import Arrangement, Document, Row, Table
+from spcastat.tables.cells import alike, fixed, percent
+from spcastat.tables.loading_rows import UNSORTED
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
-ROWS, PAIRS = 40, 5
+ROWS, PAIRS = 100, 5
 #: A zero loading is shown only if its q value is at most this.
 LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
@@ -29,16 +29,13 @@ FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 
 #: Notes on how to interpret the numbers.
 UNSAID = {
-    "interval": (
-        "Intervals show how far estimates would move with new rows, with variables selected again; none is "
-        "shown for a loading that is zero."
-    ),
+    "interval": "Intervals show how far estimates move with new rows; zero loadings have none.",
     "given": (
         "Given these variables: the intervals take the selection as fixed, and are not valid where the same "
         "data chose the variables."
     ),
-    "selected": "The share of draws that select a variable is not the probability that it belongs there.",
-    "variance": "Held out: the variance to expect of new rows; the interval is not one for other variables.",
+    "selected": "Selected: the share of draws, not the probability that a variable belongs there.",
+    "variance": "Held out: the variance to expect of new rows; intervals are for these variables.",
     "frequency": (
         "Frequency: what half as many rows would select again. A variable below the threshold may still "
         "belong to the component, since weak signals are missed."
@@ -54,61 +51,58 @@ UNSAID = {
 }
 
 
-def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
-    """Return bootstrap intervals of loadings and variances."""
-    table, rest = _intervals(state, found, level)
+def bootstrap_document(state: FitState, found: Bootstrapped, level: float, screen: bool = False) -> Document:
+    """Return bootstrap intervals of loadings and variances.
+
+    A `screen` has only intervals of loadings of the fit, and the variances in its header.
+    """
+    table, rest = _intervals(state, found, level, screen)
     variances = trust.variance_ci(state, found, level)
     lines = _lines(variances, ("estimate", "std_error", "lower", "upper", "held_out"), "component", _four)
-    how = "variables selected again in each draw" if found.select else "given these variables"
+    how = "variables selected again in each" if found.select else "given these variables"
     kind = "normal" if found.kind == "normal" else "percentile"
+    draws = _draws(len(found.values), found.asked, found.again, found.normal, "draw")
     heading = ("variance", "std. error", "lower", "upper", "held out")
-    notes = [UNSAID["interval" if found.select else "given"], *rest]
-    notes += [UNSAID["selected"]] * found.select + [UNSAID["variance"]]
+    facts = [("Similarity", _similar(trust.similarity(state, found.similarity)))]
+    notes = [UNSAID["interval" if found.select else "given"], *rest, *[UNSAID["selected"]] * found.select]
+    if screen:
+        cells = [(row.label, row.cells) for row in lines]
+        own = ", ".join(f"{name} {v} ({low} to {high})" for name, (v, _, low, high, _) in cells)
+        new = ", ".join(f"{name} {values[-1]}" for name, values in cells)
+        facts += [("Variance", own), ("Held out", f"variance to expect of new rows: {new}")]
+    else:
+        notes.append(UNSAID["variance"])
     return Document(
-        title=f"Bootstrap: {100 * level:g} % intervals, {kind}, {how}",
-        facts=(
-            ("Draws", _draws(len(found.values), found.asked, found.again, found.normal, "draw")),
-            ("Similarity", _similar(trust.similarity(state, found.similarity))),
-        ),
-        tables=(table, Table("Component", heading, lines)),
+        title=f"Bootstrap ({draws}): {100 * level:g} % intervals, {kind}, {how}",
+        facts=tuple(facts),
+        tables=(table,) if screen else (table, Table("Component", heading, lines)),
         notes=tuple(notes),
     )
 
 
-def stability_document(state: FitState, found: Halved) -> Document:
-    """Return selection frequencies, the bound on false selections, clusters and associates."""
-    frequency = trust.frequency(state, found)
-    bound, counts = trust.bound(state, found), np.count_nonzero(state.V, axis=0)
-    stable = (frequency.to_numpy() >= found.threshold).sum(axis=0)
-    told = trust.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
-    heading = ("selected", "stable", "false, at most", "similarity")
-    alike = trust.similarity(state, found.similarity)
-    rows = [
-        (
-            name,
-            (
-                str(counts[c]),
-                str(stable[c]),
-                fixed(bound.iloc[c], 2) if told[c] else "no guarantee",
-                fixed(alike.iloc[c], 2),
-            ),
-        )
-        for c, name in enumerate(state.components)
-    ]
-    total = "no guarantee for all components together"
-    if bound["all"] < MOST_FALSE * stable.sum():
-        total = f"{bound['all']:.2f} of the {plural(int(stable.sum()), 'stable loading')}, in expectation"
+def stability_document(state: FitState, found: Halved, screen: bool = False) -> Document:
+    """Return selection frequencies, the bound on false selections, clusters and associates.
+
+    A `screen` has only clusters that are stable though none of their variables is, and no associates.
+    """
+    halves, pairs = len(found.chosen), trust.associates(state, found)
+    draws = _draws(halves // 2, found.asked, found.again, found.normal, "pair")
     groups = trust.clusters(state, found)
-    tables = [_frequencies(state, found, frequency), Table("Component", heading, _rows(rows))]
+    notes = [UNSAID["frequency"]]
+    if screen and len(groups) + len(pairs):
+        counts = f"{plural(len(groups), 'cluster')} and {plural(len(pairs), 'associate')}"
+        notes.append(f"Correlated variables: {counts}, in .clusters and .associates.")
+    if screen:
+        groups = groups[(groups["frequency"] >= found.threshold) & (groups["largest"] < found.threshold)]
     return Document(
-        title=f"Stability: {len(found.chosen)} fits of half of the rows, threshold {found.threshold:g}",
-        facts=(
-            ("Draws", _draws(len(found.chosen) // 2, found.asked, found.again, found.normal, "pair")),
-            ("False, at most", f"{total} (bound of Shah and Samworth for exchangeable noise variables)"),
-            *_considered(state, found),
+        title=f"Stability: {halves} fits of half of the rows ({draws}), threshold {found.threshold:g}",
+        facts=tuple(_considered(state, found)),
+        tables=(
+            _frequencies(state, found),
+            *_groups(groups, found),
+            *(() if screen else _associates(pairs)),
         ),
-        tables=(*tables, *_groups(groups, found), *_associates(state, found)),
-        notes=(UNSAID["frequency"], *_uninformative(told)),
+        notes=tuple(notes),
     )
 
 
@@ -118,14 +112,6 @@ def _considered(state: FitState, found: Halved) -> Iterator[tuple[str, str]]:
             "Screened",
             f"{found.considered:,} of {len(state.V):,} variables: those of the fit, then those that vary "
             "most with its components, or at all; the others were not considered",
-        )
-
-
-def _uninformative(told: np.ndarray) -> Iterator[str]:
-    if not told.all():
-        yield (
-            "No guarantee: the bound on false selections is half of the stable loadings or more, since "
-            "halves select many of few variables."
         )
 
 
@@ -244,37 +230,57 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Table, list[str]]:
+def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool) -> tuple[Table, list[str]]:
     """Return the table of intervals, and notes on loadings left out."""
     frame = trust.conf_int(state, found, level)
-    shown = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
+    shown = frame[(frame["estimate"] != 0) | ((frame["selected"] >= OFTEN) & (not screen))]
+    left = frame["selected"].drop(shown.index)
     notes = []
     if len(shown) > ROWS:
         notes.append(f"Of {len(shown)} loadings the largest are shown; conf_int() has all.")
-    if len(frame) > len(shown):
-        count = plural(len(frame) - len(shown), "further loading")
-        notes.append(f"{count} selected in less than {100 * OFTEN:g} % of the draws: conf_int() has them.")
+    if len(left):
+        count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
+        notes.append(f"Not shown: {count} that up to {most} % of draws select; see conf_int().")
     columns = ("estimate", "std_error", "lower", "upper", "selected")
     heading = ("loading", "std. error", "lower", "upper", "selected")
-    lines = _lines(_largest(shown), columns, "term", _of_interval, "component")
-    return Table("Loading", heading, lines), notes
+    return Table(
+        "Loading", heading, _lines(_largest(shown), columns, "term", _of_interval, "component")
+    ), notes
 
 
-def _frequencies(state: FitState, found: Halved, frequency: pd.DataFrame) -> Table:
-    """Return the frequencies of variables in the fit or often selected; a blank was never selected."""
+def _frequencies(state: FitState, found: Halved) -> Table:
+    """Return the frequencies of variables in the fit or often selected, and below them what they imply."""
+    frequency, bound = trust.frequency(state, found), trust.bound(state, found)
     values = frequency.to_numpy()
+    stable = (values >= found.threshold).sum(axis=0)
+    told = trust.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
-    rows = leading(np.where(met[:, None], values, 0.0), ROWS)
-    names = full_names(frequency.index[rows])
-    cells = [
-        tuple(f"{one:.2f}{'*' if one >= found.threshold else ' '}" if one else "" for one in values[row])
-        for row in rows
+    sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
+    rows, _ = Arrangement(max_rows=ROWS).rows(sizes, frequency.index)
+    lines = [
+        Row(name, tuple(f"{f:.2f}{'*' if f >= found.threshold else ' '}" if f else "" for f in values[row]))
+        for row, name in zip(rows, full_names(frequency.index[rows]), strict=True)
     ]
-    note = f"* {found.threshold:g} or more; a blank was never selected"
-    more = "" if len(rows) == met.sum() else f"; {len(rows)} of {met.sum()} variables, `frequency` has all"
-    lines = list(zip(names, cells, strict=True))
+    ratios = zip(stable, np.count_nonzero(state.V, axis=0), strict=True)
+    false = zip(bound[:-1], told, strict=True)
+    lines += [
+        Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
+        Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
+        Row("Similarity", tuple(fixed(r, 2) for r in trust.similarity(state, found.similarity))),
+    ]
+    notes = [f"* {found.threshold:g} or more; a blank was never selected."]
+    if len(rows) < met.sum():
+        notes.append(f"{len(rows)} of {met.sum()} variables are shown; `frequency` has all.")
+    if not met.all():
+        rest = plural(int((~met).sum()), "variable")
+        notes.append(f"Not shown: {rest} that no component selects in {100 * OFTEN:g} % of the fits.")
+    about = "False, at most: the number expected (Shah and Samworth, for exchangeable noise variables)"
+    if bound["all"] < MOST_FALSE * stable.sum():
+        about += f"; {bound['all']:.2f} of the {plural(int(stable.sum()), 'stable loading')} in all"
+    if not told.all():
+        about += '; "-": no guarantee, the bound is half of the stable loadings or more'
     heading = tuple(full_names(state.components))
-    return Table("Selected in", heading, _rows(lines), notes=(f"{note}{more}.",))
+    return Table("Selected in", heading, tuple(lines), notes=(*notes, f"{about}."))
 
 
 def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
@@ -296,8 +302,8 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
         )
 
 
-def _associates(state: FitState, found: Halved) -> Iterator[Table]:
-    frame = trust.associates(state, found).sort_values("share", ascending=False).head(PAIRS)
+def _associates(frame: pd.DataFrame) -> Iterator[Table]:
+    frame = frame.sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
         own, other = full_names(frame["term"]), full_names(frame["associate"])
         cells = [
@@ -318,12 +324,14 @@ def _associates(state: FitState, found: Halved) -> Iterator[Table]:
 
 
 def _largest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of loadings; if it has more than ROWS, the largest loadings of each component."""
-    if len(frame) <= ROWS:
+    """Return a frame of loadings; a long one sorted by size in each component, with at most ROWS of them."""
+    if len(frame) <= UNSORTED:
         return frame
     size = frame["loading" if "loading" in frame else "estimate"].abs()
     rank = size.groupby(frame["component"], sort=False).rank(method="first", ascending=False)
-    return frame[rank <= max(1, ROWS // frame["component"].nunique())]
+    most = len(frame) if len(frame) <= ROWS else max(1, ROWS // frame["component"].nunique())
+    order = np.lexsort((rank, pd.factorize(frame["component"])[0]))
+    return frame.iloc[order][(rank <= most).to_numpy()[order]]
 
 
 def _lines(
@@ -378,4 +386,4 @@ def _draws(done: int, asked: int, again: int, normal: bool, unit: str) -> str:
 
 def _similar(values: pd.Series) -> str:
     cells = ", ".join(f"{name_text(name)} {value:.2f}" for name, value in list(values.items())[:8])
-    return f"mean |r| of the scores with those of the fit: {cells}{', ...' if len(values) > 8 else ''}"
+    return f"mean |r| with the scores of the fit: {cells}{', ...' if len(values) > 8 else ''}"

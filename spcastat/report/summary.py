@@ -18,7 +18,7 @@ from spcastat.operators.scaling_groups import stored
 from spcastat.report.loading_columns import loading_columns
 from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
-from spcastat.report.resampling_tables import summary_tables
+from spcastat.report.resampling_tables import ROWS, summary_tables
 from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
@@ -35,7 +35,7 @@ FEW = 3
 #: The largest number of covariates named, and of variables with the share that covariates explain.
 FEW_NAMES = 4
 #: The largest numbers of variables shown when a fit is printed, and in a notebook.
-SCREEN, NOTEBOOK = 100, 1000
+SCREEN, NOTEBOOK = ROWS, 1000
 
 
 class Summary(Renderings):
@@ -196,6 +196,8 @@ def _title(record: Record, card: pd.Series) -> str:
 def _facts(state: FitState) -> Iterator[tuple[str, str]]:
     record = state.record
     nonneg = ", nonnegative" if record.options.get("nonneg") else ""
+    for note in unequal_variances(record, state.moments.variances):
+        yield "Scale", note
     yield "Method", f"{record.method}: {record.title}{nonneg}; {record.paper}"
     yield "Data", describe_data(record)
     if state.spec.partial is not None:
@@ -411,7 +413,6 @@ def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str
     if missed:
         more = "; see details" if record.details else ""
         yield f"Cardinality missed: {', '.join(missed)}{more}."
-    yield from unequal_variances(record, state.moments.variances)
     if largest.max() > 0.1:
         yield (
             "The scores are correlated, so their variances overlap; the adjusted variance counts what each "

@@ -28,7 +28,7 @@ class Bootstrap(Carried, Summary):
     def __init__(self, state: FitState, found: Bootstrapped):
         self._state, self._found = state, found
         tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
-        super().__init__(words.bootstrap_document(state, found, 0.95), tables)
+        super().__init__(words.bootstrap_document(state, found, 0.95, screen=True), tables)
 
     conf_int = delegated(trust.conf_int)
     variance_ci = delegated(trust.variance_ci)
@@ -63,7 +63,7 @@ class Stability(Carried, Summary):
     def __init__(self, state: FitState, found: Halved):
         self._state, self._found = state, found
         tables = {"frequency": self.frequency, "clusters": self.clusters, "associates": self.associates}
-        super().__init__(words.stability_document(state, found), tables)
+        super().__init__(words.stability_document(state, found, screen=True), tables)
 
     frequency = computed(trust.frequency)
 

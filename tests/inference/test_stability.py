@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,6 +109,51 @@ def test_the_same_bits_for_any_number_of_processes(fit):
 def test_bad_options(fit, bad):
     with pytest.raises(OptionError, match=next(iter(bad))):
         fit.stability(**bad)
+
+
+def blocks(number):
+    """Two blocks of 15 variables, mixed, and 20 variables of noise."""
+    rng = np.random.default_rng(number)
+    X = rng.normal(size=(150, 50))
+    X[:, :15] += 2.0 * rng.normal(size=(150, 1))
+    X[:, 15:30] += 1.5 * rng.normal(size=(150, 1))
+    return pd.DataFrame(X[:, rng.permutation(50)], columns=[f"v{j:02d}" for j in range(50)])
+
+
+def test_prints_have_all_selected_variables_by_component_and_count_the_others():
+    fit = sp.spca(blocks(0), 2, 15)
+    halves, draws = fit.stability(3), fit.bootstrap(5)
+    printed = re.findall(r"^(v\d\d) ", halves.as_text(), re.MULTILINE)
+    for component, some in zip(fit.loadings, (printed[:15], printed[15:30]), strict=True):
+        assert set(some) == set(fit.loadings.index[fit.loadings[component] != 0])
+    often = int((halves.frequency >= 0.25).any(axis=1).sum())  # those of the fit are among them
+    assert len(printed) == often
+    assert f"Not shown: {50 - often} variables" in halves.as_text()
+    rows = re.findall(r"^  (v\d\d)( +\S+){5}$", draws.as_text(), re.MULTILINE)  # five: with an interval
+    expected = [v.abs().sort_values(ascending=False).index[:15] for _, v in fit.loadings.items()]
+    assert [name for name, _ in rows] == [*expected[0], *expected[1]]
+    for row in draws.variance_ci().itertuples():
+        interval = rf"{row.component} {row.estimate:.2f} \({row.lower:.2f} to {row.upper:.2f}\)"
+        assert re.search(interval, " ".join(draws.as_text().split()))
+
+
+def test_a_print_has_a_cluster_that_is_stable_though_its_members_are_not(tmp_path):
+    """With one nonzero loading, near copies of the same variance take turns."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(80, 10)), columns=list("abcdefghij"))
+    X["a"] *= 3.0
+    X["b"] = X["a"] + 0.2 * rng.normal(size=80)
+    fit = sp.spca(X, 1, 1)
+    for threshold, turns in ((0.9, True), (0.51, False)):
+        found = fit.stability(30, groups=0.95, threshold=threshold)
+        (cluster,) = found.clusters.itertuples()
+        assert (cluster.largest < threshold <= cluster.frequency) == turns
+        assert ("any member" in found.as_text()) == turns
+    assert "Associates" not in found.as_text()
+    fit.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "any member" in page  # a report has all of it
+    assert "Associates" in page
 
 
 def test_it_prints_everywhere_and_can_be_drawn(fit):
