@@ -66,8 +66,8 @@ class Layout:
     def __post_init__(self) -> None:
         whole_number("width", self.width, 40)
         one_of("decimal", self.decimal, DECIMALS)
-        if self.digits is not None:
-            whole_number("digits", self.digits, 0, MOST_DIGITS)
+        if self.digits is not None:  # NumPy's unsigned integers have no negative differences
+            object.__setattr__(self, "digits", whole_number("digits", self.digits, 0, MOST_DIGITS))
         for option in ("notes", "siunitx", "full_names", "longtable"):
             given = getattr(self, option)
             if given is not None or option in ("notes", "siunitx"):

@@ -113,6 +113,8 @@ def test_captions_and_labels(census):
 def test_digits_are_those_of_loadings_and_others_follow(loadings, make_variance):
     document = Document("", tables=(loadings_table(loadings), variance_table(make_variance(2, 31.4159))))
     plain, two, five = (render(document, layout=Layout(digits=d)).splitlines() for d in (None, 2, 5))
+    unsigned = render(document, layout=Layout(digits=np.uint8(2))).splitlines()  # less 3 it is 255
+    assert unsigned == two
     assert [line.split()[-1] for line in plain[2:4]] == ["0.800", "-0.600"]
     assert [line.split()[-1] for line in two[2:4]] == ["0.80", "-0.60"]
     assert [line.split()[-1] for line in five[2:4]] == ["0.80000", "-0.60000"]
