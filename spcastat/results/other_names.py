@@ -34,7 +34,7 @@ ARGUMENTS = {
     "verbose": "progress=True shows how far it is",
     "rotate": 'rotated and thresholded components are method="rotate"',
     "columns": "give the columns, df[columns], or a formula",
-    "covariates": "fit the residuals of a regression on the covariates",
+    "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
 _AX = "draw into axes of your own, ax=, or change the axes that are returned"
@@ -69,6 +69,7 @@ ATTRIBUTES = {
     "k": "components.size",
     "n_components": "components.size",
     "n_components_": "components.size",
+    "ncomp": "components.size",
     "cor": "score_correlation",
     "predict": "transform(new)",
     "fit_transform": "scores",

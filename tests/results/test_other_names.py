@@ -29,7 +29,7 @@ def fit():
         ("keep", "card="),
         ("sparsity", "card="),
         ("alpha", "card=.*penalty="),
-        ("covariates", "residuals"),
+        ("covariates", "formula="),
         ("n_jobs", "bootstrap"),
     ],
 )
