@@ -179,7 +179,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         standard = self.result_._state.standard
         assert standard is not None
-        self.components_ = self.result_.loadings.to_numpy().T.copy()
+        self.components_ = self.result_._state.V.T.copy()
         self.mean_ = np.array(standard.mean, dtype=float)
         self.scale_ = np.array(standard.scale, dtype=float)
         self.explained_variance_ = self.result_.variance["adjusted variance"].to_numpy().copy()

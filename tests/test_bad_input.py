@@ -322,7 +322,8 @@ def test_wide_integers_of_polars_are_numbers():
     pl = pytest.importorskip("polars")
     X = good().mul(100).round().astype(int)
     table = pl.DataFrame({name: X[name].to_list() for name in X}, schema=dict.fromkeys(X, pl.Int128))
-    np.testing.assert_array_equal(sp.spca(table, 2, 2).loadings, sp.spca(X, 2, 2).loadings)
+    loadings = sp.spca(table, 2, 2).loadings.drop("variable")
+    np.testing.assert_array_equal(loadings, sp.spca(X, 2, 2).loadings)
 
 
 def test_labels_of_half_characters(tmp_path):

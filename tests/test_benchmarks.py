@@ -192,9 +192,7 @@ def test_a_row_is_as_printed_only_where_so_many_draws_could_refuse_it():
     sheet = Sheet("t", "title", "method", {"of 1000": 0, "CPU s": 1}, [Cause("said.", ("far", "it"), False)])
     sheet.beside = ("CPU s",)
     print_of = Estimate(122.0, 10.4, 1000)
-    sheet.add(
-        "few draws", [print_of, 1.0], [Estimate(250.0, 100.0), 9.0]
-    )  # z = 1.3
+    sheet.add("few draws", [print_of, 1.0], [Estimate(250.0, 100.0), 9.0])  # z = 1.3
     sheet.add("far", [print_of, 1.0], [Estimate(253.0, 25.0), 9.0])  # z = 4.8
     sheet.add("near", [print_of, 1.0], [Estimate(150.0, 20.0), 9.0])  # z = 1.2
     sheet.claims = [Claim("it rises", "it falls", False), Claim("it ends", "it ends", True)]

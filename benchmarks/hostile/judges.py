@@ -14,7 +14,7 @@ def sound(fit: Any, k: int | None = None, card: int | None = None) -> str:
 
     Loadings have unit length to 1e-8 (their rounding is 1e-16 a number, their normalisation a few of these).
     """
-    V = fit.loadings.to_numpy()
+    V = in_pandas(fit.loadings).to_numpy()
     if not np.isfinite(V).all():
         return "loadings that are not finite"
     if np.abs(np.linalg.norm(V, axis=0) - 1.0).max() > 1e-8:
@@ -41,7 +41,8 @@ def same(reference: Callable[[], Any], tolerance: float = 1e-8) -> Callable[[Any
 def different(one: Any, other: Any, tolerance: float = 1e-8) -> str:
     """Return how two results differ, or an empty string."""
     if _is_fit(one) and _is_fit(other):
-        return "" if _close(one.loadings, other.loadings, tolerance) else "other loadings"
+        close = _close(in_pandas(one.loadings), in_pandas(other.loadings), tolerance)
+        return "" if close else "other loadings"
     if isinstance(one, pd.DataFrame) and "seconds" in one and isinstance(other, pd.DataFrame):
         one, other = one.drop(columns="seconds"), other.drop(columns="seconds")
     if isinstance(one, pd.DataFrame | pd.Series | np.ndarray | float | int | complex):
@@ -65,8 +66,16 @@ def plausible(given: Any) -> str:
     return ""
 
 
+def in_pandas(given: Any) -> Any:
+    """Return loadings or scores as a data frame: fits of polars frames have polars frames."""
+    if hasattr(given, "to_pandas"):
+        given = given.to_pandas()
+        return given.set_index("variable") if "variable" in given else given
+    return given.to_frame() if hasattr(given, "to_frame") else given
+
+
 def _is_fit(given: Any) -> bool:
-    return isinstance(getattr(given, "loadings", None), pd.DataFrame)
+    return isinstance(in_pandas(getattr(given, "loadings", None)), pd.DataFrame)
 
 
 def _close(one: Any, other: Any, tolerance: float) -> bool:

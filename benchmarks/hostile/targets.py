@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 import spcastat as sp
+from benchmarks.hostile.judges import in_pandas
 from benchmarks.hostile.values import covariance, frame
 
 K = 2
@@ -304,6 +305,6 @@ def _estimator() -> Iterator[Target]:
 
 def plain(value: Any) -> Any:
     """Return numbers, text and frames of a result, to compare two calls by."""
-    if hasattr(value, "loadings") and isinstance(value.loadings, pd.DataFrame):
-        return value.loadings.to_numpy()
+    if isinstance(loadings := in_pandas(getattr(value, "loadings", None)), pd.DataFrame):
+        return loadings.to_numpy()
     return value

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 import spcastat as sp
+from benchmarks.hostile.judges import in_pandas
 
 #: Those that there were when records began: a new one is no difference.
 MEASURES = ("pev", "rre", "adjusted", "relative_adjusted", "least_squares")
@@ -15,7 +14,7 @@ MEASURES = ("pev", "rre", "adjusted", "relative_adjusted", "least_squares")
 def parts(fit: sp.SpcaResult) -> dict[str, Any]:
     """Return them by name; `scores` where the fit has rows."""
     found = {
-        "loadings": fit.loadings,
+        "loadings": in_pandas(fit.loadings),
         "card": fit.card,
         "variance": fit.variance,
         "total variance": fit.total_variance,
@@ -37,6 +36,4 @@ def parts(fit: sp.SpcaResult) -> dict[str, Any]:
         scores = fit.scores
     except sp.errors.NoRowsError as error:
         scores = str(error)
-    if not isinstance(scores, (str, pd.DataFrame)):  # they come in chunks
-        scores = scores.to_frame()
-    return {**found, "scores": scores}
+    return {**found, "scores": scores if isinstance(scores, str) else in_pandas(scores)}

@@ -11,7 +11,7 @@ import pandas as pd
 ROW = "row"
 
 
-def in_library_of(data: Any, frame: pd.DataFrame) -> Any:
+def in_library_of(data: Any, frame: pd.DataFrame, rows: str = ROW) -> Any:
     """Return a table of numbers in the library of `data`.
 
     Parameters
@@ -21,7 +21,8 @@ def in_library_of(data: Any, frame: pd.DataFrame) -> Any:
         itself is returned.
     frame : DataFrame
         The result. If its row labels are not 0, 1, ..., they become the first columns, with the names of the
-        index or "row". Missing values become null.
+        index or `rows`. Missing values become null.
+    rows : str
 
     Returns
     -------
@@ -33,7 +34,7 @@ def in_library_of(data: Any, frame: pd.DataFrame) -> Any:
     import narwhals as nw
 
     if not frame.index.equals(pd.RangeIndex(len(frame))):
-        frame = frame.rename_axis([name or ROW for name in frame.index.names]).reset_index()
+        frame = frame.rename_axis([name or rows for name in frame.index.names]).reset_index()
     columns = {str(name): _values(column) for name, column in frame.items()}
     return nw.from_dict(columns, backend=table.implementation).to_native()
 
@@ -55,6 +56,12 @@ def with_columns(data: Any, frame: pd.DataFrame, names: list[str]) -> Any:
 
     made = nw.from_dict({name: _values(frame[name]) for name in names}, backend=table.implementation)
     return table.with_columns(*(made[name] for name in names)).to_native()
+
+
+def is_polars(data: Any) -> bool:
+    """Return whether the data are a frame of polars, or a narwhals frame of one."""
+    table = _other_library(data)
+    return table is not None and table.implementation.is_polars()
 
 
 def _other_library(data: Any) -> Any:

@@ -22,6 +22,7 @@ from spcastat.resample import seed_of, workers
 from spcastat.results.heldout import COLUMNS, held_out_errors
 from spcastat.results.result import SpcaResult
 from spcastat.search.settings import OBJECTIVES
+from spcastat.state.component_frames import loadings as loadings_of
 from spcastat.state.component_frames import measure_if_known
 from spcastat.state.proof_sentences import joint_gap
 from spcastat.state.proven import JOINT
@@ -175,10 +176,11 @@ def compare(
 def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
     """Return the loadings of every fit with the variables in the order of the first fit."""
     first_name = next(iter(fits))
-    columns = fits[first_name].loadings.index
+    columns = fits[first_name]._state.spec.columns
     aligned = {}
     for name, fit in fits.items():
-        own = fit.loadings.index
+        loadings = loadings_of(fit._state)
+        own = loadings.index
         if len(own) != len(columns) or not own.isin(columns).all():
             lacking, further = columns[~columns.isin(own)], own[~own.isin(columns)]
             raise ShapeError(
@@ -186,7 +188,7 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
                 f"and {len(own)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
                 f"{listed(further, 4) or 'none'}. Compare fits of the same variables."
             )
-        aligned[name] = fit.loadings if own.equals(columns) else fit.loadings.loc[columns]
+        aligned[name] = loadings if own.equals(columns) else loadings.loc[columns]
     return aligned
 
 

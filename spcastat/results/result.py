@@ -12,7 +12,7 @@ from spcastat.config import MISSING, one_of, warn
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.errors import DataWarning
-from spcastat.intake.same_library import in_library_of
+from spcastat.intake.same_library import ROW, in_library_of, is_polars
 from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings
@@ -106,13 +106,22 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     components: pd.Index = attribute("_state.components", "The labels PC1, ..., PCk.")
 
-    loadings = computed(frames.loadings)
+    @property
+    @documented(frames.loadings)
+    def loadings(self) -> Any:
+        return self._in_polars(frames.loadings(self._state), "variable")
+
     card = computed(frames.card)
 
     @property
     @documented(rows.scores)
     def scores(self) -> Any:
-        return own(self._scores)
+        return self._in_polars(own(self._scores))
+
+    def _in_polars(self, frame: Any, rows: str = ROW) -> Any:
+        """Return a frame as one of polars if the data were given as one of polars."""
+        data = None if self._call is None else self._call.data
+        return in_library_of(data, frame, rows) if is_polars(data) else frame
 
     @cached_property
     def _scores(self) -> Any:

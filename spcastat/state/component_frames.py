@@ -16,7 +16,10 @@ from spcastat.state.fitstate import FitState
 
 
 def loadings(state: FitState) -> pd.DataFrame:
-    """Loadings, p x k; every column has unit length and its largest absolute entry is positive."""
+    """Loadings, p x k; every column has unit length and its largest absolute entry is positive.
+
+    For a polars frame they are a polars frame, whose first column is "variable".
+    """
     return state.by_variable(state.V)
 
 

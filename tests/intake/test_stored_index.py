@@ -53,9 +53,12 @@ def test_the_index_of_pandas_labels_the_rows(source, tmp_path):
     if source == "LazyFrame" and not hasattr(pl.LazyFrame, "collect_batches"):
         pytest.skip("this version of polars gives no batches")
     fit = sp.spca(SOURCES[source](tmp_path), 1, 2)
-    assert list(fit.loadings.index) == list(FRAME.columns)
+    assert list(fit.correlations.index) == list(FRAME.columns)
     # the trace of pandas' covariance matrix; sums over chunks have another order
     assert fit.total_variance == pytest.approx(FRAME.var().sum(), rel=1e-12)
+    if source == "polars":  # which has no row labels
+        assert fit.scores["row"].to_list() == list(FRAME.index)
+        return
     scores = fit.scores if isinstance(fit.scores, pd.DataFrame) else fit.scores.to_frame()
     assert scores.index.equals(FRAME.index)
 

@@ -39,12 +39,24 @@ def test_answers_are_in_the_library_of_the_rows(fit, library):
         np.testing.assert_allclose(as_polars(got).to_numpy(), wanted, rtol=1e-12, atol=1e-12)
 
 
-def test_frames_of_the_fit_are_of_pandas_and_go_over_as_documented(fit):
-    assert isinstance(fit.scores, pd.DataFrame)
+@pytest.mark.parametrize("library", ["polars", "narwhals"])
+def test_scores_and_loadings_of_polars_are_of_polars(library):
+    fit = sp.spca(LIBRARIES[library][0](X), 2, 3, method="bcd-l0")
+    plain = sp.spca(X, 2, 3, method="bcd-l0")
+    for one in (fit, fit.refit(), fit.rename({"PC1": "size"})):
+        assert isinstance(one.scores, pl.DataFrame)
+        assert isinstance(one.loadings, pl.DataFrame)
+    np.testing.assert_allclose(fit.scores.to_numpy(), plain.scores, rtol=1e-12, atol=1e-12)
+    assert fit.loadings.columns == ["variable", "PC1", "PC2"]
+    assert fit.loadings["variable"].to_list() == list(X.columns)
+    np.testing.assert_array_equal(fit.loadings.drop("variable").to_numpy(), plain.loadings)
+    assert str(fit) == str(plain)
+
+
+def test_answers_for_pandas_are_of_pandas(fit, tmp_path):
     assert isinstance(fit.transform(X), pd.DataFrame)
-    loadings = pl.from_pandas(fit.loadings.rename_axis("variable"), include_index=True)
-    assert loadings.columns == ["variable", "PC1", "PC2"]
-    assert loadings["variable"].to_list() == list(X.columns)
+    fit.save(tmp_path / "fit.spca")
+    assert isinstance(sp.load(tmp_path / "fit.spca").loadings, pd.DataFrame)
 
 
 def test_rows_that_were_dropped_and_missing_scores_show(fit):

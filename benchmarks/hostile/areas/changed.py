@@ -14,7 +14,7 @@ import scipy.sparse as sps
 import spcastat as sp
 from benchmarks.hostile.areas.arrays import CARD, K, numbers
 from benchmarks.hostile.cases import Case
-from benchmarks.hostile.judges import different
+from benchmarks.hostile.judges import different, in_pandas
 
 
 def _frame() -> pd.DataFrame:
@@ -62,7 +62,7 @@ DATA: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 CALLS: dict[str, Callable[[Any], Any]] = {
     "refit card": lambda fit: fit.refit(card=2),
     "refit na": lambda fit: fit.refit(na="drop"),
-    "scores": lambda fit: getattr(fit.scores, "to_frame", lambda: fit.scores)(),
+    "scores": lambda fit: in_pandas(fit.scores),
     "bootstrap": lambda fit: fit.bootstrap(3).conf_int(),
 }
 
