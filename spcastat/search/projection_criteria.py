@@ -111,8 +111,18 @@ class Projected(Criterion):
 
 
 def _root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
-    """Return R with R'R = G^-1; columns that depend on earlier ones are left out."""
+    """Return R with R'R = G^-1; columns that depend on earlier ones are left out.
+
+    Rounding of N changes the trace of R N R' by the squared length of the rows of R, with G scaled to
+    correlations, so that this decides on dependence. One small pivot may make all later rows long: only the
+    first column is left out at a time.
+    """
     L, size, present = factor(G, jitter)
-    sound = present & (np.einsum("...ii->...i", L) ** 2 > DEPENDENT)
-    root = np.linalg.inv(L) / size[..., None, :]
-    return root * sound[..., :, None]
+    root = np.linalg.inv(L)
+    depends = present & (DEPENDENT * (root**2).sum(axis=-1) >= 1.0)
+    root = root / size[..., None, :] * present[..., :, None]
+    again = depends.any(axis=-1)
+    if again.any():
+        kept = ~(depends & (np.cumsum(depends, axis=-1) == 1))[again]
+        root[again] = _root(G[again] * kept[..., :, None] * kept[..., None, :], jitter)
+    return np.asarray(root)

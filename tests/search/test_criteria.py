@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from operator import mul
+
 import numpy as np
 import pytest
 
@@ -178,3 +181,35 @@ def test_a_sweep_gives_the_fits_of_its_loadings_and_loses_nowhere(problem):
     assert (found.value > fits.value * 1.01).any()  # random supports are far from the best
     np.testing.assert_allclose(criterion.fits(found.places, found.x).value, found.value, rtol=1e-8)
     np.testing.assert_array_equal(swept(criterion, fits, 0).x, fits.x)
+
+
+def test_rounding_does_not_add_to_the_least_squares_share():
+    """Where variances are 1e16 apart, scores may depend on each other up to rounding; the share is exact."""
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        X = rng.standard_normal((8, 5)) * 10.0 ** rng.uniform(-8.0, 0.0, size=5)
+        S = X.T @ X
+        S /= np.trace(S)
+        criterion = held(S, CARDS, "least_squares")
+        places = np.array(
+            [np.concatenate([np.sort(rng.permutation(5)[:c]) for c in CARDS]) for _ in range(10)]
+        )
+        fits = refined(criterion, criterion.fits(places, rng.standard_normal(places.shape)), 40)
+        shares = np.array([exact_share(S, V) for V in criterion.dense(fits)])
+        assert (fits.value <= shares + 1e-6).all()  # eps / DEPENDENT is 2e-7
+
+
+def exact_share(S, V):
+    """The least-squares share in rational numbers, by the columns of V one after another."""
+    A, W = ([[Fraction(x) for x in row] for row in one.tolist()] for one in (S, V.T))
+    share = Fraction(0)
+    while W:
+        score = [sum(map(mul, W[0], row)) for row in A]
+        size = sum(map(mul, W[0], score))
+        slopes = [sum(map(mul, w, score)) / size for w in W[1:]]
+        W = [
+            [x - slope * y for x, y in zip(w, W[0], strict=True)]
+            for w, slope in zip(W[1:], slopes, strict=True)
+        ]
+        share += sum(map(mul, score, score)) / size
+    return float(share / sum(A[i][i] for i in range(len(A))))
