@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.search import fixed_supports as fixed
+from spcastat.search.criterion import Fits
 from spcastat.search.default import CRITERIA, held
-from spcastat.search.fixed_supports import _ascend as ascend
-from spcastat.search.fixed_supports import _line as line
 from spcastat.search.fixed_supports import refined
 from tests.search.conftest import draw
 
@@ -54,8 +52,22 @@ def lbfgs(value_and_slope, x: np.ndarray, steps: int) -> np.ndarray:
     return x
 
 
-class Waves:
+class Alone:
+    """A criterion of one component, which is any function of its loadings; they need no unit length."""
+
+    def packed(self, places, of):
+        return self.M[of], self.T[of]
+
+    def fits(self, places, x, of):
+        value = self.with_gradient(x, self.M[of], self.T[of])[0]
+        return Fits(places, x, places, places, places, places, value, of)
+
+
+class Waves(Alone):
     """Sums of waves with a bowl, one of its own for each fit: neither concave nor convex."""
+
+    def __init__(self, M, T):
+        self.M, self.T = M, T
 
     def with_gradient(self, x, M, T):
         inner = (M @ x[:, :, None])[:, :, 0] + T[:, 0]
@@ -68,18 +80,20 @@ def test_steps_of_a_batch_are_those_of_limited_memory_bfgs(steps):
     rng = np.random.default_rng(3)
     M = rng.standard_normal((12, 8, 5)) * np.geomspace(0.2, 6.0, 12)[:, None, None]
     T, x = rng.uniform(0, 6, (12, 1, 8)), rng.standard_normal((12, 5))
-    given = x.copy()
-    found = ascend(Waves(), x, M, T, steps)
+    criterion, before = Waves(M, T), x.copy()
+    start = criterion.fits(np.zeros((12, 5), dtype=int), x, np.arange(12))
+    found = refined(criterion, start, steps)
+    assert (found.value >= start.value).all()
     for b in range(12):
 
         def alone(z, b=b):
-            value, slope = Waves().with_gradient(z[None], M[b : b + 1], T[b : b + 1])
+            value, slope = criterion.with_gradient(z[None], M[b : b + 1], T[b : b + 1])
             return value[0], slope[0]
 
         expected = lbfgs(alone, x[b], steps)
         # rounding grows from step to step, and most where a path runs along a ridge
-        np.testing.assert_allclose(found[b], expected, atol=1e-6 if steps > 15 else 1e-9)
-    np.testing.assert_array_equal(x, given)
+        np.testing.assert_allclose(found.x[b], expected, atol=1e-6 if steps > 15 else 1e-9)
+    np.testing.assert_array_equal(x, before)
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
@@ -115,22 +129,23 @@ def test_loadings_on_fixed_supports_take_these_steps(objective, steps):
             np.testing.assert_allclose(again.value[0], found.value[b], rtol=1e-11)
 
 
-class Given:
-    """A criterion along one direction, by a function of the length of the step."""
+class Given(Alone):
+    """A function of one loading, which is 0 with slope 1/2 at 0, and the places where it is evaluated."""
+
+    M = T = np.ones((1, 1))
 
     def __init__(self, value):
-        self.value = value
-        self.lengths = []
+        self.value, self.lengths = value, []
 
     def with_gradient(self, x, M, T):
-        self.lengths += x[:, 0].tolist()
-        return np.array([self.value(t) for t in x[:, 0]]), 7.0 + x
+        self.lengths.append(2.0 * x[0, 0])  # the first step is half a unit long
+        return np.array([0.25 * self.value(2.0 * x[0, 0])]), np.full(x.shape, 0.5)
 
 
 @pytest.mark.parametrize(
     ("value", "lengths"),
     [
-        (lambda t: 1.5e-4 * t, [1.0]),  # just more than 1e-4 of what the slope of one promises
+        (lambda t: 1.5e-4 * t, [1.0]),  # just more than 1e-4 of what the slope of one predicts
         (lambda t: t if t < 0.3 else -1.0, [1.0, 0.25]),  # the top of the parabola through the two values
         (lambda t: t if t < 0.3 else np.nan, [1.0, 0.5, 0.25]),
         (lambda t: t if t < 0.3 else 0.0, [1.0, 0.5, 0.25]),
@@ -140,22 +155,9 @@ class Given:
     ],
 )
 def test_the_length_of_a_step(value, lengths):
-    """A tenth to a half of the one before, twelve at most; where none is enough the fit stays."""
-    given = Given(value)
-    x, one = np.zeros((1, 1)), np.ones((1, 1))
-    new, better, slope = line(given, x, one, np.ones(1), np.zeros(1), np.ones(1), one, None)
-    np.testing.assert_allclose(given.lengths, lengths, rtol=1e-6)
-    assert new[0, 0] == given.lengths[-1]
-    assert better[0] == value(given.lengths[-1])
-    assert slope[0, 0] == 7.0 + new[0, 0]
-
-
-def test_what_an_ascent_has_made_worse_stays_as_it_was(monkeypatch):
-    criterion = held(np.diag([3.0, 2.0, 1.0]) / 6.0, (2,), "pev")
-    fits = criterion.fits(np.array([[0, 1], [0, 1], [0, 2]]), np.array([[1.0, 0.1], [0.1, 1.0], [1.0, 1.0]]))
-    monkeypatch.setattr(fixed, "_ascend", lambda *args: np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
-    found = refined(criterion, fits, 5)
-    np.testing.assert_array_equal(found.x[0], fits.x[0])
-    np.testing.assert_array_equal(found.x[1], [1.0, 0.0])
-    # correlations have a ridge of 1e-12
-    np.testing.assert_allclose(found.value, [fits.value[0], 0.5, fits.value[2]], rtol=1e-11)
+    """A tenth to a half of the previous one, twelve at most; where none is enough the fit stays."""
+    given, zero = Given(value), np.zeros((1, 1))
+    found = refined(given, given.fits(zero.astype(int), zero, np.zeros(1, dtype=int)), 1)
+    np.testing.assert_allclose(given.lengths[2:-1], lengths, rtol=1e-6)
+    assert found.x[0, 0] == pytest.approx(lengths[-1] / 2, rel=1e-6)
+    assert found.value[0] == 0.25 * value(2.0 * found.x[0, 0])

@@ -10,7 +10,6 @@ from scipy.linalg import eigh, sqrtm
 
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
-from spcastat.search import climbing
 from spcastat.search import small_matrices as columns
 from spcastat.search.climbing import climbed, deepened, swept
 from spcastat.search.component_order import falling, reordered
@@ -153,23 +152,6 @@ def test_sweeps_take_the_best_of_three_steps_while_it_rises(objective, sweeps):
         assert found.value[b] == pytest.approx(one.value[0], rel=1e-9)
         np.testing.assert_array_equal(found.places[b], one.places[0])
         np.testing.assert_allclose(found.x[b], one.x[0], atol=1e-7)
-
-
-@pytest.mark.parametrize("objective", CRITERIA)
-def test_the_steps_of_a_sweep_are_ever_shorter(objective, monkeypatch):
-    criterion, _, fits = problem(objective)
-    seen, replaced = [], criterion.replaced
-    monkeypatch.setattr(criterion, "replaced", lambda *args: seen.append(args[1:]) or replaced(*args))
-    pull, scale = criterion.pull(fits, 0)
-    V = criterion.dense(fits)[:, :, 0]
-    swept(criterion, fits, 1)
-    i, places, x = seen[0]
-    assert i == 0
-    for b in range(B):
-        for weight, J, v in zip((0.0, 1.0, 5.0), places[b], x[b], strict=True):
-            w = pull[b] + weight * scale[b] * V[b]
-            assert set(J) == set(np.argsort(-np.abs(w))[:4])
-            np.testing.assert_allclose(v, w[J] / np.linalg.norm(w[J]), atol=1e-12)
 
 
 def climb(criterion, fit, width, valued, rough):
@@ -321,22 +303,3 @@ def test_the_best_vectors_are_leading_generalised_eigenvectors(inner):
         v = eigh(A[b], M[b] if inner else None)[1][:, -1]
         # the ridge of 1e-9 on correlations
         assert abs(found[b] @ v) / np.linalg.norm(v) == pytest.approx(1.0, abs=1e-9)
-
-
-def test_settled_goes_on_until_nothing_rises(monkeypatch):
-    criterion, _, fits = problem("pev")
-    fit = fits.some(slice(0, 1))
-    rises = iter([1e-3, 1e-3, 1e-8, 1e-3])
-    seen = []
-
-    def ascent(criterion, fits, steps):
-        new = fits.some(slice(None))
-        new.value *= 1.0 + next(rises)
-        seen.append((steps, float(new.value[0])))
-        return new
-
-    monkeypatch.setattr(climbing, "deepened", lambda criterion, fit, width, valued: fit)
-    monkeypatch.setattr(climbing, "refined", ascent)
-    found = climbing.settled(criterion, fit)
-    assert len(seen) == 3
-    assert found.value[0] == seen[-1][1]

@@ -1,4 +1,4 @@
-"""The ways that the default search takes, by the size of the data, with searches that are made up."""
+"""The parts of the default search: matrices, starts, rebuilt components and nearby fits."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from scipy.linalg import eigh
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
 from spcastat.search import default
-from spcastat.search import new_component as rebuild
-from spcastat.search import newton_ascent as newton
 from spcastat.search import starting_fits as pool
-from spcastat.search import symmetric_matrices as moments
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.default import CRITERIA, held
 from spcastat.search.fixed_supports import refined
 from spcastat.search.local_optima import Evidence
 from spcastat.search.nearby_fits import near
+from spcastat.search.new_component import rebuild
 from spcastat.search.objectives import products
 from spcastat.search.settings import EFFORTS
 from spcastat.search.small_matrices import whitening
@@ -36,11 +34,8 @@ def gram(p=12, seed=3):
 # --- matrices -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gathered", [4_000_000, 100, 1])
 @pytest.mark.parametrize("c", [1, 2, 5])
-def test_products_with_sparse_columns_are_those_with_dense_ones(gathered, c, monkeypatch):
-    """By parts of what is gathered at once, or from the whole matrix where columns are not sparse."""
-    monkeypatch.setattr(moments, "GATHERED", gathered)
+def test_products_with_sparse_columns_are_those_with_dense_ones(c):
     S = np.stack([draw(9, seed) for seed in range(3)])
     rng = np.random.default_rng(0)
     places = np.stack([np.sort(rng.permutation(9)[:c]) for _ in range(7)])
@@ -73,6 +68,16 @@ def test_products_with_sparse_columns_are_those_with_dense_ones(gathered, c, mon
             np.testing.assert_allclose(M.blocks(first, second), expected, atol=1e-12)
 
 
+def test_products_of_many_columns_are_gathered_in_parts():
+    S = np.cov(np.random.default_rng(0).standard_normal((50, 1000)), rowvar=False)
+    rng = np.random.default_rng(1)
+    places = np.sort(np.argsort(rng.random((900, 1000)), axis=1)[:, :5], axis=1)
+    x = rng.standard_normal(places.shape)
+    V = np.zeros((900, 1000))
+    np.put_along_axis(V, places, x, axis=1)
+    np.testing.assert_allclose(Dense(S).products(places, x), V @ S, atol=1e-12)
+
+
 def test_a_matrix_is_whitened_up_to_a_ridge():
     """1e-9 on the diagonal of its correlations: their eigenvalues, by themselves and the ridge, stay."""
     S = draw(6, 1)
@@ -82,6 +87,14 @@ def test_a_matrix_is_whitened_up_to_a_ridge():
     found = np.linalg.eigvalsh(K @ S @ K.T)
     assert (found < 1.0).all()
     np.testing.assert_allclose(np.sort(1.0 - found), np.sort(1e-9 / (values + 1e-9)), rtol=1e-4)
+
+
+def test_what_rounding_has_made_indefinite_is_whitened_all_the_same():
+    B = np.ones((3, 3))
+    B[0, 1:] = B[1:, 0] = 1.0 + 1e-8  # the cosine of no angle
+    assert np.linalg.eigvalsh(B)[0] < 0.0
+    K = whitening(B[None])[0]
+    assert np.linalg.eigvalsh(K @ B @ K.T)[-1] == pytest.approx(1.0, abs=1e-5)
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
@@ -95,49 +108,37 @@ def test_criteria_by_products_are_those_of_the_matrix(objective):
         np.testing.assert_allclose(one.pull(fits[0], i)[0], other.pull(fits[1], i)[0], atol=1e-12)
 
 
-def test_one_component_is_searched_by_itself(monkeypatch):
-    calls = []
-    monkeypatch.setattr(
-        default, "best_support", lambda op, card, pairs: calls.append(pairs) or (0.0, np.arange(card))
-    )
+@pytest.mark.parametrize("card", [1, 3, 4, 12])
+def test_one_component_is_one_search_over_one_support(card):
     op = gram(12)
-    monkeypatch.setattr(default, "PAIRS", 36)
-    for card in (3, 4):
-        found = default.joint(op, 1, (card,), "pev")
-        value = np.linalg.eigvalsh(op.S[:card, :card])[-1] / op.total
-        assert found.value == pytest.approx(value, rel=1e-12)
-        assert found.optima == ((found.value, 1),)
-        assert (found.starts, found.hits, found.chains, found.agreeing, found.unseen) == (1, 1, 1, 1, 0.0)
-    assert calls == [True, False]
-    for card, proven in ((1, True), (12, True)):
-        assert default.joint(op, 1, (card,), "adjusted").proven is proven
-    monkeypatch.setattr(default, "proves", lambda S, v, card: True)
-    assert default.joint(op, 1, (3,), "pev").proven
-    monkeypatch.setattr(default, "BOUNDED", 11)
-    assert not default.joint(op, 1, (3,), "pev").proven
+    found = default.joint(op, 1, (card,), "pev")
+    best = max(np.linalg.eigvalsh(op.S[np.ix_(J, J)])[-1] for J in combinations(range(12), card))
+    assert found.value == pytest.approx(best / op.total, rel=1e-9)
+    assert found.optima == ((found.value, 1),)
+    assert (found.starts, found.hits, found.chains, found.agreeing, found.unseen) == (1, 1, 1, 1, 0.0)
+    assert found.proven or card in (3, 4)
+
+
+def test_a_component_of_up_to_two_hundred_variables_may_be_proven():
+    for p, proven in ((50, True), (201, False)):
+        op = Gram(np.diag(np.arange(p, 0.0, -1.0)))
+        assert default.joint(op, 1, (3,), "pev").proven is proven
 
 
 # --- starts ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("objective", "rugged", "mixed"), [("adjusted", False, 3), ("pev", False, 6), ("pev", True, 9)]
-)
-def test_a_pool_has_directions_and_greedy_fits(objective, rugged, mixed, monkeypatch):
-    """Of 12 starts: PCA and varimax, a share of mixtures, and the others greedy."""
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_a_pool_has_the_directions_of_pca(objective):
     op = gram()
     criterion = held(op.S / op.total, (3, 2), objective)
-    criterion.rugged = rugged
-    counts = []
-    grow = pool.greedy
-    monkeypatch.setattr(
-        pool, "greedy", lambda c, B, rng, plain: counts.append((B, plain)) or grow(c, B, rng, plain=plain)
-    )
     vectors = op.leading(4)[1]
-    for first in (True, False):
-        fits = pool.pool(criterion, vectors, 12, np.random.default_rng(0), first)
-        assert len(fits) == 12
-    assert counts == [(12 - 2 - mixed, True), (12 - mixed, False)]
+    fits = pool.pool(criterion, vectors, 12, np.random.default_rng(0), True)
+    cut = from_directions(criterion, [vectors[:, :2]])
+    assert len(fits) == len(pool.pool(criterion, vectors, 12, np.random.default_rng(0), False)) == 12
+    assert cut.places[0].tolist() in fits.places.tolist()
+    assert fits.value.max() >= cut.value[0]
+    assert len({tuple(places) for places in fits.places.tolist()}) > 3
 
 
 def test_bases_span_what_they_are_made_of():
@@ -159,56 +160,24 @@ def test_bases_span_what_they_are_made_of():
         np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
 
 
-@pytest.mark.parametrize("objective", ["pev", "least_squares"])
-@pytest.mark.parametrize("pick", [0, 1, 2, 50])
-def test_a_component_is_built_from_the_best_but_so_many(objective, pick):
-    """Of distinct components that rows lead to, by the value of the fit with each; the last where too few."""
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
+    """The leading generalised eigenvalue; and the second best component is not better than the best."""
     op = gram()
-    criterion = held(op.S / op.total, (3, 3), objective)
-    fits = from_directions(criterion, [op.leading(2)[1]] * 2)
-    criterion.empty(fits, np.arange(2), 1)
-    if criterion.grows:
-        return
-    seeds = np.tile(np.arange(12), (2, 1))
-    places, x = rebuild._iterated(criterion, criterion.model_given_others(fits), seeds, 1)
-    values = criterion.replaced(fits, 1, places, x)
+    criterion = held(op.S / op.total, (3, 4), objective)
+    fits = from_directions(criterion, [op.leading(2)[1]] * 5)
+    criterion.empty(fits, np.arange(5), 1)
     model = criterion.model_given_others(fits)
-    rebuild.rebuild(criterion, fits, np.arange(2), 1, seeds, np.full(2, pick))
-    for b in range(2):
-        levels = []
-        for r in np.argsort(-values[b]):
-            if not levels or values[b, levels[-1]] - values[b, r] > 1e-8 * values[b].max():
-                levels.append(r)
-        r = levels[min(pick, len(levels) - 1)]
-        np.testing.assert_array_equal(fits.places[b, 3:], places[b, r])
-        parts = model.bordered(places[:, r], places[:, r, :0])
-        v = fits.x[b, 3:]
-        best = np.linalg.eigvals(
-            np.linalg.solve(parts.M[b], parts.A[b]) if parts.M is not None else parts.A[b]
-        )
-        ratio = (v @ parts.A[b] @ v) / (v @ parts.M[b] @ v if parts.M is not None else 1.0)
-        assert ratio == pytest.approx(np.real(best).max(), rel=1e-6)
-
-
-def test_rows_lead_to_components_by_truncated_power_iterations():
-    """Five steps from every row of what the others leave, of the largest entries in their own unit."""
-    op = gram()
-    criterion = held(op.S / op.total, (3, 4), "pev")
-    fits = from_directions(criterion, [op.leading(2)[1]])
-    criterion.empty(fits, np.array([0]), 0)
-    v = criterion.dense(fits)[0, :, 1]
-    P = np.eye(12) - np.outer(v, v)
-    A = P @ (op.S / op.total) @ P
-    places, x = rebuild._iterated(criterion, criterion.model_given_others(fits), np.arange(12)[None], 0)
-    for r in range(12):
-        w = A[r]
-        for _ in range(5):
-            size = w / np.diag(P)  # B of the model is P
-            J = np.sort(np.argsort(-np.abs(size))[:3])
-            v = size[J] / np.linalg.norm(size[J])
-            w = A[:, J] @ v
-        assert places[0, r].tolist() == J.tolist()
-        np.testing.assert_allclose(x[0, r], v, atol=1e-9)
+    rebuild(criterion, fits, np.arange(5), 1, np.tile(np.arange(12), (5, 1)), np.array([0, 1, 2, 3, 50]))
+    support = fits.places[:, 3:]
+    parts = model.bordered(support, support[:, :0])
+    for b, v in enumerate(fits.x[:, 3:]):
+        M = np.eye(4) if parts.M is None else parts.M[b]
+        assert len(set(support[b])) == 4
+        # the ridge of 1e-9 that the inner product has as correlations
+        assert v @ parts.A[b] @ v / (v @ M @ v) == pytest.approx(eigh(parts.A[b], M)[0][-1], rel=1e-6)
+    assert fits.value[0] == pytest.approx(fits.value.max(), rel=1e-9)
+    assert criterion.grows or (np.diff(fits.value) <= 1e-9).all()
 
 
 def test_efforts_differ_in_their_chains_alone_by_more():
@@ -255,7 +224,7 @@ def test_a_component_that_is_taken_out_leaves_no_trace(objective):
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
-def test_fits_nearby_keep_their_supports_when_told(objective):
+def test_nearby_fits_keep_their_supports_if_asked(objective):
     op = gram()
     start = np.roll(np.eye(12)[:, :2], 4, axis=0) + 1e-3 * op.leading(2)[1]
     criterion = held(op.S / op.total, (3, 2), objective)
@@ -266,17 +235,7 @@ def test_fits_nearby_keep_their_supports_when_told(objective):
     assert MEASURES[objective](free, op)[-1] > 1.05 * MEASURES[objective](kept, op)[-1]
 
 
-def test_only_so_many_nonzeros_are_brought_to_rest_by_second_derivatives(monkeypatch):
-    op = gram()
-    criterion = held(op.S / op.total, (3, 2), "pev")
-    fit = from_directions(criterion, [op.leading(2)[1]])
-    monkeypatch.setattr(newton, "NONZEROS", 4)
-    assert newton.stationary(criterion, fit) is fit
-    monkeypatch.setattr(newton, "NONZEROS", 5)
-    assert newton.stationary(criterion, fit).value[0] > fit.value[0]
-
-
-def test_the_best_predictor_is_told_of_with_the_climbs_that_led_to_it():
+def test_the_best_predictor_is_reported_with_the_climbs_that_led_to_it():
     op = gram(8)
     fit, evidence = best_predictor(held(op.S / op.total, (3,), "least_squares"))
     S = op.S / op.total

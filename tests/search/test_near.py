@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,6 @@ from spcastat.search.starting_fits import from_directions
 from tests.search.conftest import draw
 
 P, K, CARD = 9, 3, (4, 3, 3)
-module = importlib.import_module("spcastat.search.nearby_fits")
 
 
 def problems(count):
@@ -68,13 +65,15 @@ def test_how_many_go_together_is_bounded_by_memory():
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
-def test_many_variables_are_searched_by_products_alone(monkeypatch, objective):
-    monkeypatch.setattr(module, "HELD", P - 1)
-    op, starts = Gram(draw(P, 1)), [np.roll(np.eye(P)[:, :K], 2, axis=0)]
-    held_ = near([op], CARD, objective, [starts], fixed=True)[0]
-    free = near([op], CARD, objective, [starts])[0]
-    cut = from_directions(held(op.S / op.total, CARD, objective), starts)
-    supports = [np.flatnonzero(v).tolist() for v in held_.T]
-    assert supports == [cut.places[0, part].tolist() for part in held(op.S, CARD, objective).parts]
+def test_more_variables_than_a_covariance_matrix_is_held_for_are_searched_by_products(objective):
+    p = 1001
+    X = np.random.default_rng(0).standard_normal((40, p))
+    X[:, :9] += 3.0 * np.random.default_rng(1).standard_normal((40, 1))
+    op, start = Gram(np.cov(X, rowvar=False)), np.roll(np.eye(p)[:, :K], 2, axis=0)
+    start[20:30] = 1e-3
+    fixed = near([op], CARD, objective, [[start]], fixed=True)[0]
+    free = near([op], CARD, objective, [[start]])[0]
+    supports = [np.flatnonzero(v).tolist() for v in fixed.T]
+    assert supports == [[i + 2, *range(20, 19 + c)] for i, c in enumerate(CARD)]
     # Unit vectors are far from the best supports, and sweeps leave them.
-    assert MEASURES[objective](free, op)[-1] > 1.01 * MEASURES[objective](held_, op)[-1]
+    assert MEASURES[objective](free, op)[-1] > 1.01 * MEASURES[objective](fixed, op)[-1]

@@ -63,23 +63,6 @@ def test_pitprops(objective, values):
         assert ((fit.loadings != 0).sum(axis=1) == 1).all()
 
 
-def test_values_of_moves_are_those_of_the_loadings_that_they_stand_for():
-    from spcastat.search.partition import _Climber, _Ways
-
-    S = np.cov(np.random.default_rng(3).standard_normal((30, 5)).T)
-    V = leading(S, np.array([0, 0, 0, 1, 1]), 2)
-    climber = _Climber(S, 2, "pev")
-    t = 0.3
-    ways = _Ways(*(np.array([x]) for x in (1, 0, 1, V[1, 0], np.cos(t), np.sin(t))))
-    W = V.copy()
-    W[1, 0] = 0.0
-    W[:, 0] /= np.linalg.norm(W[:, 0])
-    W[:, 1] = np.cos(t) * V[:, 1]
-    W[1, 1] = np.sin(t)
-    np.testing.assert_allclose(ways.moved(V.T @ S @ V, S @ V, np.diag(S))[0], W.T @ S @ W, rtol=1e-12)
-    assert len(climber._moves([0b00111, 0b11000])) == 5
-
-
 def test_one_group_is_pca_and_as_many_as_variables_are_the_variables():
     one = sp.spca_cov(PITPROPS, 1, disjoint=True)
     assert one.measure("pev") == pytest.approx(np.linalg.eigvalsh(PITPROPS)[-1] / 13)
