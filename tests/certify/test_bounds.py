@@ -19,8 +19,6 @@ from spcastat.certify.bounds import (
 )
 from spcastat.certify.node import (
     Node,
-    _possible_by_split,
-    _possible_by_sums,
     complement,
     examine,
 )
@@ -170,28 +168,6 @@ def test_interior_nodes_lose_nothing(rng):
             closed += not children and found is None
     assert closed > 300
     assert branched > 50
-
-
-def test_excluded_variables_are_in_no_support_above_the_level(rng):
-    excluded = 0
-    for kind, S in matrices(rng, 320, 12):
-        S = prepared(S)
-        p = len(S)
-        if p < 5:
-            continue
-        c = int(rng.integers(3, p - 1))
-        values = values_of_supports(S, c)
-        level = max(values.values()) * (1.0 + rng.choice([-0.2, -0.05, -1e-6, 1e-6, 1e-2]))
-        if np.diag(S).max() >= level:
-            continue
-        others = largest_others(S, c - 1)
-        tests = [_possible_by_sums(S, others, c, level)]
-        tests += [_possible_by_split(S, any_matrix(S, c, rng), c, level) for _ in range(4)]
-        for possible in tests:
-            excluded += int((~possible).sum())
-            for J, value in values.items():
-                assert value < level * (1 + 1e-12) or possible[list(J)].all(), (kind, p, c, J)
-    assert excluded > 300
 
 
 def test_the_complement_is_the_same_problem(rng):

@@ -174,26 +174,6 @@ def test_interruption_before_the_first_node(where, noise, monkeypatch):
     assert proof.bound >= best
 
 
-def test_a_search_that_fails_is_put_right(rng, monkeypatch):
-    """Where the search fails, the branch and bound finds the optimum by itself."""
-    S = planted(30, rng)
-    best, support = best_support(S, 5)
-
-    def poor(S, c, **options):
-        J = np.arange(c)
-        return float(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]), J
-
-    monkeypatch.setattr("spcastat.certify.branch.best_support", poor)
-    monkeypatch.setattr(
-        "spcastat.certify.branch.improve_support",
-        lambda S, found, c: np.append(found, np.setdiff1d(np.arange(len(S)), found)[: c - len(found)]),
-    )
-    proof = prove(S, 5)
-    assert proof.closed
-    assert proof.value == pytest.approx(best, rel=1e-14)
-    assert prove(S, 5, support=support, time_limit=0.0).value == pytest.approx(best, rel=1e-12)
-
-
 def test_matrices_without_variance():
     proof = prove(np.zeros((4, 4)), 2)
     assert proof.value == proof.bound == 0.0

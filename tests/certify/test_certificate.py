@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-import spcastat.certify.component_bounds as module
 from spcastat.certify import certify
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, build, standardise
@@ -131,16 +130,6 @@ def test_a_component_that_depends_on_earlier_ones_adds_nothing(seed, objective):
     np.testing.assert_allclose(table["value"], fit.variance["adjusted variance"], rtol=1e-13)
 
 
-def test_many_variables_get_cheap_bounds(rng, monkeypatch):
-    monkeypatch.setattr(module, "DENSE_VARIABLES", 5)
-    S = np.cov(rng.standard_normal((40, 8)), rowvar=False)
-    V = sparse_loadings(S, [3, 2], rng)
-    for certificate, left in zip(certify(Gram(S), V), remainders(S, V), strict=True):
-        assert certificate.upper_bound >= max(values_of_supports(left, certificate.cardinality).values())
-        assert "too many variables" in certificate.proof
-        assert certificate.nodes == 0
-
-
 def test_interruption_returns_every_component(rng):
     S = np.corrcoef(rng.standard_normal((50, 30)), rowvar=False)
     V = sparse_loadings(S, [6, 6, 6], rng)
@@ -197,10 +186,8 @@ class Interrupting(Gram):
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4, 6, 9])
-@pytest.mark.parametrize("most", [5, 1000])
-def test_ctrl_c_anywhere_gives_the_certificates_proven_by_then(rng, monkeypatch, at, most):
+def test_ctrl_c_anywhere_gives_the_certificates_proven_by_then(rng, at):
     """Bounds stay bounds of all components: of the largest eigenvalue on three variables of what is left."""
-    monkeypatch.setattr(module, "DENSE_VARIABLES", most)
     X = rng.standard_normal((40, 9))
     S = X.T @ X / 39
     V = np.zeros((9, 3))
@@ -212,6 +199,8 @@ def test_ctrl_c_anywhere_gives_the_certificates_proven_by_then(rng, monkeypatch,
     for one, other in zip(found, plain, strict=True):
         assert one.value == pytest.approx(other.value, rel=1e-10)
         assert one.upper_bound >= other.best_known * (1 - 1e-10)
+    ended = [one.proof.endswith("(interrupted)") for one in found]
+    assert ended == sorted(ended)  # all that follow are cheap
 
 
 @pytest.mark.parametrize("when", [0, 1, 2])

@@ -7,11 +7,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from spcastat.certify import component_bounds as certificate
 from spcastat.certify.dual import ky_fan
 from spcastat.certify.ordered import sequential
 from spcastat.certify.orthogonal_bounds import Orthogonal
-from spcastat.operators import Gram
 
 
 def spread(seed: int, d: int) -> np.ndarray:
@@ -46,24 +44,6 @@ def test_the_best_order_of_single_variables_is_that_of_enumeration(unit):
     found = sequential(S, singles)
     assert (found >= best).all()
     np.testing.assert_allclose(found, best, rtol=1e-9)  # but for the rounding that it allows for
-
-
-@pytest.mark.parametrize("at", [0, 1])
-def test_an_interruption_between_searches_ends_all_that_follow(monkeypatch, at):
-    S = spread(3, 8)
-    V = np.linalg.eigh(S)[1][:, ::-1][:, :3]
-    whole = certificate._Run.one_more
-    seen = []
-
-    def interrupted(run):
-        seen.append(len(run.certificates))
-        if len(seen) == at + 1:
-            raise KeyboardInterrupt
-        whole(run)
-
-    monkeypatch.setattr(certificate._Run, "one_more", interrupted)
-    found = certificate.certify(Gram(S), V)
-    assert [one.proof.endswith("(interrupted)") for one in found] == [j >= at for j in range(3)]
 
 
 def test_sparse_eigenvalues_are_searched_for_where_that_takes_moments():

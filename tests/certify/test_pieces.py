@@ -7,12 +7,11 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from spcastat.certify.bounds import largest_others
 from spcastat.certify.clock import Clock
 from spcastat.certify.dual import capped_simplex
 from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
 from spcastat.certify.joint import relaxed
-from spcastat.certify.node import _possible_by_sums as possible_by_sums
+from spcastat.certify.node import Node, examine
 from spcastat.certify.ordered import certified, ordered_bounds, sequential
 from spcastat.certify.orthogonal_bounds import Orthogonal
 from spcastat.certify.projection_bounds import meeting
@@ -272,7 +271,7 @@ def test_a_variable_does_not_count_among_the_others_of_its_support():
     )
     best = max(np.linalg.eigvalsh(T[np.ix_(J, J)])[-1] for J in combinations(range(4), 3))
     assert best < 0.96
-    assert not possible_by_sums(T, largest_others(T, 2), 3, 0.96).any()
+    assert examine(T, Node(np.arange(0), np.arange(4)), 3, 0.96) == ([], None)
 
 
 def test_as_many_ones_as_entries_need_no_rounding():

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from spcastat.certify import branch, clock, joint, relaxed, root
-from spcastat.certify import component_bounds as certificate
+from spcastat.certify import certify, clock, root
 from spcastat.certify.best_met import Leaves, placed
 from spcastat.certify.bounds import (
     EPS,
@@ -24,13 +23,13 @@ from spcastat.certify.bounds import (
 )
 from spcastat.certify.branch import Proof
 from spcastat.certify.clock import Clock
+from spcastat.certify.joint import certify_joint
 from spcastat.certify.joint import relaxed as problem_of
 from spcastat.certify.node import SHARES, Node, complement, examine
 from spcastat.certify.orthogonal_bounds import Orthogonal, OrthogonalLeaves
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
-from spcastat.certify.tuples import Stop, Tuples
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram
+from spcastat.operators import Gram, prepare
 
 from .conftest import matrices, values_of_supports
 
@@ -46,9 +45,14 @@ def covariance(seed: int, p: int) -> np.ndarray:
 
 @pytest.fixture
 def now(monkeypatch):
-    """The time of day, to be set."""
-    time = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=lambda: time.now))
+    """The time of day, to be set, and by how much it moves on whenever it is asked for."""
+    time = SimpleNamespace(now=100.0, tick=0.0)
+
+    def perf_counter():
+        time.now += time.tick
+        return time.now
+
+    monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=perf_counter))
     return time
 
 
@@ -62,42 +66,32 @@ def test_a_clock_knows_what_is_left(now):
 
 
 @pytest.mark.parametrize(
-    ("operations", "steps", "left", "fits"),
+    ("seconds", "steps", "left", "fits"),
     [
-        (2e8, 1, 0.0, True),  # small work always does
-        (2.1e8, 1, 0.0, False),
-        (4e9, 8, 4.0, True),
-        (4e9, 8, 3.9, False),
-        (4e9, 5, 10.0, True),
-        (4e9, 4, 10.0, False),  # a step of a second, which nothing interrupts, takes too long
-        (0.8e9, 1, 10.0, True),
+        (4.0, 8, 4.0, True),
+        (4.0, 8, 3.9, False),
+        (4.0, 5, 10.0, True),
+        (4.0, 4, 10.0, False),  # a step of a second, which nothing interrupts, takes too long
+        (0.7, 1, 10.0, True),
+        (0.9, 1, 10.0, False),
     ],
 )
-def test_steps_are_weighed_before(now, operations, steps, left, fits):
+def test_work_is_weighed_before_it_begins(now, seconds, steps, left, fits):
     watch = Clock(100.0 + left)
-    watch._rate = 1e9
-    assert watch.affords(operations, steps) is fits
+    assert watch.affords(seconds * watch.rate, steps) is fits
+    assert steps > 1 or watch.affords(seconds * watch.rate) is fits
+    assert Clock(0.0).affords(2e8)  # little work always fits
+    assert not Clock(0.0).affords(2.1e8)
 
 
-def test_work_is_one_step_where_nothing_else_is_said(now):
-    watch = Clock(110.0)
-    watch._rate = 1e9
-    assert [watch.affords(operations) for operations in (0.7e9, 0.9e9)] == [True, False]
-
-
-def test_a_clock_with_an_earlier_deadline_has_the_same_speed(now):
+def test_speed_is_that_of_a_product_of_matrices_and_is_measured_once(now):
+    """2 n^3 operations."""
+    now.tick = 0.5
     watch = Clock(103.0)
-    watch._rate = 5.0
-    assert [watch.until(at).deadline for at in (101.0, 104.0)] == [101.0, 103.0]
-    assert watch.until(101.0).rate == 5.0
-
-
-def test_speed_is_that_of_a_product_of_matrices(monkeypatch):
-    """2 n^3 operations; the first product, by which libraries are loaded, does not count."""
-    ticks = iter([10.0, 10.5])
-    monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
-    watch = Clock(0.0)
     assert watch.rate == watch.rate == 2.0 * clock.TRIAL**3 / 0.5
+    now.tick = 0.1
+    assert [watch.until(at).deadline for at in (101.0, 104.0)] == [101.0, 103.0]
+    assert watch.until(101.0).rate == watch.rate
 
 
 # --- bounds by sums and split matrices ------------------------------------------------------------
@@ -274,124 +268,25 @@ def test_a_proof_takes_what_is_better():
     assert not proof.closed
 
 
-class Refuting(branch._Search):
-    """A branch and bound whose verdicts are given: whether a bound is above the true one, and its cost."""
-
-    def __init__(self, true, value, bound, cost=1.0):
-        super().__init__(np.eye(3), 2, Proof(value, np.array([0]), bound), Clock(np.inf), np.inf, None, None)
-        self.true, self.cost, self.tried = true, cost, []
-
-    def _refute(self, bound, budget):
-        self.tried.append((bound, budget))
-        if bound < self.true:
-            self.proof.value = self.true
-            return None
-        return bool(budget * (bound / self.true) ** 8 >= self.cost)
-
-
-def test_a_search_in_depth_lowers_the_bound_between_attempts():
-    """Attempts have 64 nodes, then 4 times as many; between them the bound is halved towards the value."""
-    search = Refuting(1.0, 1.0, 4.0, cost=1000.0)
-    search._deepen()
-    proof = search.proof
-    assert proof.argument == "exhaustive branch and bound"
-    assert proof.bound == pytest.approx(1.0 + 8e-10, rel=1e-12)
-    budgets = [budget for _, budget in search.tried]
-    assert sorted(set(budgets)) == [64.0, 256.0, 1024.0]
-    bounds = [bound for bound, budget in search.tried if budget == 64.0]
-    # the target fails; half-way to 4 and then to 2.5 succeed
-    np.testing.assert_allclose(bounds, [1.0, 2.5, 1.75], rtol=1e-9)
-
-
-def test_a_better_support_is_taken_up_at_once():
-    search = Refuting(1.5, 1.0, 4.0)
-    search._deepen()
-    assert search.proof.value == 1.5
-    assert search.proof.bound == pytest.approx(1.5 * (1 + 8e-10), rel=1e-12)
-    assert len(search.tried) == 2
-    closed = Refuting(1.5, 1.0, 1.5)
-    closed._deepen()
-    assert len(closed.tried) == 1
-    assert closed.proof.bound == 1.5
-
-
-@pytest.mark.parametrize("budget", [1.0, 5.0, 30.0])
-def test_a_refutation_ends_with_its_nodes(budget):
-    S = covariance(0, 12)
-    search = branch._Search(S, 5, Proof(), Clock(np.inf), np.inf, None, lambda n: None)
-    search.run(None)
-    search.proof.nodes = 0
-    verdict = search._refute(search.proof.value * (1 + 1e-9), budget)
-    assert verdict in (True, False)
-    assert search.proof.nodes <= budget
-    assert verdict or search.proof.nodes == budget
-
-
 # --- certificates ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("value", "bound", "best", "gap", "optimal"),
-    [
-        (2.0, 2.5, 2.2, 25.0, False),
-        (2.0, 2.0 * (1 + 0.9e-9), 1.0, 0.9e-7, True),
-        (2.0, 2.0 * (1 + 1.1e-9), 1.0, 1.1e-7, False),
-        (2.0, 1.9, 1.0, 0.0, True),  # rounding
-        (0.0, 0.05, 0.0, 0.0, True),  # below the floor
-        (0.0, 0.2, 0.1, np.inf, False),
-        (0.01, 0.1, 0.0, 900.0, True),
-    ],
+    ("card", "argument"), [(1, "sum of the largest variances"), (300, "leading eigenvalue")]
 )
-def test_a_certificate_says_how_far_the_bound_is(value, bound, best, gap, optimal):
-    v, support = np.array([0.6, 0.0, -0.8]), np.array([1])
-    made = certificate._certificate(value, v, bound, 0.1, "because", 7, 0.0, best, support)
-    np.testing.assert_allclose(made.gap, gap, rtol=1e-6)
-    assert made.optimal is optimal
-    assert (made.cardinality, made.value, made.upper_bound) == (2, value, max(bound, value))
-    assert (made.best_known, made.nodes, made.proof) == (max(best, value), 7, "because")
-    assert made.support.tolist() == ([1] if best >= value else [0, 2])
-
-
-@pytest.mark.parametrize(
-    ("card", "argument"), [(1, "sum of the largest variances"), (4, "leading eigenvalue")]
-)
-def test_a_cheap_certificate_is_the_better_of_two_bounds(card, argument):
-    S = covariance(2, 6)
-    v = np.zeros(6)
+def test_more_than_5000_variables_get_the_better_of_two_cheap_bounds(card, argument):
+    X = np.random.default_rng(0).standard_normal((20, 5001))
+    op = prepare(X, None, True, False, None)[1]
+    v = np.zeros((5001, 1))
     v[:card] = card**-0.5
-    floor = 1e-6
-    clock = Clock(np.inf)
-    made, known, stopped = certificate._cheap(Gram(S), v, card, v @ S @ v, floor, "", clock, np.inf)
-    value = np.linalg.eigvalsh(S)[-1]
-    sums = np.sort(np.diag(S))[::-1][:card].sum() + card * floor
-    assert made.upper_bound == pytest.approx(min(value, sums), rel=3e-9)
-    assert made.upper_bound >= min(value, sums)
-    assert made.proof == f"{argument} (time limit)"
-    assert made.value == made.best_known == pytest.approx(v @ S @ v)
-    assert made.support.tolist() == list(range(card))
-    assert known == pytest.approx(value, rel=3e-9)
-    assert not stopped
-    again, same, _ = certificate._cheap(Gram(S), v, card, v @ S @ v, floor, "interrupted", clock, 0.01)
-    assert (again.upper_bound, same) == (max(0.01, again.value), 0.01)
-    assert again.proof == "leading eigenvalue (interrupted)"
-    never, unknown, _ = certificate._cheap(Gram(S), v, card, v @ S @ v, floor, "", Clock(0.0), np.inf)
-    assert never.upper_bound == pytest.approx(sums, rel=1e-12)
-    assert unknown == np.inf
-
-
-def test_components_share_the_time_that_is_left(monkeypatch, now):
-    """Each may use an equal share; what one leaves the others have."""
-    monkeypatch.setattr(certificate, "time", clock.time)
-    shares = []
-
-    def search(find, view, v, value, floor, watch, *more):
-        shares.append(watch.left)
-        now.now += 2.0 if len(shares) == 1 else watch.left
-        return certificate._certificate(1.0, v, 2.0, 0.0, "", 0, 0.0, 0.0, np.array([0])), ""
-
-    monkeypatch.setattr(certificate, "_search", search)
-    certificate.certify(Gram(covariance(0, 4)), np.eye(4)[:, :3], time_limit=12.0)
-    assert shares == [4.0, 5.0, 5.0]
+    (found,) = certify(op, v)
+    sums = np.sort(X.var(axis=0, ddof=1))[::-1][:card].sum()
+    top = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[0] ** 2 / 19
+    assert min(sums, top) <= found.upper_bound <= min(sums, top) * (1 + 3e-9)
+    assert found.proof == f"{argument} (too many variables for a search)"
+    assert found.value == found.best_known == pytest.approx((X @ v).var(ddof=1))
+    assert found.support.tolist() == list(range(card))
+    assert found.nodes == 0
 
 
 # --- whole fits -----------------------------------------------------------------------------------
@@ -421,9 +316,8 @@ def test_bounds_of_whole_fits_before_any_search():
     assert told.proof == "this"
 
 
-def test_sparse_eigenvalues_of_many_variables_are_bounded_by_sums(monkeypatch):
-    monkeypatch.setattr(root, "SEARCHED", 5)
-    S = covariance(4, 6)
+def test_sparse_eigenvalues_of_many_variables_are_bounded_by_sums():
+    S = covariance(4, root.SEARCHED + 1)
     cheap = {c: min(trace_bound(S, c), gershgorin_bound(S, c)) for c in (2, 4)}
     found = sparse_eigenvalues(S, (4, 1, 2, 4), Clock(np.inf))
     assert found == pytest.approx(2 * cheap[4] + cheap[2] + np.diag(S).max(), rel=1e-13)
@@ -495,7 +389,7 @@ def test_orthogonal_climbs_keep_the_best():
     assert np.trace(leaves.V.T @ S @ leaves.V) == pytest.approx(best, rel=1e-9)
 
 
-def test_what_of_a_problem_is_searched(monkeypatch):
+def test_which_components_are_searched():
     S = covariance(0, 6)
     for measure in ("pev", "adjusted", "least_squares"):
         problem = problem_of(S, (1, 3, 1, 2), measure)
@@ -512,42 +406,22 @@ def test_what_of_a_problem_is_searched(monkeypatch):
     assert problem_of(S, (5, 6), "pev").free
     assert problem_of(S, (5, 6), "pev").unsearched == "free components"
     assert not problem_of(S, (4, 6), "pev").free
-    # with too many choices components of one variable are dense
-    monkeypatch.setattr(relaxed, "MOST_SINGLES", 15)
-    assert problem_of(S, (1, 1, 2), "pev").m == 2
-    monkeypatch.setattr(relaxed, "MOST_SINGLES", 14)
-    problem = problem_of(S, (1, 1, 2), "pev")
-    assert (problem.m, problem.cards) == (0, (2,))
-    monkeypatch.setattr(relaxed, "MOST_SINGLES", 15)
-    monkeypatch.setattr(relaxed, "MOST_WORK", 15 * relaxed.single_work(6) - 1)
-    assert problem_of(S, (1, 1, 2), "pev").m == 0
     assert Orthogonal(S, (6, 7)).free
     assert not Orthogonal(S, (6, 5)).free
 
 
 @pytest.mark.parametrize("measure", ["pev", "adjusted", "least_squares"])
-def test_nodes_are_bounded_by_parts_that_memory_and_time_allow(measure, monkeypatch):
+def test_nodes_have_the_bounds_that_each_has_alone_and_dense_ones_without_time(measure):
     problem = problem_of(covariance(3, 7), (1, 3, 2), measure)
     rng = np.random.default_rng(0)
     roots = [problem.root(np.array([i])) for i in rng.integers(7, size=9)]
     chosen = rng.integers(10, size=(9, 1))
     whole = problem.bounds(roots, chosen, 0.0, 10, lambda: True)
-    sizes, alike = [], problem.alike
-    monkeypatch.setattr(problem, "alike", lambda part, *more: sizes.append(len(part)) or alike(part, *more))
-    d = problem.shape(roots[0])[0]
-    matrices_ = d * d * 3
-    monkeypatch.setattr(relaxed, "BATCH", 4 * matrices_)
-    np.testing.assert_allclose(problem.bounds(roots, chosen, 0.0, 10, lambda: True), whole, rtol=1e-10)
-    assert sizes == [4, 4, 1]
-    sizes.clear()
-    monkeypatch.setattr(relaxed, "STEP_WORK", 2.5 * relaxed.EIGEN * d * matrices_)
-    np.testing.assert_allclose(problem.bounds(roots, chosen, 0.0, 10, lambda: True), whole, rtol=1e-10)
-    assert sizes == [2, 2, 2, 2, 1]
-    left = iter([True] * 2)
-    sizes.clear()
-    found = problem.bounds(roots, chosen, 0.0, 0, lambda: next(left, False))
-    assert sizes == [2, 2]
-    assert (found[4:] == [root.frame.dense for root in roots[4:]]).all()
+    for root_, rows, bound in zip(roots, chosen, whole, strict=True):
+        alone = problem.bounds([root_], rows[None], 0.0, 10, lambda: True)[0]
+        assert bound == pytest.approx(alone, rel=1e-10)
+    late = problem.bounds(roots, chosen, 0.0, 0, lambda: False)
+    assert (late == [one.frame.dense for one in roots]).all()
 
 
 def test_nine_components_of_one_variable_have_the_bound_of_pev():
@@ -563,43 +437,19 @@ def test_nine_components_of_one_variable_have_the_bound_of_pev():
 
 
 @pytest.mark.parametrize(
-    ("changes", "why"),
+    ("p", "V", "why"),
     [
-        ({"p": 2001}, "too many variables for a search"),
-        ({"V": np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])}, "a component without loadings"),
-        ({"formed": None}, "time limit"),
-        ({"V": np.full((3, 2), 0.5)}, "free components"),
+        (2001, np.eye(2001)[:, :2], "too many variables for a search"),
+        (3, np.diag([1.0, 0.0, 0.0])[:, :2], "a component without loadings"),
+        (257, np.eye(257)[:, :2], "time limit"),
+        (3, np.full((3, 2), 3**-0.5), "free components"),
     ],
 )
-def test_why_nothing_is_searched(changes, why, monkeypatch):
-    V = changes.get("V", np.eye(3)[:, :2])
-    op = SimpleNamespace(p=changes["p"], total=1.0) if "p" in changes else Gram(covariance(0, 3))
-    monkeypatch.setattr(
-        joint, "formed", lambda op, watch: changes.get("formed", op.held if "p" not in changes else None)
-    )
-    cards = tuple(np.count_nonzero(V, axis=0).tolist())
-    search = joint._Search(op, V, "pev", False, cards, 0.5, RootBound(1.0, 1.0, "dense PCA"))
-    with pytest.raises(Stop, match=why):
-        search._bound(Clock(np.inf), np.inf, lambda n: None)
-
-
-@pytest.mark.parametrize("measure", ["pev", "adjusted", "least_squares"])
-def test_children_have_the_bound_of_the_union_of_their_supports(measure):
-    """With as many variables more as the others may have; of adjusted variance with those of singles."""
-    S = covariance(5, 6)
-    problem = problem_of(S, (1, 2, 2), measure)
-    search = Tuples(problem, 1e-9, 0.0, lambda: True, lambda some: 0.0)
-    search.begin()
-    roots = [search._root(int(number)) for number in search.open.root]
-    children = search._children(search.open, roots, 0)
-    for number, row, bound in zip(children.root, children.chosen[:, 0], children.bound, strict=True):
-        held = roots[number].reach
-        bits = int(problem.masks[0][row])
-        if measure == "adjusted":
-            bits |= 1 << int(roots[number].singles[0])
-        found = min(search.open.bound[number], held[2][bits])
-        assert roots[number].sums == ()
-        assert bound == found
+def test_why_nothing_is_searched(p, V, why):
+    X = np.random.default_rng(0).standard_normal((5, p))
+    found = certify_joint(prepare(X, None, True, False, None)[1], V, "pev", time_limit=0.0)
+    assert found.proof.endswith(f"({why})")
+    assert found.nodes == 0
 
 
 def test_a_split_bound_closes_nodes_that_sums_leave_open():

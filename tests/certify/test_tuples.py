@@ -6,14 +6,13 @@ the best value is known from the beginning; and every answer is known by enumera
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import comb
 
 import numpy as np
 import pytest
 
-from spcastat.certify import tuples
-from spcastat.certify.relaxed import Alone, Relaxed, Root, Sums, reaches, single_work
+from spcastat.certify.relaxed import Alone, Relaxed, Root, Sums, reaches
 from spcastat.certify.tuples import Open, Stop, Tuples
 
 #: Large enough for bounds that are closed between the best value and the threshold.
@@ -196,57 +195,41 @@ def test_bounds_are_worked_out_longer_where_all_supports_are_chosen_and_once_mor
     assert all(steps[0] < steps[1] for steps in leaves if len(steps) == 2)
 
 
-@pytest.mark.parametrize("batch", [3, 500])
 @pytest.mark.parametrize("cards", [(2, 2), (2, 3), (1, 2), (1, 2, 2)])
-def test_the_best_is_found_from_a_poor_beginning(cards, batch, monkeypatch):
-    """The value is that of the leaves that are climbed on; the nodes of the largest bounds come first."""
-    monkeypatch.setattr(tuples, "BATCH", batch)
+def test_the_best_is_found_from_a_poor_beginning(cards):
+    """The value is that of the leaves that are climbed on; the bound never rises and is never too small."""
     problem = Toy(cards, 5 if len(cards) < 3 else 4, 0.1)
     keys = {}
     for key in np.ndindex(*problem.values.shape):
         if problem.ascending(key):
             fit = problem.variables_of(problem.root(problem.singles()[key[0]]), np.array(key[1:], dtype=int))
             keys[tuple(map(tuple, fit))] = problem.values[key]
-    found = 0.0
+    found, bounds = 0.0, []
 
     def climb(some):
         nonlocal found
         found = max(found, *(keys[tuple(map(tuple, fit))] for fit in some))
         return found
 
-    search = Tuples(problem, 0.01, 1e-4, lambda: True, climb)
+    search = Tuples(problem, 0.01, 1e-4, lambda: True, climb, step=lambda n: bounds.append(search.bound))
     search.begin()
-    before = search.bound
-    while len(search.open):
-        nodes = search.open
-        top = np.argmax(nodes.bound)
-        alike = np.flatnonzero((nodes.level == nodes.level[top]) & (nodes.stage == nodes.stage[top]))
-        taken = alike[np.argsort(-nodes.bound[alike])][:batch]
-        search._advance()
-        count = len(nodes) - len(taken)
-        for name in ("level", "stage", "bound"):  # of equal bounds any may be taken
-            rest = np.delete(getattr(nodes, name), taken, axis=0)
-            assert sorted(getattr(search.open, name)[:count]) == sorted(rest)
-        assert max(keys.values()) <= search.bound <= before
-        before = search.bound
+    search.run()
+    assert all(max(keys.values()) <= after <= before for before, after in pairwise([*bounds, search.bound]))
     assert search.value * 1.0001 >= max(keys.values())
     assert search.bound <= search.value * 1.0001
 
 
-@pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize(("cards", "p"), [((2, 2), 6), ((2, 3), 6), ((2, 2, 2), 5), ((3, 4, 4), 6)])
-def test_tables_of_unions_close_what_they_can(cards, p, few, monkeypatch):
+def test_tables_of_unions_close_what_they_can(cards, p):
     """Of sets that hold the supports, with as many further variables as the other components may have.
 
     Nodes with few children, as all of these problems have, are not bounded by themselves.
     """
-    if not few:
-        monkeypatch.setattr(tuples, "FEW", 0)
     problem = Toy(cards, p, 0.1, reached=True)
     best = problem.best((0,))
     search, _ = searching(problem, best)
     search.run()
-    counts, closed = problem.counted(best * (1.0 + TOLERANCE), few)
+    counts, closed = problem.counted(best * (1.0 + TOLERANCE), True)
     assert search.nodes == counts.sum()
     assert search.bound == max(closed, best)
     leaves = sum(n for level, n, _ in problem.calls if level == len(cards))
@@ -274,14 +257,13 @@ def test_limits_and_what_is_proven_by_then():
         search.begin()
 
 
-def test_what_proves_the_bound_is_told_from_the_beginning_to_the_end():
+def test_the_argument_for_the_bound_from_the_beginning_to_the_end():
     """One component of one variable, two of two: the argument is that of the open node of largest bound."""
-    problem = Toy((1, 2, 2), 4)
-    search, _ = searching(problem, max(problem.best((number,)) for number in range(4)))
-    told = [search.argument]
-    while len(search.open):
-        search._advance()
-        told.append(search.argument)
+    problem, told = Toy((1, 2, 2), 4), []
+    best = max(problem.best((number,)) for number in range(4))
+    search, _ = searching(problem, best, step=lambda n: told.append(search.argument))
+    search.run()
+    told.append(search.argument)
     assert list(dict.fromkeys(told)) == [
         "components of one variable, the others dense",
         "tables of supports",
@@ -329,36 +311,6 @@ def test_a_bound_that_is_the_best_value_closes_a_node():
         search.run()
         assert search.bound == 0.5
         assert search.nodes == nodes
-
-
-def test_open_nodes_are_kept_as_long_as_they_are_not_too_many(monkeypatch):
-    def most_open():
-        problem = Toy((2, 2), loose=0.3)
-        search, _ = searching(problem, problem.best((0,)))
-        sizes = []
-        while len(search.open):
-            search._advance()
-            sizes.append(len(search.open))
-        return max(sizes)
-
-    most = most_open()
-    monkeypatch.setattr(tuples, "MOST_OPEN", most)
-    assert most_open() == most
-    monkeypatch.setattr(tuples, "MOST_OPEN", most - 1)
-    with pytest.raises(Stop, match="too many nodes"):
-        most_open()
-
-
-@pytest.mark.parametrize(("work", "expected"), [(0.5, [1] * 5), (2.5, [2, 2, 1]), (100.0, [5])])
-def test_choices_of_single_variables_are_bounded_by_parts(work, expected, monkeypatch):
-    """As many at once as a step between two looks at the clock has time for, and one at least."""
-    monkeypatch.setattr(tuples, "STEP_WORK", work * single_work(5))
-    problem = Toy((1, 2))
-    sizes, bounds = [], problem.single_bounds
-    monkeypatch.setattr(problem, "single_bounds", lambda some: sizes.append(len(some)) or bounds(some))
-    search, _ = searching(problem, 0.1)
-    assert sizes == expected
-    np.testing.assert_allclose(search.open.bound, np.minimum(bounds(problem.singles()), 0.9))
 
 
 def test_a_leaf_whose_bound_stays_above_ends_the_search():
