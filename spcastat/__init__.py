@@ -63,12 +63,21 @@ _HOME = {
     "spco": "spcastat.coordinates",
 }
 
+#: Names of other packages -> what to use.
+_ELSEWHERE = {
+    **dict.fromkeys(("PCA", "pca", "prcomp", "princomp"), "dense PCA is spca(data, k, card=p)"),
+    "SparsePCA": "the estimator for scikit-learn is spcastat.sklearn.SparsePCA",
+    "save": "a fit is saved by fit.save(path)",
+    "biplot": "it is fit.biplot()",
+}
+
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, and keep it."""
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        here = _ELSEWHERE.get(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f"; {here}" if here else ""))
     module = importlib.import_module(home)
     value = module if home == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = value

@@ -45,6 +45,14 @@ class Summary(Renderings):
         self._document = document
         self._frames = frames
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error with the name of a rendering here, such as as_latex(); only for missing names."""
+        if hasattr(type(self), name):  # a property raised AttributeError: show the original error
+            return object.__getattribute__(self, name)
+        if hasattr(type(self), renamed := name.replace("to_", "as_", 1)):
+            raise AttributeError(f"{type(self).__name__} has no {name}; it is {renamed}() here.")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}.")
+
     @property
     def document(self) -> Document:
         """The printed content, as tables of text."""

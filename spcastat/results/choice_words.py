@@ -11,6 +11,7 @@ import pandas as pd
 from spcastat.config import plural
 from spcastat.report.summary import describe_data, unequal_variances
 from spcastat.results.component_choice import ComponentChoice
+from spcastat.search.default import HELD
 from spcastat.select.candidates import CRITERIA
 from spcastat.select.unequal import Selected
 from spcastat.state import FitState
@@ -94,7 +95,7 @@ def screen_of(
     compared |= {i for i in at if table["card"][i] in selected.readings.values()}
     shown = at[sorted(compared)]
     columns = _columns(table, chosen, True)
-    notes = [verdict_of(table, chosen), *about_components(chosen)]
+    notes = [verdict_of(table, chosen), *about_components(chosen, state.record)]
     if is_dense(table, state, chosen):
         notes.append(_about_density(table, chosen, state.record))
     notes += cautions_of(table, state, chosen)
@@ -137,7 +138,7 @@ def reasons_of(table: pd.DataFrame, state: FitState, chosen: Chosen) -> Iterator
     yield verdict_of(table, chosen)
     if chosen.worth and line["card"] != table["card"].iloc[chosen.selected.best]:
         yield _unworthy(chosen)
-    yield from about_components(chosen)
+    yield from about_components(chosen, state.record)
     if is_dense(table, state, chosen):
         yield _about_density(table, chosen, record)
     yield from cautions_of(table, state, chosen)
@@ -244,13 +245,15 @@ def _compared(line: pd.Series, best: pd.Series, chosen: Chosen) -> str:
     return f"the sparsest within one standard error ({fixed(best['se'], 3)}) of {smallest}"
 
 
-def about_components(chosen: Chosen) -> Iterator[str]:
+def about_components(chosen: Chosen, record: Record) -> Iterator[str]:
     """Yield sentences on the search for a cardinality of each component."""
     tried, equal = chosen.selected.tried, card_text(chosen.selected.keys[chosen.selected.equal])
     if tried and isinstance(chosen.card, list):
         yield f"From {equal} in each, one component at a time was changed; {tried} sets were tried."
     elif tried:
         yield f"No other cardinality for a single component is clearly better; {tried} sets were tried."
+    elif chosen.worth and record.k > 1 and record.p > HELD:
+        yield f"With more than {HELD} variables only each='free' tries unequal cardinalities."
 
 
 def _about_density(table: pd.DataFrame, chosen: Chosen, record: Record) -> str:

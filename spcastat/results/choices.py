@@ -51,6 +51,12 @@ class Choice(Summary):
         fit._state = replace(fit._state, record=record)
         super().__init__(screen_of(table, fit._state, chosen, components), frames)
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that names the attribute of the fit; only called for missing names."""
+        if not name.startswith("_") and hasattr(type(self._fit), name):
+            raise AttributeError(f"A choice has no {name}; it is choice.fit.{name} here.")
+        return super().__getattr__(name)
+
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
         if self.components is None:

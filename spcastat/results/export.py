@@ -10,6 +10,7 @@ from spcastat.report.methods_text import describe
 from spcastat.report.report_file import write_report
 from spcastat.report.workbook import fit_sheets, write_workbook
 from spcastat.results.delegation import delegated, documented
+from spcastat.results.other_names import answered
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
 
@@ -56,6 +57,7 @@ class Written:
     ) -> None:
         write_report(self._state, self._source, path, title, call, full_names, before, **options)
 
+    @answered
     def to_excel(self, path: str | PathLike[str]) -> None:
         """Write a workbook with a sheet for each table of the fit, numbers in full.
 

@@ -10,6 +10,7 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError, TooFewRowsError
 from spcastat.progress import listening
 from spcastat.results.again import frame_of, source_for
+from spcastat.results.other_names import answered
 from spcastat.state import FitState
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Inferred:
     _source: Source | None
     _call: Call | None
 
+    @answered
     def bootstrap(
         self,
         n: int = 999,
@@ -106,6 +108,7 @@ class Inferred:
         self._remember(bootstrap=found)
         return Bootstrap(self._state, found)
 
+    @answered
     def stability(
         self,
         n_pairs: int = 50,
@@ -162,6 +165,7 @@ class Inferred:
         self._remember(stability=found)
         return Stability(self._state, found)
 
+    @answered
     def split_inference(
         self,
         n: int = 999,
@@ -203,6 +207,7 @@ class Inferred:
         self._remember(split=found)
         return SplitInference(self._state, found)
 
+    @answered
     def test_loadings(
         self,
         n: int = 999,

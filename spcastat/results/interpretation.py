@@ -12,6 +12,7 @@ from spcastat.config import elements, listed, nearest, one_of, plural, shown
 from spcastat.errors import ComponentsError, DuplicateNamesError, OptionError
 from spcastat.intake.frames import open_table
 from spcastat.labels import name_text
+from spcastat.results.other_names import answered
 from spcastat.results.supplement import Supplement
 from spcastat.state import FitState
 from spcastat.state import row_scores as rows
@@ -34,6 +35,7 @@ class Interpreted:
     _distances: pd.DataFrame
     _call: Any
 
+    @answered
     def contributions(self, of: Literal["variables", "rows"] = "variables") -> pd.DataFrame:
         """Return the contribution of each variable, or row, to each component; contributions sum to 1.
 
@@ -52,6 +54,7 @@ class Interpreted:
         source = rows.need_rows(self._state, self._source, "contributions('rows')")
         return interpreted.row_contributions(own(self._scores), source.weights)
 
+    @answered
     def cos2(self, of: Literal["variables", "rows"] = "variables") -> pd.DataFrame:
         """Return the squared cosines: how well each component represents each variable, or row.
 
@@ -72,6 +75,7 @@ class Interpreted:
         rows.need_rows(self._state, self._source, "cos2('rows')")
         return interpreted.row_cos2(self._state, own(self._scores), self._distances["Q"].to_numpy())
 
+    @answered
     def supplement(self, rows: Any = None, variables: Any = None, *, na: str = "raise") -> Supplement:
         """Return scores of supplementary rows, and associations of supplementary variables with components.
 
@@ -111,6 +115,7 @@ class Interpreted:
             cos2 = interpreted.row_cos2(self._state, scores, q)
         return Supplement(scores, cos2, None if variables is None else self._further(variables))
 
+    @answered
     def describe_components(self, variables: Any = None, *, level: float = 0.05) -> pd.DataFrame:
         """Return the variables associated with each component, including supplementary ones, with tests.
 
@@ -141,6 +146,7 @@ class Interpreted:
             found = self._further(variables)
         return describe(self._state, found, level)
 
+    @answered
     def rename(self, names: Mapping[Any, str] | Any) -> Self:
         """Return the same fit with new names of its components, which are used in all output.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -34,23 +35,33 @@ ARGUMENTS = {
     "verbose": "progress=True shows how far it is",
     "rotate": 'rotated and thresholded components are method="rotate"',
     "columns": "give the columns, df[columns], or a formula",
+    "drop": 'leave columns out of the data, df.drop(columns=["id"]), or by a formula, "~ . - id"',
+    "groups": "rows are coloured by group in plots, fit.biplot(groups=)",
+    "cv": "the number of folds is choose(folds=)",
     "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
-_AX = "draw into axes of your own, ax=, or change the axes that are returned"
-#: Argument of plots in other programs -> advice.
-PLOT_ARGUMENTS = {
+#: Argument of the methods of a fit in other programs -> advice for the methods that have what it names.
+METHOD_ARGUMENTS = {
     **dict.fromkeys(("hue", "habillage", "group", "by", "col_ind"), "groups= colours the rows by group"),
     **dict.fromkeys(("c", "col", "colour"), "color= colours the rows by a number, groups= by group"),
+    **dict.fromkeys(("cmap", "colors", "colours"), "the colours are palette="),
     **dict.fromkeys(
         ("ellipse", "ellipses", "addEllipses"), 'outline="normal" draws an ellipse for each group'
     ),
-    **dict.fromkeys(("figsize", "title", "xlim", "ylim", "fontsize", "dpi", "xlabel", "ylabel"), _AX),
+    **dict.fromkeys(
+        ("figsize", "title", "xlim", "ylim", "fontsize", "dpi", "xlabel", "ylabel", "alpha", "s"),
+        "draw into axes of your own, ax=, or change the axes that are returned",
+    ),
+    **dict.fromkeys(("save", "filename", "path"), "save the figure of the axes, ax.figure.savefig(path)"),
     **dict.fromkeys(
         ("label", "annotate"), "labels= names the rows, variables= says how many arrows are drawn"
     ),
-    **dict.fromkeys(("axes", "choices", "pcs", "comp"), "the components are components=(1, 2)"),
+    **dict.fromkeys(("top", "select_var"), "how many variables are shown is max_rows= or variables="),
+    **dict.fromkeys(("axes", "choices", "pcs", "comp", "dims"), "the components are components=(1, 2)"),
     "repel": "names never overlap",
+    **dict.fromkeys(("B", "R", "nboot", "n_boot", "n_resamples", "reps"), "the number of draws is n="),
+    **dict.fromkeys(("timeout", "max_time", "seconds"), "the limit in seconds is time_limit="),
 }
 #: Attribute of results in other programs -> attribute of a fit.
 ATTRIBUTES = {
@@ -115,25 +126,30 @@ def answered(method: Method) -> Method:
 
     The function needs no ``**options`` for that, and its signature does not change.
     """
-    parameters = list(inspect.signature(method).parameters.values())
-    known = {one.name for one in parameters}
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+    signature = inspect.signature(method)
+    if any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
         return method
 
     @functools.wraps(method)
     def answering(self: Any, *args: Any, **options: Any) -> Any:
         for name in options:
-            if name not in known:
-                raise UnknownOptionError(_no_such_argument(method.__name__, name, known))
+            if name not in signature.parameters:
+                raise UnknownOptionError(_no_such_argument(method.__name__, name, list(signature.parameters)))
+        try:
+            signature.bind(self, *args, **options)
+        except TypeError as error:
+            raise TypeError(f"{method.__name__}(): {error}") from None
         return method(self, *args, **options)
 
     return answering  # type: ignore[return-value]
 
 
-def _no_such_argument(function: str, name: str, known: set[str]) -> str:
-    answer = PLOT_ARGUMENTS.get(name) or ARGUMENTS.get(name)
-    named = f"; {answer}." if answer else f".{nearest(name, sorted(known - {'self'}))}"
-    return f"{function}() has no argument {name}={named}"
+def _no_such_argument(function: str, name: str, known: list[str]) -> str:
+    for answer in filter(None, (METHOD_ARGUMENTS.get(name), ARGUMENTS.get(name))):
+        named = re.findall(r"\b(\w+)=", answer)
+        if any(one in known for one in named) or (not named and "plot" in function):
+            return f"{function}() has no argument {name}=; {answer}."
+    return f"{function}() has no argument {name}=.{nearest(name, sorted(set(known) - {'self'}))}"
 
 
 def no_such_attribute(name: str, attributes: list[str]) -> AttributeError:

@@ -81,7 +81,11 @@ def _components(proven: Proven, names: Sequence[str]) -> str:
     ]
     more = f" and {len(gaps) - FEW} more" if len(gaps) > FEW else ""
     first = f"Proven optimal, given the earlier components: {', '.join(best)}. " if best else ""
-    return f"{first}The best can exceed the others by at most: {', '.join(gaps[:FEW])}{more}."
+    last = " Only one component changes at a time; certify(joint=True) bounds all together."
+    return (
+        f"{first}The best can exceed the others by at most: {', '.join(gaps[:FEW])}{more}."
+        f"{last * (len(names) > 1)}"
+    )
 
 
 def _percent(share: float, up: bool = False) -> str:

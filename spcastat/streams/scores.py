@@ -54,6 +54,13 @@ class ScoreChunks:
             values = self._standard.project(block.values, self._V)
             yield pd.DataFrame(values, index=block.index, columns=self.columns.copy(deep=True))
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that tells how to get a data frame; only called for missing names."""
+        raise AttributeError(f"Scores in chunks have no {name}; to_frame() returns them in one data frame.")
+
+    def __getitem__(self, key: Any) -> Any:
+        raise TypeError("Scores in chunks have no columns; to_frame() returns them in one data frame.")
+
     def copy(self) -> ScoreChunks:
         """Return the same scores with a copy of the column labels."""
         return ScoreChunks(self._stream, self._standard, self._V, self.columns.copy(deep=True))

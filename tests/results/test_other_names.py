@@ -10,7 +10,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.registry import SOLVERS
-from spcastat.results.other_names import ARGUMENTS, ATTRIBUTES, PLOT_ARGUMENTS
+from spcastat.results.other_names import ARGUMENTS, ATTRIBUTES, METHOD_ARGUMENTS
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_what_a_fit_does_not_have_is_asked_for_by_hasattr():
         _ = rows.imputed
 
 
-@pytest.mark.parametrize("name", PLOT_ARGUMENTS)
+@pytest.mark.parametrize("name", METHOD_ARGUMENTS)
 def test_plots_answer_by_their_own_name(fit, name):
     if name in inspect.signature(fit.biplot).parameters:
         return
@@ -104,7 +104,57 @@ def test_plots_answer_by_their_own_name(fit, name):
         fit.biplot(**{name: 1})
 
 
+@pytest.mark.parametrize(
+    ("call", "name", "words"),
+    [
+        ("biplot", "alpha", "ax="),
+        ("biplot", "cmap", "palette="),
+        ("biplot", "save", "savefig"),
+        ("plot_loadings", "top", "max_rows="),
+        ("bootstrap", "B", "number of draws is n="),
+        ("stability", "random_state", "seed is rng="),
+        ("certify", "timeout", "time_limit="),
+    ],
+)
+def test_methods_answer_with_what_they_have(fit, call, name, words):
+    with pytest.raises(sp.errors.UnknownOptionError, match=rf"^{call}\(\) has no .*{name}=; .*{words}"):
+        getattr(fit, call)(**{name: 1})
+
+
+def test_arguments_that_are_missing_or_too_many_are_named_without_the_class(fit):
+    with pytest.raises(TypeError, match=r"^report\(\): missing a required argument: 'path'"):
+        fit.report()
+    with pytest.raises(TypeError, match=r"^bootstrap\(\): too many positional"):
+        fit.bootstrap(9, True)
+
+
 def test_no_method_names_the_class_that_it_comes_from(fit):
     for call in (fit.transform, fit.summary, fit.tidy, fit.plot_loadings):
         with pytest.raises(TypeError, match=rf"^{call.__name__}\(\) has no argument xyz="):
             call(xyz=1)
+
+
+def test_results_that_are_no_fit_name_the_fit_or_the_rendering(fit):
+    choice = sp.choose_k(sp.datasets.make_hastie(60), n_resample=19)
+    with pytest.raises(AttributeError, match=r"ComponentChoice has no to_latex; it is as_latex\(\) here"):
+        choice.to_latex()
+    with pytest.raises(AttributeError, match=r"Summary has no to_html; it is as_html\(\) here"):
+        fit.summary().to_html()
+    chosen = sp.choose(sp.datasets.make_hastie(60), 2, [4, 6])
+    with pytest.raises(AttributeError, match=r"A choice has no loadings; it is choice.fit.loadings here"):
+        chosen.loadings  # noqa: B018
+    assert not hasattr(chosen, "nothing")
+
+
+def test_names_of_other_packages_at_the_top_level():
+    with pytest.raises(AttributeError, match=r"dense PCA is spca\(data, k, card=p\)"):
+        sp.prcomp  # noqa: B018
+
+
+def test_scores_in_chunks_tell_how_to_get_a_frame():
+    X = sp.datasets.make_hastie(40)
+    fit = sp.spca([X[:20], X[20:]], 1, 4)
+    with pytest.raises(AttributeError, match=r"to_frame\(\)"):
+        fit.scores.head()
+    with pytest.raises(TypeError, match=r"to_frame\(\)"):
+        fit.scores["PC1"]

@@ -191,7 +191,7 @@ def test_a_gap_is_rounded_up_in_words_as_in_the_table():
     rows = [{"optimal": False, "gap": 0.01231}, {"optimal": True, "gap": 0.0}]
     text = told(Proven("components", "adjusted", rows), False, ["size", "moisture"])
     assert text.startswith("Proven optimal, given the earlier components: moisture.")
-    assert text.endswith("size 0.013 %.")
+    assert "at most: size 0.013 %. Only one" in text
 
 
 def test_orthogonal_loadings_are_compared_with_such_alone(R, tmp_path):
